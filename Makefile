@@ -1,0 +1,51 @@
+# Noisegate: `make demo`, `make test`. Everything is installed into .venv; data lies in .noisegate.
+
+PYTHON ?= python3
+NAME ?=
+BIN := .venv/bin
+WORKERS ?= 2
+
+.PHONY: help demo test test-all audit benchmark lint format readme clean
+.DEFAULT_GOAL := help
+
+help: ## show these lines
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (the first time takes a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
+	@$(BIN)/python -W error::ResourceWarning -m tests.demo
+
+test: .venv/installed lint ## every check of `.ci/run`
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+
+test-all: .venv/installed lint ## also the slow tests; fails on any skip
+	@NOISEGATE_NO_SKIPS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+audit: .venv/installed ## the privacy audits alone
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/audit
+
+benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
+	@$(BIN)/python -m tests.benchmarks $(NAME)
+
+lint: .venv/installed ## ruff, mypy, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-timings
+
+format: .venv/installed ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+readme: .venv/installed ## write the demonstration's output into README.md
+	@$(BIN)/python -m tests.demo.readme
+
+clean: ## remove .venv and .noisegate
+	rm -rf .venv .noisegate

@@ -1,0 +1,59 @@
+"""Functional dependencies: how many groups can one privacy unit reach (privacy.md section 5, L0)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.equalities import ColumnRef, Equalities
+
+
+def groups_per_unit(
+    owners: Sequence[tuple[str, ColumnRef]], keys: Sequence[ColumnRef], equalities: Equalities
+) -> int | None:
+    """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
+
+    Each owner position that determines every group key is a function from the unit to one group. A unit
+    that stands in several positions reaches one group per different function: for two customers a, b with
+    a.birth = b.nation, grouped by it, the unit reaches birth(u) and nation(u). Two functions are the same
+    when they are the same expression over the same tables.
+
+    Args:
+      owners: (relation, column) per distinct owner position.
+      keys: the group keys.
+      equalities: closed.
+    Returns: the bound, or None when some owner does not determine some key.
+    """
+    functions: dict[str, set[tuple[str, ...]]] = {}
+    for relation, column in owners:
+        terms = _determined(column, equalities)
+        group = tuple(terms.get(equalities.find(key), "") for key in keys)
+        if not all(group):
+            return None
+        functions.setdefault(relation, set()).add(group)
+    return max(len(groups) for groups in functions.values())
+
+
+def _determined(start: ColumnRef, equalities: Equalities) -> dict[ColumnRef, str]:
+    """For every class that the unit's key determines, the expression that computes it from the key `u`."""
+    terms = {equalities.find(start): "u"}
+    tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
+    changed = True
+    while changed:
+        changed = False
+        for alias, table in tables:
+            for key in sorted(table.unique_keys):
+                arguments = [_term(terms, equalities, (alias, name)) for name in key]
+                if not all(arguments):
+                    continue
+                row = f"{table.name}[{', '.join(f'{n}={t}' for n, t in zip(key, arguments, strict=True))}]"
+                for column in table.columns:
+                    root = equalities.find((alias, column.name))
+                    if root not in terms:
+                        terms[root] = f"{row}.{column.name}"
+                        changed = True
+    return terms
+
+
+def _term(terms: dict[ColumnRef, str], equalities: Equalities, column: ColumnRef) -> str:
+    """The expression of a key column, or nothing when it is not determined; a NULL key finds no one row."""
+    return terms.get(equalities.find(column), "") if equalities.known(column) else ""

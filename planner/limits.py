@@ -1,0 +1,63 @@
+"""Public limits on a statement, applied before anything recursive reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from planner.errors import StatementTooComplex, StatementTooLong
+
+MAX_LENGTH = 65_536
+"""Characters of a statement."""
+
+MAX_NESTING = 24
+"""Parentheses, CASE, NOT and signs inside one another; the parser's recursion ends near 50."""
+
+MAX_CHAIN = 64
+"""Arithmetic operators in a row: `1 + 1 + ...` is a tree as deep as it is long."""
+
+MAX_TABLES = 16
+"""Tables that one query may name."""
+
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
+_PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+
+
+def check_length(sql: str) -> None:
+    """Raise StatementTooLong when the text is longer than MAX_LENGTH characters."""
+    if len(sql) > MAX_LENGTH:
+        raise StatementTooLong(f"the statement is longer than {MAX_LENGTH} characters", hint="ask a shorter question")
+
+
+def check_nesting(tokens: Sequence[Token]) -> None:
+    """Raise StatementTooComplex where brackets, CASE or runs of prefix operators nest deeper than MAX_NESTING."""
+    depth = run = 0
+    for token in tokens:
+        run = run + 1 if token.token_type in _PREFIX else 0
+        if token.token_type in _OPENING:
+            depth += 1
+        elif token.token_type in _CLOSING:
+            depth = max(0, depth - 1)
+        if depth + run > MAX_NESTING:
+            raise StatementTooComplex(
+                f"the statement nests deeper than {MAX_NESTING} levels",
+                hint="remove parentheses that are not needed",
+                position=token.start + 1,
+            )
+
+
+def check_depth(tree: exp.Expr) -> None:
+    """Raise StatementTooComplex when the tree is deeper than MAX_CHAIN; runs of one AND / OR count once."""
+    stack: list[tuple[exp.Expr, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_CHAIN:
+            raise StatementTooComplex(
+                f"an expression is deeper than {MAX_CHAIN} levels", hint="split the expression into several queries"
+            )
+        for child in node.iter_expressions():
+            same = isinstance(node, (exp.And, exp.Or)) and type(child) is type(node)
+            stack.append((child, depth if same else depth + 1))

@@ -1,0 +1,115 @@
+"""A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+from sqlglot import exp
+
+from planner.bound_query import BoundQuery, bound_column
+from planner.dependencies import groups_per_unit
+from planner.domains import group_key
+from planner.errors import InvalidSetting, PlannerError
+from planner.plan import MechanismName, Output, Owner, Plan
+from planner.policy import Policy
+from planner.provenance import Provenance, provenance
+from planner.releases import releases
+from planner.rules.complete_provenance import complete_provenance
+from planner.rules.join_tables import join_tables
+from planner.schema import Schema
+from planner.sql_types import canonical_cast, sql_type
+
+_GAP = 0.01
+
+
+def make_plan(
+    bound: BoundQuery,
+    schema: Schema,
+    policy: Policy,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    mechanism: str | None,
+) -> Plan:
+    """Decide everything about a query before any private row is read.
+
+    Args:
+      bound: from `planner.bind.bind` with the same schema and policy.
+      schema, policy: a policy that `planner.policy_check.validate` accepts for the schema.
+      epsilon: the charge, in (0, policy.max_epsilon]; None: the policy's.
+      delta: the charge, in [0, policy.delta]; None: the policy's.
+      mechanism: `gem` or `r2t`; None: the planner's choice.
+    Returns: the plan.
+    Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
+    Cost: a few milliseconds for TPC-H Q5.
+    """
+    charge = _epsilon(epsilon, policy)
+    chosen = _mechanism(mechanism, policy)
+    weights, aggregates = releases(bound, policy, charge)
+    found = provenance(bound, schema, policy)
+    keys = tuple(group_key(column, bound, schema, policy, found.equalities) for column in bound.keys)
+    groups = groups_per_unit(found.owners, [(key.table, key.name) for key in bound.keys], found.equalities)
+    outputs = [
+        aggregates[index] if output.key is None else Output(output.name, keys[output.key].type, output.key, ())
+        for index, output in enumerate(bound.outputs)
+    ]
+    return Plan(
+        source=complete_provenance(join_tables(bound.tables, bound.predicates), found.completions),
+        owners=tuple(_owner(relation, column, found) for relation, column in found.owners),
+        releases=weights,
+        group_keys=keys,
+        outputs=tuple(outputs),
+        groups_per_unit=groups,
+        epsilon=charge,
+        delta=_delta(delta, policy),
+        mechanism=chosen,
+        gap=0.0 if len(found.owners) == 1 else _GAP,
+        reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(weights)),
+        fingerprint=schema.fingerprint,
+        policy_hash=policy.hash,
+    )
+
+
+def _owner(relation: str, column: tuple[str, str], found: Provenance) -> Owner:
+    """The owner's key in a form that is the same for every column that can hold it."""
+    alias, name = column
+    declared = found.equalities.tables[alias].column(name)
+    assert declared is not None, "owner columns exist"
+    target = canonical_cast(sql_type(declared.type))
+    if target is None:
+        raise PlannerError(f"the privacy unit {relation!r} has a key of a type that is not supported")
+    return Owner(relation, exp.cast(bound_column(alias, name), target))
+
+
+def _epsilon(epsilon: float | None, policy: Policy) -> float:
+    value = policy.epsilon if epsilon is None else epsilon
+    if not math.isfinite(value) or not 0 < value <= policy.max_epsilon:
+        raise InvalidSetting(f"epsilon must be positive and at most {policy.max_epsilon:g}")
+    return float(value)
+
+
+def _delta(delta: float | None, policy: Policy) -> float:
+    value = policy.delta if delta is None else delta
+    if not math.isfinite(value) or not 0 <= value <= policy.delta:
+        raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
+    return float(value)
+
+
+def _mechanism(mechanism: str | None, policy: Policy) -> MechanismName:
+    for name in get_args(MechanismName):
+        if name == (mechanism or "gem"):
+            if name == "r2t" and policy.global_sensitivity is None:
+                hint = "use gem, which needs none"
+                raise InvalidSetting("r2t needs a global_sensitivity, which the policy does not declare", hint=hint)
+            chosen: MechanismName = name
+            return chosen
+    raise InvalidSetting(f"the mechanism must be one of {', '.join(get_args(MechanismName))}")
+
+
+def _reason(chosen: str, asked: str | None, owners: int, groups: int | None, count: int) -> str:
+    why = "as asked" if asked else "the default: it selects one threshold and releases once"
+    share = "the whole epsilon" if count == 1 else f"epsilon / {count}"
+    people = "one privacy unit" if owners == 1 else f"up to {owners} privacy units"
+    reach = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
+    return f"{chosen}, {why}; a tuple belongs to {people}, a unit reaches {reach}, each release has {share}."

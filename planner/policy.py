@@ -1,0 +1,182 @@
+"""The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
+
+One TOML text; tests/demo/policy.toml shows its shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+from planner.errors import PolicyInvalid
+from planner.policy_toml import DomainValue, TomlSection
+
+
+@dataclass(frozen=True)
+class ColumnPolicy:
+    """What the custodian declares of one column.
+
+    Attributes:
+      range: (lo, hi); every value is clamped to it in SQL before it is summed.
+      domain: the values that may appear as group keys; others are dropped.
+    """
+
+    range: tuple[float, float] | None = None
+    domain: tuple[DomainValue, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TablePolicy:
+    """What the custodian declares of one table; a table that has none is not queryable."""
+
+    public: bool = False
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeclaredForeignKey:
+    """A foreign key that the policy adds to the catalog's, or whose ownership it settles."""
+
+    table: str
+    columns: tuple[str, ...]
+    references: str
+    key: tuple[str, ...]
+    owning: bool = True
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One policy file, read but not yet compared with a catalog (`planner.policy_check`).
+
+    Attributes:
+      name: of the dataset.
+      database_url: a reference to a secret, `env:NAME` or `file:PATH`; or a URL without a password.
+      ledger_path: where the ledger is.
+      epsilon: default charge of a query.
+      max_epsilon: the most that one query may ask for.
+      delta: the default, and the most, that one query is charged.
+      global_sensitivity: for r2t only: the most that one unit adds to an answer, in full weights; or None.
+      privacy_units: the key column of each privacy-unit relation.
+      foreign_keys: declared ones.
+      tables: per queryable table.
+    """
+
+    name: str
+    database_url: str
+    ledger_path: str
+    epsilon: float
+    max_epsilon: float
+    delta: float
+    global_sensitivity: float | None
+    privacy_units: Mapping[str, str]
+    foreign_keys: tuple[DeclaredForeignKey, ...]
+    tables: Mapping[str, TablePolicy]
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical content: layout and comments of the file do not count."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def column(self, table: str, column: str) -> ColumnPolicy:
+        """What is declared of the column: nothing, unless the file says so."""
+        declared = self.tables.get(table)
+        return declared.columns.get(column, ColumnPolicy()) if declared else ColumnPolicy()
+
+    def is_public(self, table: str) -> bool:
+        """Does the policy say that the table is public? Without a word it is not."""
+        declared = self.tables.get(table)
+        return declared is not None and declared.public
+
+
+def parse_policy(text: str) -> Policy:
+    """Read a policy.
+
+    Args:
+      text: TOML.
+    Returns: the policy, consistent in itself; `planner.policy_check.validate` compares it with the catalog.
+    Raises: PolicyInvalid naming the setting: a wrong type, an unknown key, a secret written out.
+    """
+    document = TomlSection.document(text)
+    name = document.text("name")
+    database = document.section("database")
+    ledger = document.section("ledger")
+    privacy = document.section("privacy")
+    units = document.section("privacy_units")
+    policy = Policy(
+        name=name,
+        database_url=_secret(database.text("url")),
+        ledger_path=ledger.text("path"),
+        epsilon=privacy.number("epsilon"),
+        max_epsilon=privacy.number("max_epsilon"),
+        delta=privacy.number("delta", 0.0),
+        global_sensitivity=privacy.number_or_none("global_sensitivity"),
+        privacy_units={relation: units.text(relation) for relation in units.names()},
+        foreign_keys=tuple(_foreign_key(section) for section in document.sections("foreign_keys")),
+        tables=_tables(document.section("tables")),
+    )
+    for section in (document, database, ledger, privacy):
+        section.finish()
+    _check_numbers(policy)
+    return policy
+
+
+def _secret(url: str) -> str:
+    """A reference, or a URL that holds no password."""
+    if url.startswith(("env:", "file:")):
+        return url
+    advice = "name a secret instead: env:NAME or file:PATH"
+    try:
+        parts = urlsplit(url)
+        secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
+    except ValueError:
+        raise PolicyInvalid(f"database.url: is not a URL; {advice}") from None
+    if secret or "password" in url.lower():
+        raise PolicyInvalid(f"database.url: holds a password; {advice}")
+    if not parts.scheme:
+        raise PolicyInvalid(f"database.url: is not a URL; {advice}")
+    return url
+
+
+def _foreign_key(section: TomlSection) -> DeclaredForeignKey:
+    foreign_key = DeclaredForeignKey(
+        table=section.text("table"),
+        columns=section.texts("columns"),
+        references=section.text("references"),
+        key=section.texts("key"),
+        owning=section.flag("owning", True),
+    )
+    section.finish()
+    if len(foreign_key.columns) != len(foreign_key.key):
+        raise section.problem("key", "must name as many columns as `columns`")
+    return foreign_key
+
+
+def _tables(section: TomlSection) -> dict[str, TablePolicy]:
+    return {name: _table(section.section(name)) for name in section.names()}
+
+
+def _table(section: TomlSection) -> TablePolicy:
+    columns = section.section("columns")
+    public = section.flag("public", False)
+    section.finish()
+    return TablePolicy(public, {name: _column(columns.section(name)) for name in columns.names()})
+
+
+def _column(section: TomlSection) -> ColumnPolicy:
+    column = ColumnPolicy(section.interval("range"), section.values("domain"))
+    section.finish()
+    return column
+
+
+def _check_numbers(policy: Policy) -> None:
+    if not policy.privacy_units:
+        raise PolicyInvalid("privacy_units: name at least one relation and its key; nobody would be protected")
+    if not 0 < policy.epsilon <= policy.max_epsilon:
+        raise PolicyInvalid("privacy: epsilon must be positive and at most max_epsilon")
+    if not 0 <= policy.delta < 1:
+        raise PolicyInvalid("privacy.delta: must be at least 0 and below 1")
+    if policy.global_sensitivity is not None and policy.global_sensitivity < 1:
+        raise PolicyInvalid("privacy.global_sensitivity: must be at least 1")

@@ -1,0 +1,96 @@
+"""A first policy from structure alone: everything private, every decision left to the custodian in words."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from planner.schema import Schema, Table
+from planner.sql_types import canonical_cast, sql_type
+
+
+def draft(schema: Schema, name: str) -> str:
+    """Write a policy that parses, protects every table, and asks what only the custodian knows.
+
+    Args:
+      schema: the catalog; no value of any row enters.
+      name: of the dataset.
+    Returns: TOML. It passes `planner.policy_check.validate` only once its questions are answered.
+    """
+    lines = [
+        f"name = {_text(name)}",
+        "",
+        "[database]",
+        'url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password',
+        "",
+        "[ledger]",
+        'path = "ledger.sqlite"',
+        "",
+        "[privacy]",
+        "epsilon = 1.0        # default charge of a query",
+        "max_epsilon = 1.0    # the most that one query may ask for",
+        "delta = 0.0",
+        "",
+        *_units(schema),
+        "",
+        *_references(schema),
+    ]
+    for table in sorted(schema.tables.values(), key=lambda table: table.name):
+        lines += ["", *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _units(schema: Schema) -> list[str]:
+    """Every relation that could be one: too many units cost accuracy, a missing one costs a person's protection."""
+    candidates = {name: key for name, table in sorted(schema.tables.items()) if (key := _unit_key(table))}
+    return [
+        "# DECIDE who is protected: keep the relations that hold one row per person, remove the others.",
+        "[privacy_units]",
+        *(f"{_key(name)} = {_text(key)}" for name, key in candidates.items()),
+    ]
+
+
+def _unit_key(table: Table) -> str | None:
+    for key in table.unique_keys:
+        column = table.column(key[0]) if len(key) == 1 else None
+        if column is not None and not column.nullable and canonical_cast(sql_type(column.type)):
+            return column.name
+    return None
+
+
+def _references(schema: Schema) -> list[str]:
+    lines = ["# DECIDE for each foreign key: does the referenced row's person own the row that references it?"]
+    lines += ["# They all do unless declared otherwise; a circle or a self-reference must be settled.", ""]
+    for table in sorted(schema.tables.values(), key=lambda table: table.name):
+        for key in table.foreign_keys:
+            block = [
+                "[[foreign_keys]]",
+                f"table = {_text(table.name)}",
+                f"columns = {json.dumps(list(key.columns))}",
+                f"references = {_text(key.references)}",
+                f"key = {json.dumps(list(key.key))}",
+                "owning = false",
+            ]
+            settled = key.references == table.name
+            lines += [line if settled else f"# {line}" for line in block] + [""]
+    return lines[:-1]
+
+
+def _table(table: Table) -> list[str]:
+    header = f"[tables.{_key(table.name)}]"
+    lines = [header, "# public = true    # only if no row of it says anything about a person"]
+    keys = {name for key in table.unique_keys for name in key}
+    keys |= {name for key in table.foreign_keys for name in key.columns}
+    numbers = [column for column in table.columns if sql_type(column.type).is_number and column.name not in keys]
+    if numbers:
+        lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
+        lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}" for column in numbers]
+    return lines
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)

@@ -1,0 +1,122 @@
+"""Reading values out of a policy's TOML: each has one type, and a key that nobody reads is an error."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from planner.errors import PolicyInvalid
+
+DomainValue = str | int | float | bool
+"""A group key as a policy writes it; dates are ISO text."""
+
+
+class TomlSection:
+    """One TOML table that keeps count of what was read of it."""
+
+    def __init__(self, values: Mapping[str, Any], path: str) -> None:
+        self._values = dict(values)
+        self._path = path
+
+    @classmethod
+    def document(cls, text: str) -> TomlSection:
+        """The whole file. Raises PolicyInvalid when it is not TOML."""
+        try:
+            return cls(tomllib.loads(text), "")
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyInvalid(f"the policy is not TOML: {error}") from None
+
+    def problem(self, key: str, what: str) -> PolicyInvalid:
+        """An error that names the setting."""
+        return PolicyInvalid(f"{self._path}{key}: {what}")
+
+    def names(self) -> tuple[str, ...]:
+        """The settings that nobody has read yet."""
+        return tuple(self._values)
+
+    def finish(self) -> None:
+        """Raise PolicyInvalid for the keys that nobody has read."""
+        if self._values:
+            names = ", ".join(self._path + key for key in sorted(self._values))
+            raise PolicyInvalid(f"unknown settings: {names}")
+
+    def section(self, key: str) -> TomlSection:
+        """The table below `key`, empty when absent."""
+        value = self._values.pop(key, {})
+        if not isinstance(value, dict):
+            raise self.problem(key, "must be a table")
+        return TomlSection(value, f"{self._path}{key}.")
+
+    def sections(self, key: str) -> list[TomlSection]:
+        """The array of tables `[[key]]`, empty when absent."""
+        value = self._values.pop(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.problem(key, "must be an array of tables")
+        return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(value)]
+
+    def text(self, key: str) -> str:
+        """A string that is not empty."""
+        value = self._values.pop(key, None)
+        if not isinstance(value, str) or not value:
+            raise self.problem(key, "must be text")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings, not empty."""
+        value = self._values.pop(key, None)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise self.problem(key, "must be a list of names")
+        return tuple(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """true or false."""
+        value = self._values.pop(key, default)
+        if not isinstance(value, bool):
+            raise self.problem(key, "must be true or false")
+        return value
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A finite number."""
+        value = self._values.pop(key, default)
+        return self._finite(key, value)
+
+    def number_or_none(self, key: str) -> float | None:
+        """A finite number, or None when absent."""
+        return self.number(key) if key in self._values else None
+
+    def interval(self, key: str) -> tuple[float, float] | None:
+        """[lo, hi], or None when absent."""
+        value = self._values.pop(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.problem(key, "must be [lowest, highest]")
+        return self._finite(key, value[0]), self._finite(key, value[1])
+
+    def values(self, key: str) -> tuple[DomainValue, ...] | None:
+        """A list of text, numbers, truth values or dates (as ISO text), or None when absent."""
+        value = self._values.pop(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self.problem(key, "must be a list of values")
+        return tuple(self._value(key, item) for item in value)
+
+    def _value(self, key: str, item: object) -> DomainValue:
+        if isinstance(item, datetime):
+            return item.isoformat(sep=" ")
+        if isinstance(item, date):
+            return item.isoformat()
+        if isinstance(item, (str, int)) or (isinstance(item, float) and math.isfinite(item)):
+            return item
+        raise self.problem(key, "may hold text, finite numbers, true, false and dates")
+
+    def _finite(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
+            raise self.problem(key, "must be a finite number")
+        if not math.isfinite(value):
+            raise self.problem(key, "must be a finite number")
+        return float(value)

@@ -1,0 +1,40 @@
+"""Rule: sum the weights of equal owners and keys in the database; the proxy reads distinct provenance only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+SATURATION = 1 << 62
+"""Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
+
+
+def compact_provenance(
+    source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], weights: Sequence[exp.Expr]
+) -> exp.Select:
+    """One row per distinct owners and group keys.
+
+    >>> from sqlglot import parse_one
+    >>> source = parse_one("SELECT FROM orders", dialect="postgres")
+    >>> compact = compact_provenance(source, [parse_one("o_custkey")], [], [parse_one("weight")])
+    >>> print(compact.sql("postgres", pretty=True))
+    SELECT
+      o_custkey AS "o0",
+      CAST(LEAST(SUM(weight), 4611686018427387904) AS BIGINT) AS "w0"
+    FROM orders
+    GROUP BY
+      1
+    """
+    columns = [exp.alias_(owner.copy(), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
+    columns += [exp.alias_(key.copy(), f"k{i}", quoted=True) for i, key in enumerate(keys)]
+    grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
+    columns += [exp.alias_(_total(weight), f"w{i}", quoted=True) for i, weight in enumerate(weights)]
+    return source.select(*columns, append=False).group_by(*grouped)
+
+
+def _total(weight: exp.Expr) -> exp.Expr:
+    saturated = exp.Least(
+        this=exp.Sum(this=weight.copy()), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
+    )
+    return exp.cast(saturated, "BIGINT")

@@ -1,0 +1,78 @@
+"""Rule: join the parents that say who owns a row, and drop the rows whose parent is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.bound_query import bound_column
+from planner.schema import ForeignKey, Table
+from planner.sql_nodes import add_conditions, conjunction, table_sql
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A parent to join.
+
+    Attributes:
+      alias: its new name.
+      table: what it is.
+      child: alias of the row that references it.
+      key: the foreign key.
+      nullable: the columns of `key.columns` that may be NULL in the child.
+    """
+
+    alias: str
+    table: Table
+    child: str
+    key: ForeignKey
+    nullable: tuple[str, ...]
+
+
+def complete_provenance(select: exp.Select, completions: Sequence[Completion]) -> exp.Select:
+    """Append one LEFT JOIN per completion, with its filter (privacy.md section 1).
+
+    A row stays iff its foreign key is NULL or the parent exists. Without the filter a parent that is
+    removed would leave its children to nobody, and one person's rows could add more than their own tuples.
+
+    >>> from sqlglot import parse_one
+    >>> from planner.schema import Column
+    >>> orders = Table("orders", "public", (Column("o_orderkey", "bigint", False),), (("o_orderkey",),), ())
+    >>> key = ForeignKey(("l_orderkey",), "orders", ("o_orderkey",))
+    >>> before = parse_one("SELECT FROM lineitem AS l", dialect="postgres")
+    >>> after = complete_provenance(before, [Completion("p", orders, "l", key, ("l_orderkey",))])
+    >>> print(after.sql("postgres", pretty=True))
+    SELECT
+    FROM lineitem AS l
+    LEFT JOIN "public"."orders" AS "p"
+      ON "l"."l_orderkey" = "p"."o_orderkey"
+    WHERE
+      (
+        "l"."l_orderkey" IS NULL OR "p"."o_orderkey" IS NOT NULL
+      )
+    """
+    completed = select.copy()
+    for completion in completions:
+        key = completion.key
+        pairs = zip(key.columns, key.key, strict=True)
+        conditions = [
+            exp.EQ(this=bound_column(completion.child, name), expression=bound_column(completion.alias, parent))
+            for name, parent in pairs
+        ]
+        parent = table_sql(completion.table, completion.alias)
+        completed.join(parent, on=conjunction(conditions), join_type="left", copy=False)
+    add_conditions(completed, [_filter(completion) for completion in completions])
+    return completed
+
+
+def _filter(completion: Completion) -> exp.Expr:
+    """NULL in any column of the key references nothing; otherwise the parent's own key shows that it is there."""
+    exists = _is_null(completion.alias, completion.key.key[0], negate=True)
+    absent = [_is_null(completion.child, name) for name in completion.nullable]
+    return exp.or_(*absent, exists) if absent else exists
+
+
+def _is_null(alias: str, name: str, *, negate: bool = False) -> exp.Is:
+    return exp.Is(this=bound_column(alias, name), expression=exp.Null(), negate=negate)

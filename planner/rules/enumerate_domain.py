@@ -1,0 +1,34 @@
+"""Rule: enumerate the group keys from a public table, so that an empty group is a row like any other."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from planner.schema import Table
+from planner.sql_nodes import table_sql
+from planner.sql_types import Family, SqlType
+
+_CASTS = {Family.INTEGER: "BIGINT", Family.TEXT: "TEXT", Family.CHAR: "TEXT"}
+
+
+def group_key_sql(column: exp.Column, kind: SqlType) -> exp.Column | exp.Cast:
+    """A key in the form that all its spellings share: whole numbers as bigint, text without padding.
+
+    >>> group_key_sql(exp.column("n_name"), SqlType(Family.CHAR)).sql("postgres")
+    'CAST(n_name AS TEXT)'
+    """
+    target = _CASTS.get(kind.family)
+    return column.copy() if target is None else exp.cast(column.copy(), target)
+
+
+def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
+    """The distinct values of a public column, in order, without NULL.
+
+    >>> nation = Table("nation", "public", (), (), ())
+    >>> print(enumerate_domain(nation, "n_name", SqlType(Family.CHAR)).sql("postgres"))
+    SELECT DISTINCT CAST("n_name" AS TEXT) AS "k" FROM "public"."nation" AS "d" WHERE "n_name" IS NOT NULL ORDER BY 1
+    """
+    name = exp.Column(this=exp.to_identifier(column, quoted=True))
+    known = exp.Is(this=name.copy(), expression=exp.Null(), negate=True)
+    key = exp.alias_(group_key_sql(name, kind), "k", quoted=True)
+    return exp.select(key).distinct().from_(table_sql(table, "d")).where(known).order_by(exp.Literal.number(1))

@@ -1,0 +1,58 @@
+"""Rule: turn a bounded number into a whole, non-negative weight in units of 2^-30 of its bound."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.literals import number_sql
+
+UNITS = 1 << 30
+"""The weight 1.0 in units."""
+
+
+def guard_weight(number: exp.Expr, bound: float) -> exp.Cast:
+    """`floor(number / bound * 2^30)`, 0 for NULL and for what is not positive, at most 2^30.
+
+    COALESCE stands inside LEAST and GREATEST because those skip a NULL and would return the bound itself;
+    the division is by a literal, so nothing here can raise for a number within [-bound, bound].
+
+    Args:
+      number: SQL of a double, NULL allowed, in [-bound', bound'] for some bound' that the planner has proved.
+      bound: W > 0.
+    Returns: SQL of a bigint in [0, 2^30], never NULL.
+
+    >>> from sqlglot import parse_one
+    >>> print(guard_weight(parse_one("price"), 105000.0).sql("postgres"))
+    CAST(GREATEST(0, LEAST(1073741824, COALESCE(FLOOR(price / 105000 * 1073741824), 0))) AS BIGINT)
+    """
+    units = exp.Literal.number(UNITS)
+    inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
+    share = exp.Div(this=inner, expression=number_sql(Decimal(repr(bound)).normalize()), typed=True)
+    floor = exp.Floor(this=exp.Mul(this=share, expression=units.copy()))
+    known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
+    least = exp.Least(this=units.copy(), expressions=[known], ignore_nulls=True)
+    clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
+    return exp.cast(clamped, "BIGINT")
+
+
+def whole_weight() -> exp.Cast:
+    """The weight of a row that counts one: 2^30 units.
+
+    >>> print(whole_weight().sql("postgres"))
+    CAST(1073741824 AS BIGINT)
+    """
+    return exp.cast(exp.Literal.number(UNITS), "BIGINT")
+
+
+def whole_weight_if_known(column: exp.Expr) -> exp.Cast:
+    """The weight of COUNT(column): a NULL counts nothing.
+
+    >>> from sqlglot import parse_one
+    >>> print(whole_weight_if_known(parse_one("x")).sql("postgres"))
+    CAST(CASE WHEN x IS NULL THEN 0 ELSE 1073741824 END AS BIGINT)
+    """
+    null = exp.Is(this=column.copy(), expression=exp.Null())
+    weight = exp.Case().when(null, exp.Literal.number(0)).else_(exp.Literal.number(UNITS))
+    return exp.cast(weight, "BIGINT")

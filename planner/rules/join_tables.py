@@ -1,0 +1,38 @@
+"""Rule: write a flat list of tables and conditions as inner joins, each condition where it can first be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from planner.bound_query import BoundTable
+from planner.sql_nodes import add_conditions, conjunction, table_sql
+
+
+def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:
+    """FROM and WHERE of a join, without a select list.
+
+    Conditions over several tables become ON of the last of them: PostgreSQL plans explicit joins in the
+    written order when they are many, and a cross product early in that order would be ruinous.
+
+    >>> from sqlglot import parse_one
+    >>> from planner.schema import Table
+    >>> a, b = (BoundTable(name, name, Table(name, "public", (), (), ())) for name in "ab")
+    >>> on, where = parse_one("a.x = b.y"), parse_one("a.z = 1")
+    >>> join_tables([a, b], [on, where]).sql("postgres")
+    'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
+    """
+    first, *others = tables
+    select = exp.Select().from_(table_sql(first.table, first.alias))
+    used = [({column.table for column in predicate.find_all(exp.Column)}, predicate) for predicate in predicates]
+    seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
+    for entry in others:
+        seen.add(entry.alias)
+        ready = [predicate.copy() for aliases, predicate in waiting if aliases <= seen]
+        waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
+        condition = conjunction(ready)
+        kind = "inner" if ready else "cross"
+        select.join(table_sql(entry.table, entry.alias), on=condition, join_type=kind, copy=False)
+    add_conditions(select, [predicate.copy() for aliases, predicate in used if len(aliases) < 2])
+    return select

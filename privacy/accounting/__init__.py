@@ -1,0 +1,1 @@
+"""Events, what they cost together, and whether one more fits."""

@@ -1,0 +1,1 @@
+"""Black-box audits: a lower bound on epsilon from outputs alone."""

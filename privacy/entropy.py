@@ -1,0 +1,98 @@
+"""Where noise comes from: a Protocol, and the one source that production uses.
+
+A server cannot be given a seed: opendp draws from the operating system and offers none. Tests replay
+recorded draws through the same Protocol (privacy.md section 7, "Entropy is a Protocol").
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import opendp.prelude as dp
+from numpy.typing import NDArray
+
+from privacy.errors import EntropyFailed, InvalidParameter
+
+MIN_SCALE = 2.0**-20
+"""Below this every draw is zero and the caller has made a mistake."""
+
+MAX_SCALE = 2.0**50
+"""Above this an int64 could overflow: a draw reaches MAX_DRAW with probability exp(-2048) at this scale."""
+
+MAX_DRAW = 1 << 61
+"""No draw is as large, so adding one to a value of at most 2^62 stays inside int64."""
+
+_CHUNK = 1 << 16
+_CACHED_SCALES = 64
+
+
+class Entropy(Protocol):
+    """Integer noise with an exact distribution. Draws are independent; a source has no seed."""
+
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) draws with P(x) proportional to exp(-|x| / scale) over all integers."""
+        ...
+
+    def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) draws with P(x) = (1 - a) a^x for x >= 0, where a = exp(-1 / scale)."""
+        ...
+
+
+def check_scale(scale: float) -> None:
+    """Refuse a scale that opendp would accept and turn into something that is not noise.
+
+    Raises: InvalidParameter unless scale is finite and in [MIN_SCALE, MAX_SCALE].
+    """
+    if not (math.isfinite(scale) and MIN_SCALE <= scale <= MAX_SCALE):
+        raise InvalidParameter("a noise scale must be finite, positive and within [2^-20, 2^50]")
+
+
+def fold(draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn discrete Laplace draws into one-sided geometric draws of the same scale, exactly, one for one.
+
+    x >= 0 stays and x < 0 becomes -x - 1, so P(k) = (1 - a) / (1 + a) * (a^k + a^(k + 1)) = (1 - a) a^k.
+    """
+    return np.where(draws < 0, ~draws, draws)
+
+
+class OpendpEntropy:
+    """Noise from opendp: exact discrete sampling, seeded by the operating system alone.
+
+    Cost: about 140,000 draws a second on one core, whatever the scale.
+    """
+
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) discrete Laplace draws.
+
+        Raises: InvalidParameter before anything is drawn; EntropyFailed if opendp returns anything but
+        `size` integers below MAX_DRAW.
+        """
+        check_scale(scale)
+        if size < 0:
+            raise InvalidParameter("cannot draw a negative number of noise values")
+        measurement = _measurement(float(scale))
+        chunks = [_draw(measurement, min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
+        return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
+
+    def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) one-sided geometric draws: folded discrete Laplace draws. Raises: as `laplace`."""
+        return fold(self.laplace(scale, size))
+
+
+@lru_cache(maxsize=_CACHED_SCALES)
+def _measurement(scale: float) -> Any:
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    return dp.m.make_laplace(*space, scale=scale)
+
+
+def _draw(measurement: Any, size: int) -> NDArray[np.int64]:
+    draws = np.asarray(measurement([0] * size))
+    if draws.shape != (size,) or draws.dtype != np.int64:
+        raise EntropyFailed("the noise source did not return the integers it was asked for")
+    if np.any((draws >= MAX_DRAW) | (draws <= -MAX_DRAW)):
+        raise EntropyFailed("the noise source returned a draw beyond its bound")
+    return draws

@@ -1,0 +1,70 @@
+"""Join tuples with the people behind each, as they come from the database and as they are solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnerColumn:
+    """One owner position of the join: the privacy unit behind each tuple, or none.
+
+    Attributes:
+      relation: the privacy-unit relation that tags the keys; units of different relations differ.
+      keys: (m,) key values of any dtype that numpy can sort; undefined where `missing`.
+      missing: (m,) bool, true where the foreign key is NULL: nobody owns this position.
+    """
+
+    relation: str
+    keys: NDArray[np.generic]
+    missing: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"OwnerColumn(relation={self.relation!r}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JoinTuples:
+    """What the backend returned: one row per distinct (provenance, group), weights summed in SQL.
+
+    Attributes:
+      owners: one column per owner position; several may name the same relation (a self-join).
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      n_groups: number of public groups, 1 without GROUP BY.
+      weights: (k, m) int64 units of 2^-30 W, >= 0, one row per release.
+    """
+
+    owners: tuple[OwnerColumn, ...]
+    group: NDArray[np.int64]
+    n_groups: int
+    weights: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"JoinTuples(owners={len(self.owners)}, releases={len(self.weights)}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompactJoinTuples:
+    """Join tuples with integer-coded privacy units, equal provenance sets merged, in canonical order.
+
+    Attributes:
+      indptr: (m + 1,) int64 and
+      units: (nnz,) int32: CSR; tuple t is owned by units[indptr[t]:indptr[t + 1]], sorted, distinct, non-empty.
+      n_units: number of privacy units that occur.
+      group: (m,) int64 in [0, n_groups).
+      n_groups: number of public groups.
+      weights: (k, m) int64 units of 2^-30 W, >= 0.
+    """
+
+    indptr: NDArray[np.int64]
+    units: NDArray[np.int32]
+    n_units: int
+    group: NDArray[np.int64]
+    n_groups: int
+    weights: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"CompactJoinTuples(releases={len(self.weights)}, <private>)"

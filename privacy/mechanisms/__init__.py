@@ -1,0 +1,1 @@
+"""Measurements: how a truncated answer becomes a noisy one. `build.measurement` makes them by name."""

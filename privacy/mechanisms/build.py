@@ -1,0 +1,35 @@
+"""Mechanisms by name."""
+
+from __future__ import annotations
+
+from privacy.errors import InvalidParameter
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.r2t import R2T
+
+
+def measurement(
+    name: str,
+    epsilon: float,
+    groups_per_unit: int | None = None,
+    gap: float = 0.0,
+    global_sensitivity: float | None = None,
+) -> Measurement:
+    """Fix a mechanism's public parameters.
+
+    Args:
+      name: `gem` or `r2t`.
+      epsilon: for all groups of the release together, > 0.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      gap: eta, the solver's constant relative gap.
+      global_sensitivity: what one unit adds at most, in normalised weight; `r2t` needs it, `gem` does not.
+    Returns: a measurement; make the truncated answer on its `ladder`.
+    Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
+    """
+    if name == "gem":
+        return Gem(epsilon, groups_per_unit, gap)
+    if name == "r2t":
+        if global_sensitivity is None:
+            raise InvalidParameter("r2t needs a global sensitivity")
+        return R2T(epsilon, global_sensitivity, groups_per_unit, gap)
+    raise InvalidParameter("there is no mechanism of this name")

@@ -1,0 +1,135 @@
+"""`gem`, the default mechanism: select a threshold, then release once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.mechanisms.checks import check_answer
+from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
+from privacy.mechanisms.lazy_choice import choose
+from privacy.mechanisms.release import release_noise, released
+from privacy.mechanisms.rung import Rung, rungs
+from privacy.mechanisms.selection import Scores, selection_noise
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+SPLIT = 0.6
+"""The share of epsilon that selection gets by default."""
+
+BETA = 0.01
+"""The default chance that the score analysis leaves for a threshold that is too large."""
+
+
+@dataclass(frozen=True)
+class Gem:
+    """Generalised exponential mechanism over thresholds, then one Laplace release at the chosen one.
+
+    epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2, with
+    eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups.
+    Source: privacy.md section 4; group_lp of section 5.
+
+    Attributes:
+      epsilon: for all groups together, > 0.
+      groups_per_unit: L0, or None when only the number of groups bounds it. More than that many groups count
+        as all of them.
+      gap: eta; the solver's constant relative gap.
+      ladder: the thresholds.
+      split: eps_1 / (eps_1 + eps_2), in (0, 1).
+      beta: in (0, 1): smaller makes a threshold with far too much noise rarer and the usual one smaller.
+      c: >= 0, how many noise scales a threshold's noise counts for in its score.
+      confidence: of the interval, over the release noise, in (0, 1).
+    """
+
+    epsilon: float
+    groups_per_unit: int | None = None
+    gap: float = 0.0
+    ladder: Ladder = field(default_factory=Ladder)
+    split: float = SPLIT
+    beta: float = BETA
+    c: float = 1.0
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if self.groups_per_unit is not None and self.groups_per_unit < 1:
+            raise InvalidParameter("a unit reaches at least one group")
+        if not 0 <= self.gap <= 1:
+            raise InvalidParameter("a solver gap is between 0 and 1")
+        if not all(0 < share < 1 for share in (self.split, self.beta, self.confidence)):
+            raise InvalidParameter("split, beta and confidence are between 0 and 1")
+        if not 0 <= self.c < math.inf:
+            raise InvalidParameter("c is finite and not negative")
+
+    @property
+    def name(self) -> str:
+        """`gem`."""
+        return "gem"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at epsilon, over all groups."""
+        return PureDP(self.epsilon)
+
+    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
+        """Release one noisy value per group, solving only the thresholds that can still be chosen.
+
+        Args:
+          answer: values of G groups on `ladder`, with a gap of at most `gap`.
+          entropy: where the noise comes from.
+        Returns: the noisy values; each interval covers the truncated answer at its tau.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+        Cost: G L draws, G L^2 operations, and the solves.
+        """
+        check_answer(answer, self.ladder, self.gap)
+        selecting, releasing = self._budgets(answer.n_groups)
+        scores = Scores(self.ladder, self.gap, self.price(answer.n_groups))
+        noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
+        choice = choose(answer, scores, noise)
+        steps = self._rungs(releasing)
+        values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
+        reach = np.array([rung.interval(self.confidence) for rung in steps])[choice.index]
+        return NoisyAnswer(
+            values=values,
+            tau=self.ladder.taus[choice.index],
+            noise_scale=np.array([rung.noise_scale for rung in steps])[choice.index],
+            low=values - reach[:, 0],
+            high=values + reach[:, 1],
+            confidence=self.confidence,
+            covers="truncated_full",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+        )
+
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight.
+
+        Args:
+          n_groups: the number of public groups; it matters when L0 is None or larger.
+        """
+        steps = self._rungs(self._budgets(n_groups)[1])
+        return [(rung.tau, sum(rung.interval(self.confidence)) / 2) for rung in steps]
+
+    def price(self, n_groups: int = 1) -> float:
+        """c / eps_2 + t, t = 2 ln(L / beta) / eps_1: what the scores charge for a unit of tau, in units of weight.
+
+        Any price is private; this one is accurate. Public, like `expected_noise`.
+        """
+        selecting, releasing = self._budgets(n_groups)
+        return self.c / float(releasing) + 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
+
+    def _budgets(self, n_groups: int) -> tuple[Fraction, Fraction]:
+        """(eps_1, eps_2) of one group."""
+        total = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        selecting = total * exact(self.split)
+        return selecting, total - selecting
+
+    def _rungs(self, releasing: Fraction) -> tuple[Rung, ...]:
+        return rungs(self.ladder, self.gap, releasing)

@@ -1,0 +1,71 @@
+"""The choice of a threshold with as few solves as the noise allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.mechanisms.selection import Scores
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """The threshold of each group and the value there. Private until noise is added to the values.
+
+    Attributes:
+      index: (G,) the chosen rung, safe to publish.
+      values: (G,) int64 units, private.
+    """
+
+    index: NDArray[np.intp]
+    values: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "Choice(<private>)"
+
+
+def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) -> Choice:
+    """The argmin of score - noise in every group, the lowest index among equals.
+
+    The noise is drawn before anything is solved, so the outcome is a function of (data, noise) alone:
+    the same as if the whole ladder had been solved (privacy.md section 4, "Lazy evaluation is free").
+
+    Args:
+      answer: the truncated answer; solved only where its bounds leave the choice open.
+      scores: integer scores from values.
+      noise: (G, L) int64 grid steps.
+    Cost: G L^2 operations, and at most L solves per group; each solve is followed by L^2 operations.
+    """
+    lower, upper = answer.bounds()
+    best, worst = scores(upper, lower) - noise, scores(lower, upper) - noise
+    index = np.argmin(best, axis=1)
+    rows = np.arange(answer.n_groups)
+    open_groups = (best[rows, index] != worst[rows, index]) | (lower[rows, index] != upper[rows, index])
+    values = lower[rows, index].copy()
+    for group in np.flatnonzero(open_groups):
+        index[group], values[group] = _choose_one(answer, scores, noise[group], int(group))
+    return Choice(index, values)
+
+
+def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64], group: int) -> tuple[int, int]:
+    """Solve cells of one group until the front runner cannot be overtaken; at most one solve per cell.
+
+    The front runner has the smallest best case. Once its own score is certain, nobody's best case is below
+    it, and everybody's true score is at least their best case: it has won.
+    """
+    while True:
+        lower, upper = (bound[group] for bound in answer.bounds())
+        best = scores(upper[None], lower[None])[0]
+        front = int(np.argmin(best - noise))
+        if lower[front] != upper[front]:
+            answer.solve(group, front)
+            continue
+        worst = scores(lower[None], upper[None])[0]
+        if best[front] == worst[front]:
+            return front, int(lower[front])
+        threats = scores.terms(int(lower[front]), front, upper)
+        threats[lower == upper] = -np.inf
+        answer.solve(group, int(np.argmax(threats)))

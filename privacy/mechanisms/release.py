@@ -1,0 +1,56 @@
+"""The exact release step: integers and integer noise on a public grid, floats only afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.errors import EntropyFailed
+from privacy.mechanisms.rung import Rung
+
+
+def release_noise(index: NDArray[np.intp], rungs: Sequence[Rung], entropy: Entropy) -> NDArray[np.int64]:
+    """Draw Z, in steps, for each release.
+
+    Args:
+      index: (...) the rung of each release.
+      rungs: the L rungs.
+      entropy: where the noise comes from.
+    Returns: (...) int64, discrete Laplace of scale rungs[index].scale.
+    Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
+    """
+    scale = np.array([rung.scale for rung in rungs])[index]
+    noise = np.zeros(index.shape, np.int64)
+    for distinct in np.unique(scale):
+        here = scale == distinct
+        noise[here] = _expect(entropy.laplace(float(distinct), int(here.sum())), int(here.sum()))
+    return noise
+
+
+def released(
+    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[Rung]
+) -> NDArray[np.float64]:
+    """step * (v // step + Z), as normalised weight.
+
+    Args:
+      values: (...) int64 units of 2^-30, in [0, 2^62].
+      noise: (...) int64 steps, below 2^61 in magnitude, so that the int64 sum is exact.
+      index: (...) the rung of each release.
+      rungs: the L rungs.
+    Returns: (...) float64. The sum of integers is what is private; turning it into a float, which
+      rounds beyond 2^53 steps, is post-processing.
+    Sensitivity: see Rung.
+    """
+    shift = np.array([rung.step.bit_length() - 1 for rung in rungs], np.int64)
+    step_weight = np.array([rung.step_weight for rung in rungs])
+    noisy: NDArray[np.float64] = ((values >> shift[index]) + noise) * step_weight[index]
+    return noisy
+
+
+def _expect(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    if draws.shape != (size,) or draws.dtype != np.int64:
+        raise EntropyFailed("the noise source did not return the integers it was asked for")
+    return draws

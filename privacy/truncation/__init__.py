@@ -1,0 +1,1 @@
+"""The truncation program: how much the join tuples weigh when nobody may contribute more than tau."""

@@ -1,0 +1,46 @@
+"""Fixed-point weights: every weight is a whole number of 2^-30 of the public bound W.
+
+Floats summed in another order give another answer, and a neighbouring table is another order. So each
+row's weight is rounded down once, in SQL, and everything after is integer arithmetic
+(privacy.md section 2, "Weights are exact integers").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+WEIGHT_BITS = 30
+"""One normalised weight (1.0 = W) is 2**WEIGHT_BITS units."""
+
+ONE = 1 << WEIGHT_BITS
+"""The weight 1.0 in units."""
+
+MAX_UNITS = 1 << 62
+"""Loads and totals saturate here (2^32 normalised weights). Saturation is 1-Lipschitz, so it costs no privacy."""
+
+_LOW_BITS = 31
+_BLOCK = 1 << 21  # 2^21 rows of 31 bits sum to less than 2^53: exact in float64
+
+
+def saturating_sums(codes: NDArray[np.integer], weights: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Sum integer weights per code, exactly, saturating at MAX_UNITS.
+
+    Args:
+      codes: (m,) group of each weight, in [0, size).
+      weights: (m,) int64 units, in [0, MAX_UNITS].
+      size: number of groups.
+    Returns: (size,) int64, min(MAX_UNITS, exact sum): independent of order and free of rounding.
+    Cost: two bincounts per 2^21 rows.
+    """
+    low = np.zeros(size, np.int64)
+    high = np.zeros(size, np.int64)
+    for start in range(0, len(weights), _BLOCK):
+        code = codes[start : start + _BLOCK]
+        block = weights[start : start + _BLOCK]
+        low += np.bincount(code, block & ((1 << _LOW_BITS) - 1), size).astype(np.int64)
+        high += np.bincount(code, block >> _LOW_BITS, size).astype(np.int64)
+    high += low >> _LOW_BITS
+    saturated = high >= MAX_UNITS >> _LOW_BITS
+    exact = (np.where(saturated, 0, high) << _LOW_BITS) + (low & ((1 << _LOW_BITS) - 1))
+    return np.where(saturated, MAX_UNITS, exact)

@@ -1,0 +1,1 @@
+"""Everything that talks: HTTP, the databases, the ledger, the command line."""

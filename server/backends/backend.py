@@ -1,0 +1,21 @@
+"""What the pipeline needs from a database."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from planner.plan import BackendQuery
+from privacy.join_tuples import JoinTuples
+from server.backends.columns import Domain
+
+
+class Backend(Protocol):
+    """A database that answers BackendQueries. Frozen and picklable: worker processes get a copy."""
+
+    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+        """The public groups and the private join tuples, in one snapshot.
+
+        Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry is worth it;
+          SchemaChanged; QueryCancelled; BackendFailed.
+        """
+        ...

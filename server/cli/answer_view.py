@@ -1,0 +1,90 @@
+"""A released answer for a person (table), a spreadsheet (csv) or a program (json)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from server.cli.figures import cell_text, epsilon_text, interval_text
+from server.cli.terminal import printable
+from server.query import Budget, Cell, Interval, QueryResponse
+
+
+def answer_table(response: QueryResponse) -> RenderableType:
+    """The answer as a table, intervals beside each aggregate, and below it what they cover and what it cost."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    aggregates = _aggregates(response)
+    for index, column in enumerate(response.columns):
+        numeric = column.type in ("int8", "float8", "numeric")
+        table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
+        if aggregates[index]:
+            table.add_column(f"{_percent(response)} interval", overflow="fold")
+    for cells, intervals in zip(response.rows, response.intervals, strict=True):
+        table.add_row(*_table_row(cells, intervals, aggregates))
+    return Group(table, *map(Text, summary(response)))
+
+
+def summary(response: QueryResponse) -> Iterator[str]:
+    """Lines that say what the intervals cover, what was charged and what is left."""
+    yield f"Intervals cover {printable(response.covers)}, {_percent(response)} of the time."
+    yield from (printable(note) for note in response.notes)
+    yield f"Charged {privacy_text(response.epsilon, response.delta)} with {printable(response.mechanism)}. " + left(
+        response.budget
+    )
+
+
+def left(budget: Budget) -> str:
+    """What is left of a budget, as a sentence."""
+    granted = privacy_text(budget.epsilon, budget.delta)
+    return f"Left: {privacy_text(budget.epsilon_left, budget.delta_left)} of {granted}."
+
+
+def privacy_text(epsilon: float, delta: float) -> str:
+    """`epsilon 1` or `epsilon 1, delta 1e-07`."""
+    text = f"epsilon {epsilon_text(epsilon)}"
+    return f"{text}, delta {epsilon_text(delta)}" if delta else text
+
+
+def answer_csv(response: QueryResponse) -> str:
+    """The answer as CSV: each aggregate is followed by its `_low` and `_high`; unbounded ends and NULL are empty."""
+    aggregates = _aggregates(response)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    header: list[str] = []
+    for column, aggregate in zip(response.columns, aggregates, strict=True):
+        header += [column.name, f"{column.name}_low", f"{column.name}_high"] if aggregate else [column.name]
+    writer.writerow(header)
+    for cells, intervals in zip(response.rows, response.intervals, strict=True):
+        row: list[Cell] = []
+        for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
+            row.append(str(cell).lower() if isinstance(cell, bool) else cell)
+            if aggregate:
+                row += [interval.low, interval.high] if interval else [None, None]
+        writer.writerow(row)
+    return stream.getvalue()
+
+
+def _percent(response: QueryResponse) -> str:
+    """The intervals' confidence: `95%`."""
+    return f"{100 * response.confidence:.4g}%"
+
+
+def _aggregates(response: QueryResponse) -> list[bool]:
+    """Which columns carry intervals."""
+    return [any(row[index] is not None for row in response.intervals) for index in range(len(response.columns))]
+
+
+def _table_row(
+    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool]
+) -> Iterator[Text]:
+    """The texts of one row."""
+    for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
+        yield Text(printable(cell_text(cell, interval)), style="bold" if aggregate else "")
+        if aggregate:
+            yield Text(interval_text(interval, whole=isinstance(cell, int)), style="dim")

@@ -1,0 +1,151 @@
+"""`noisegate query` and `noisegate explain`: ask a running proxy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from server.cli.answer_view import answer_csv, answer_table, summary
+from server.cli.client import ask
+from server.cli.explanation_view import explanation_view
+from server.cli.failure import CommandFailed
+from server.cli.key import read_key
+from server.cli.terminal import show, tell, write
+from server.http.answer_body import AnswerBody
+from server.query import Explanation
+
+DEFAULT_URL = "http://127.0.0.1:8432"
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+class ExplanationFormat(StrEnum):
+    """How an explanation is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class Mechanism(StrEnum):
+    """The mechanisms that an analyst may ask for."""
+
+    GEM = "gem"
+    R2T = "r2t"
+
+
+SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
+URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
+Epsilon = Annotated[
+    float | None, typer.Option(help="How much of your budget to spend; the policy's default if left out.")
+]
+Delta = Annotated[float | None, typer.Option(help="How much delta to spend; the policy's default if left out.")]
+MechanismChoice = Annotated[
+    Mechanism | None, typer.Option(help="Which mechanism releases; the planner chooses if left out.")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
+]
+
+
+def query(
+    sql: SQL,
+    url: URL = DEFAULT_URL,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    mechanism: MechanismChoice = None,
+    output: Annotated[
+        Format, typer.Option("--format", help="A table to read, csv for a spreadsheet, json for a program.")
+    ] = Format.TABLE,
+    key_file: KeyFile = None,
+) -> None:
+    """Ask a question; its noisy answer is charged to your budget.
+
+    Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
+
+    Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
+
+    Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted.
+    """
+    sql = _statement(sql)
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    text = ask(url, "/v1/query", read_key(key_file), body, sql=sql)
+    if output is Format.JSON:
+        write(_indented(text, url))
+        return
+    try:
+        response = AnswerBody.model_validate_json(text).response()
+    except ValidationError as error:
+        raise _not_ours(url) from error
+    if output is Format.TABLE:
+        show(answer_table(response))
+        return
+    write(answer_csv(response))
+    for line in summary(response):
+        tell(line)
+
+
+def explain(
+    sql: SQL,
+    url: URL = DEFAULT_URL,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    mechanism: MechanismChoice = None,
+    output: Annotated[
+        ExplanationFormat, typer.Option("--format", help="A table to read, or json for a program.")
+    ] = ExplanationFormat.TABLE,
+    key_file: KeyFile = None,
+) -> None:
+    """Show what a query would do and cost, without asking it.
+
+    Explaining is free and reads no private row.
+
+    Example:  noisegate explain "SELECT count(*) FROM orders"
+
+    Exit codes: 0 explained, 1 the query would be refused, 2 usage, configuration or connection.
+    """
+    sql = _statement(sql)
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
+    if output is ExplanationFormat.JSON:
+        write(_indented(text, url))
+        return
+    try:
+        explanation = TypeAdapter(Explanation).validate_json(text)
+    except ValidationError as error:
+        raise _not_ours(url) from error
+    show(explanation_view(explanation))
+
+
+def _statement(argument: str) -> str:
+    """The argument, or what standard input holds when it is a dash."""
+    sql = sys.stdin.read() if argument == "-" else argument
+    if not sql.strip():
+        raise CommandFailed("there is no statement", hint='for example noisegate query "SELECT count(*) FROM orders"')
+    return sql
+
+
+def _indented(text: str, url: str) -> str:
+    """The same JSON, indented."""
+    try:
+        return json.dumps(json.loads(text), indent=2)
+    except json.JSONDecodeError as error:
+        raise _not_ours(url) from error
+
+
+def _not_ours(url: str) -> CommandFailed:
+    return CommandFailed(
+        f"{url} did not answer as this version of Noisegate does",
+        hint="is it the proxy's address, and as new as this?",
+    )

@@ -1,0 +1,45 @@
+"""How a command fails: one sentence, one hint, one exit code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the shell sees. Usage errors found by the argument parser also leave with 2."""
+
+    OK = 0
+    REFUSED = 1  # the query, or the policy that was checked, is not acceptable as it stands
+    UNUSABLE = 2  # usage, configuration or connection: the same question may work elsewhere or later
+    BUDGET_EXHAUSTED = 3
+
+
+class CommandFailed(Exception):
+    """A command cannot do what was asked.
+
+    Attributes:
+      message: what went wrong, one sentence.
+      hint: what to do about it, or None.
+      exit_code: what the shell sees.
+      code: the server's SQLSTATE, or None when the failure is the command's own.
+      sql: the statement that `position` points into, or None.
+      position: 1-based character offset in `sql`, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        exit_code: ExitCode = ExitCode.UNUSABLE,
+        code: str | None = None,
+        sql: str | None = None,
+        position: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code
+        self.code = code
+        self.sql = sql
+        self.position = position

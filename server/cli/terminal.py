@@ -1,0 +1,58 @@
+"""Where words go: data to stdout, messages to stderr, colours to terminals only."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from server.cli.excerpt import excerpt
+from server.cli.failure import CommandFailed
+
+_UNBOUNDED_COLUMNS = 10_000
+
+
+def printable(text: str) -> str:
+    """The text with every control character spelled out, so that no answer can drive the terminal.
+
+    Line ends become spaces: what comes from elsewhere never starts a line of its own.
+    """
+    flat = " ".join(text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in flat)
+
+
+def console(stream: TextIO) -> Console:
+    """A console that folds at a terminal's edge and never in a pipe or a file."""
+    width = None if stream.isatty() else _UNBOUNDED_COLUMNS
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+
+
+def show(renderable: RenderableType) -> None:
+    """Print data: a table, or lines for a person, on stdout."""
+    console(sys.stdout).print(renderable)
+
+
+def write(text: str) -> None:
+    """Write data for a machine to stdout exactly as it is, ended by one line end."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def tell(message: str, *, style: str = "") -> None:
+    """Print a message for the person at the terminal on stderr; it is never folded, so it can be copied."""
+    console(sys.stderr).print(Text(message, style=style), soft_wrap=True)
+
+
+def tell_failure(failure: CommandFailed) -> None:
+    """Print why a command failed: what (more lines if it lists things), where in the statement, one hint."""
+    line = Text.assemble(("error", "bold red"), f" {failure.code}: " if failure.code else ": ")
+    line.append("\n  ".join(map(printable, failure.message.splitlines())))
+    stderr = console(sys.stderr)
+    stderr.print(line, soft_wrap=True)
+    if failure.sql is not None and failure.position is not None:
+        source, caret = excerpt(failure.sql, failure.position)
+        stderr.print(Text("  " + source), soft_wrap=True)
+        stderr.print(Text("  " + caret, style="bold red"), soft_wrap=True)
+    if failure.hint:
+        stderr.print(Text.assemble(("hint: ", "bold"), printable(failure.hint)), soft_wrap=True)

@@ -1,0 +1,125 @@
+"""One table: error class -> SQLSTATE -> HTTP status, and what a client may read of it.
+
+An error written for clients gives its own message and hint. Any other gives the sentence of its row: what a
+database, a solver or Python says can quote a private value, so no such word ever leaves the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from planner import errors as planning
+from privacy import errors as privacy
+from server import errors as serving
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a client is told of an error, in every protocol.
+
+    Attributes:
+      code: the SQLSTATE.
+      message: what is wrong, one sentence or two.
+      hint: what to do about it, or None.
+      position: 1-based character offset in the statement, or None.
+      status: the HTTP status.
+    """
+
+    code: str
+    message: str
+    hint: str | None
+    position: int | None
+    status: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table.
+
+    Attributes:
+      code: the SQLSTATE; PD001 and PD002 are our own.
+      status: the HTTP status.
+      sentence: what clients read instead of the error's own message and hint; None if that was written for them.
+      hint: goes with `sentence`.
+    """
+
+    code: str
+    status: int
+    sentence: str | None = None
+    hint: str | None = None
+
+
+_FAILED = Row(
+    "XX000", 500, "The proxy could not finish this request.", "Tell the custodian the request id; it is in the log."
+)
+_NOT_READY = Row("F0000", 500, "The proxy is not set up to serve.", "Tell the custodian.")
+_LEDGER = Row("58030", 503, "The budget ledger cannot be used, so nothing is answered.", "Tell the custodian.")
+_NO_DATABASE = Row("08006", 503, "The database cannot be reached.", "Try again later.")
+
+TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
+    {
+        planning.InvalidSyntax: Row("42601", 400),
+        planning.StatementTooLong: Row("54000", 413),
+        planning.StatementTooComplex: Row("54001", 422),
+        planning.ReadOnly: Row("25006", 403),
+        planning.UnknownTable: Row("42P01", 400),
+        planning.UnknownColumn: Row("42703", 400),
+        planning.AmbiguousColumn: Row("42702", 400),
+        planning.UnsupportedSQL: Row("0A000", 422),
+        planning.InvalidSetting: Row("22023", 422),
+        planning.SensitivityUnbounded: Row("PD002", 422),
+        planning.PolicyInvalid: _NOT_READY,
+        planning.SchemaChanged: Row(
+            "55000", 503, "The database's tables have changed since the policy was read.", "Tell the custodian."
+        ),
+        privacy.SolverFailed: _FAILED,
+        privacy.InvalidParameter: _FAILED,
+        privacy.EntropyFailed: _FAILED,
+        serving.AuthenticationFailed: Row("28P01", 401),
+        serving.InvalidRequest: Row("08P01", 422),
+        serving.BudgetExhausted: Row("PD001", 403),
+        serving.BackendUnavailable: _NO_DATABASE,
+        serving.BackendConnectionLost: Row(
+            "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
+        ),
+        serving.BackendFailed: _FAILED,
+        serving.QueryCancelled: Row(
+            "57014",
+            504,
+            "The query went over its time or memory limit, or was cancelled.",
+            "The charge stands. Join fewer tables, or add predicates.",
+        ),
+        serving.TooManyQueries: Row("53300", 503),
+        serving.WorkerFailed: _FAILED,
+        serving.UnsafeRole: Row("42501", 500, _NOT_READY.sentence, _NOT_READY.hint),
+        serving.LedgerMissing: _LEDGER,
+        serving.LedgerInvalid: _LEDGER,
+        serving.LedgerUnavailable: _LEDGER,
+        serving.AnalystExists: Row("42710", 409),
+        serving.UnknownAnalyst: Row("42704", 404),
+        serving.ConfigurationInvalid: _NOT_READY,
+    }
+)
+"""Complete by test: every concrete class of the three packages' errors has its row."""
+
+
+def row_of(error: BaseException) -> Row:
+    """The row of the error's class or of its nearest listed ancestor; XX000 for what nobody foresaw."""
+    return next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), _FAILED)
+
+
+def problem(error: BaseException) -> Problem:
+    """What a client is told. Its cause and its context are never read.
+
+    Args:
+      error: anything that was raised.
+    Returns: the error's own words if they were written for clients, else the fixed sentence of its row.
+    """
+    row = row_of(error)
+    if row.sentence is not None:
+        return Problem(row.code, row.sentence, row.hint, None, row.status)
+    assert isinstance(error, planning.PlannerError | serving.ServerError), "only these carry words for clients"
+    position = error.position if isinstance(error, planning.PlannerError) else None
+    return Problem(row.code, error.message, error.hint, position, row.status)

@@ -1,0 +1,81 @@
+"""What the server can refuse or fail at. A message is written for the client; the cause stays in the log."""
+
+from __future__ import annotations
+
+
+class ServerError(Exception):
+    """Base of every error raised by this package.
+
+    Attributes:
+      message: safe to send to a client.
+      hint: what to do, or None.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class AuthenticationFailed(ServerError):
+    """No key, or one that belongs to nobody."""
+
+
+class InvalidRequest(ServerError):
+    """A request body that is not what the API documents."""
+
+
+class BudgetExhausted(ServerError):
+    """The charge is more than what is left."""
+
+
+class BackendUnavailable(ServerError):
+    """The database could not be reached; no private row was read."""
+
+
+class BackendConnectionLost(ServerError):
+    """The connection broke after the query had begun; worth one retry under the same reservation."""
+
+
+class BackendFailed(ServerError):
+    """The database refused a statement that the planner thought sound; its words stay in the log."""
+
+
+class QueryCancelled(ServerError):
+    """Over the time or memory limit, or cancelled."""
+
+
+class TooManyQueries(ServerError):
+    """Every worker is busy and the queue is full."""
+
+
+class WorkerFailed(ServerError):
+    """A worker process died or raised something unforeseen."""
+
+
+class UnsafeRole(ServerError):
+    """The database role could do more than SELECT; the proxy does not start."""
+
+
+class LedgerMissing(ServerError):
+    """There is no ledger where one has been; starting would reset every budget."""
+
+
+class LedgerInvalid(ServerError):
+    """The ledger is not the one that belongs to this policy, or is of another version."""
+
+
+class LedgerUnavailable(ServerError):
+    """The ledger could not be read or written; without it nothing is asked of the database."""
+
+
+class AnalystExists(ServerError):
+    """An analyst of that name is already there."""
+
+
+class UnknownAnalyst(ServerError):
+    """No analyst of that name."""
+
+
+class ConfigurationInvalid(ServerError):
+    """A secret, a path or a setting that the server needs is missing or malformed."""

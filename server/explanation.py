@@ -1,0 +1,41 @@
+"""What a query would do and cost, from public facts only: no row count, no estimate, no observed range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.plan import BackendQuery, Plan
+from privacy.mechanisms.measurement import Measurement
+from server.query import Explanation, ResultColumn
+
+
+def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurement]) -> Explanation:
+    """Describe a plan.
+
+    Args:
+      plan, query: what would be run.
+      measurements: one per release; their expected noise is a function of the threshold tau, since the
+        threshold that will be chosen depends on private data.
+    """
+    return Explanation(
+        rewritten_sql=query.join,
+        privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
+        owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
+        weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
+        groups_per_unit=plan.groups_per_unit,
+        mechanism=plan.mechanism,
+        reason=plan.reason,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        expected_noise=tuple(
+            (
+                release.label,
+                tuple(
+                    (release.weight_bound * tau, release.weight_bound * half_width)
+                    for tau, half_width in measured.expected_noise()
+                ),
+            )
+            for release, measured in zip(plan.releases, measurements, strict=True)
+        ),
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+    )

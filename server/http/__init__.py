@@ -1,0 +1,1 @@
+"""HTTP: routes, authentication, problems. Pydantic at the edge, our frozen types inside."""

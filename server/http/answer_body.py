@@ -1,0 +1,141 @@
+"""The body of an answer. Numbers that JSON does not have (NaN, infinities) are null."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from planner.plan import ResultType
+from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+
+_EXAMPLE: JsonDict = {
+    "columns": [{"name": "count", "type": "int8"}],
+    "rows": [[150113]],
+    "intervals": [[{"low": 149990.0, "high": 150236.0}]],
+    "confidence": 0.95,
+    "covers": "truncated_full",
+    "mechanism": "gem",
+    "taus": [[[41.0]]],
+    "charge": {"epsilon": 1.0, "delta": 0.0},
+    "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
+    "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
+    "request_id": "0f8fad5bd9cb469fa16570867728950e",
+}
+
+
+class ColumnBody(BaseModel):
+    """A column of the answer."""
+
+    name: str
+    type: ResultType
+
+
+class IntervalBody(BaseModel):
+    """An interval of one cell; null stands for unbounded."""
+
+    low: float | None
+    high: float | None
+
+
+class ChargeBody(BaseModel):
+    """What the answer cost."""
+
+    epsilon: float
+    delta: float
+
+
+class BudgetBody(BaseModel):
+    """An analyst's budget: what was granted and what is left."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE["budget"]]})
+
+    epsilon: float
+    delta: float
+    epsilon_left: float
+    delta_left: float
+
+    @classmethod
+    def of(cls, budget: Budget) -> BudgetBody:
+        """The body of a budget."""
+        return cls(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            epsilon_left=budget.epsilon_left,
+            delta_left=budget.delta_left,
+        )
+
+
+class AnswerBody(BaseModel):
+    """A noisy answer: rows, an interval per aggregate cell, what it cost and what is left."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    columns: list[ColumnBody]
+    rows: list[list[Cell]] = Field(description="One list of cells per group; counts are whole and may be negative.")
+    intervals: list[list[IntervalBody | None]] = Field(description="Like rows; null for group keys.")
+    confidence: float = Field(description="Of each interval, over the noise.")
+    covers: str = Field(description="`truncated_full`, `released_sample` or `truth_lower`.")
+    mechanism: str
+    taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
+    charge: ChargeBody
+    budget: BudgetBody
+    notes: list[str]
+    request_id: str
+
+    @classmethod
+    def of(cls, response: QueryResponse) -> AnswerBody:
+        """The body of an answer."""
+        return cls(
+            columns=[ColumnBody(name=column.name, type=column.type) for column in response.columns],
+            rows=[[_finite_cell(cell) for cell in row] for row in response.rows],
+            intervals=[[_interval_body(interval) for interval in row] for row in response.intervals],
+            confidence=response.confidence,
+            covers=response.covers,
+            mechanism=response.mechanism,
+            taus=[
+                [None if taus is None else [_finite(tau) for tau in taus] for taus in row] for row in response.taus
+            ],
+            charge=ChargeBody(epsilon=response.epsilon, delta=response.delta),
+            budget=BudgetBody.of(response.budget),
+            notes=list(response.notes),
+            request_id=response.request_id,
+        )
+
+    def response(self) -> QueryResponse:
+        """The answer of a body, for clients written in Python; what was not finite is None."""
+        return QueryResponse(
+            columns=tuple(ResultColumn(column.name, column.type) for column in self.columns),
+            rows=tuple(tuple(row) for row in self.rows),
+            intervals=tuple(
+                tuple(None if cell is None else Interval(cell.low, cell.high) for cell in row)
+                for row in self.intervals
+            ),
+            confidence=self.confidence,
+            covers=self.covers,
+            mechanism=self.mechanism,
+            epsilon=self.charge.epsilon,
+            delta=self.charge.delta,
+            budget=Budget(**self.budget.model_dump()),
+            request_id=self.request_id,
+            taus=tuple(
+                tuple(
+                    None if cell is None else tuple(math.nan if tau is None else tau for tau in cell) for cell in row
+                )
+                for row in self.taus
+            ),
+            notes=tuple(self.notes),
+        )
+
+
+def _interval_body(interval: Interval | None) -> IntervalBody | None:
+    return None if interval is None else IntervalBody(low=_finite(interval.low), high=_finite(interval.high))
+
+
+def _finite_cell(cell: Cell) -> Cell:
+    return _finite(cell) if isinstance(cell, float) else cell
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

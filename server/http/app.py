@@ -1,0 +1,50 @@
+"""The HTTP application."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from server.http.body_limit import BodyLimitMiddleware
+from server.http.exchange import ExchangeMiddleware
+from server.http.openapi import describe
+from server.http.problem_handlers import add_problem_handlers
+from server.http.routes import budget, explain, health, query
+from server.http.services import Keys, Pipeline, Services, Threads
+
+_DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
+people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
+
+
+def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, waiting_queries: int = 64) -> FastAPI:
+    """The application over a pipeline.
+
+    Args:
+      pipeline: answers; its methods run in threads.
+      ledger: knows analysts by the hash of their key.
+      running_queries: how many queries may be under way at once; most of them wait for a worker process.
+      waiting_queries: how many more may wait; the next is refused with 53300.
+    Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
+    """
+    app = FastAPI(
+        title="Noisegate",
+        summary="Noisy answers to SQL that protect people, not rows.",
+        description=_DESCRIPTION,
+        version=version("noisegate"),
+        docs_url=None,  # the interactive pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,  # a redirect would not be a problem body, and clients drop the key on the way
+        # FastAPI would export exceptions with their texts, and exact durations, wherever OpenTelemetry is set up.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    app.state.services = Services(
+        pipeline, ledger, Threads(running_queries, waiting_queries), Threads(running=4, waiting=256)
+    )
+    for route in (query, explain, budget, health):
+        app.include_router(route.router)
+    add_problem_handlers(app)
+    app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
+    app.add_middleware(BodyLimitMiddleware)
+    app.add_middleware(ExchangeMiddleware)  # the last added is the outermost
+    return app

@@ -1,0 +1,118 @@
+"""One exchange: a request id, the headers that every response carries, one log line, and the last net for errors."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from dataclasses import dataclass
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.error_table import problem
+from server.http.problem_body import problem_response
+from server.http.whereabouts import whereabouts
+
+DURATION_QUANTUM_MS = 100
+"""Durations are logged rounded up to it: how long an answer took depends on the data."""
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_SUCCESS = "00000"
+_KEY = "noisegate"
+_log = structlog.get_logger("noisegate.http")
+
+
+@dataclass
+class Exchange:
+    """What is noted of one request while it is served. Never SQL, never a value.
+
+    Attributes:
+      request_id: the client's own if well formed, else a fresh one.
+      analyst: who asks, once known.
+      code: the SQLSTATE of the problem, or 00000.
+      status: of the response; 0 until it begins.
+    """
+
+    request_id: str
+    analyst: str | None = None
+    code: str = _SUCCESS
+    status: int = 0
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    """The exchange to which a request belongs."""
+    exchange = scope[_KEY]
+    assert isinstance(exchange, Exchange)
+    return exchange
+
+
+class ExchangeMiddleware:
+    """Outermost: opens the Exchange, completes the response's headers, logs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; other events (lifespan) pass through."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = scope[_KEY] = Exchange(_request_id(Headers(scope=scope)))
+
+        async def send_completed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                _complete(MutableHeaders(scope=message), exchange.request_id)
+            await send(message)
+
+        begun = time.monotonic()
+        try:
+            await self._serve(exchange, scope, receive, send_completed)
+        finally:
+            _log_line(exchange, scope, time.monotonic() - begun)
+
+    async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; what nobody foresaw becomes a problem here.
+
+        This is the one place that catches everything: an exception that went on to the HTTP server would be
+        printed with its text, and the text of a foreign exception can quote a private value.
+        """
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            _log.error("unforeseen", request_id=exchange.request_id, **whereabouts(error))
+            unforeseen = problem(error)
+            exchange.code = unforeseen.code
+            if not exchange.status:
+                await problem_response(unforeseen, exchange.request_id)(scope, receive, send)
+
+
+def _request_id(headers: Headers) -> str:
+    offered = headers.get("x-request-id", "")
+    return offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
+
+
+def _complete(headers: MutableHeaders, request_id: str) -> None:
+    headers["X-Request-ID"] = request_id
+    headers["Cache-Control"] = "no-store"
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    headers["Referrer-Policy"] = "no-referrer"
+
+
+def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
+    quanta = -int(-duration_s * 1000 // DURATION_QUANTUM_MS)
+    _log.info(
+        "request",
+        request_id=exchange.request_id,
+        analyst=exchange.analyst,
+        method=scope["method"],
+        route=getattr(
+            scope.get("route"), "path", None
+        ),  # the route, not the path: a client can write SQL into a path
+        code=exchange.code,
+        status=exchange.status,
+        duration_ms=quanta * DURATION_QUANTUM_MS,
+    )

@@ -1,0 +1,62 @@
+"""The API's description: OpenAPI 3.1, with every problem that a route can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from server.http.problem_body import MEDIA_TYPE, ProblemBody
+
+_CODES = {
+    400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column;"
+    " 08P01 a body that is not JSON",
+    401: "28P01: no key, or not a valid one",
+    403: "PD001: the budget is exhausted; 25006: the statement would write",
+    404: "08P01: no such route; 42704: no such analyst",
+    413: "54000: the body or the statement is too long",
+    422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 54001: too"
+    " complex; PD002: the policy does not bound the sensitivity",
+    500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
+    503: "53300: too many queries; 08006: no database; 55000: its tables changed; 58030: no ledger",
+    504: "57014: over the time or memory limit",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that can answer with these problems."""
+    return {
+        status: {"model": ProblemBody, "description": f"{HTTPStatus(status).phrase}. {_CODES[status]}"}
+        for status in statuses
+    }
+
+
+def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """The app's description, made once; problems get their media type."""
+
+    def description() -> dict[str, Any]:
+        if not app.openapi_schema:
+            made = get_openapi(
+                title=app.title,
+                version=app.version,
+                openapi_version="3.1.0",
+                summary=app.summary,
+                description=app.description,
+                routes=app.routes,
+            )
+            for operations in made["paths"].values():
+                for operation in operations.values():
+                    _set_media_types(operation["responses"])
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    return description
+
+
+def _set_media_types(responses: dict[str, Any]) -> None:
+    for status, response in responses.items():
+        if int(status) >= 400:
+            response["content"] = {MEDIA_TYPE: response["content"].pop("application/json")}

@@ -1,0 +1,1 @@
+"""One route per file."""

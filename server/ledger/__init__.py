@@ -1,0 +1,1 @@
+"""The budget ledger: durable, append-only accounts of what each analyst may spend and has spent."""

@@ -1,0 +1,116 @@
+"""What a client asks and what it gets back, whatever protocol it speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planner.plan import MechanismName, ResultType
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class QueryRequest:
+    """One question of one analyst.
+
+    Attributes:
+      analyst: the authenticated analyst's name.
+      sql: one SELECT.
+      epsilon, delta: what to spend, or None for the policy's default.
+      mechanism: which mechanism, or None for the planner's choice.
+      request_id: unique; stands in logs, the ledger and error bodies.
+    """
+
+    analyst: str
+    sql: str
+    epsilon: float | None = None
+    delta: float | None = None
+    mechanism: MechanismName | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column of the answer."""
+
+    name: str
+    type: ResultType
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval for one cell; None stands for unbounded."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An analyst's budget: what was granted and what is left."""
+
+    epsilon: float
+    delta: float
+    epsilon_left: float
+    delta_left: float
+
+
+@dataclass(frozen=True)
+class QueryResponse:
+    """A released answer.
+
+    Attributes:
+      columns: names and types, in the order of the select list.
+      rows: one tuple of cells per group.
+      intervals: like rows; None for group keys.
+      confidence: of each interval, over the noise alone.
+      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`).
+      mechanism: which mechanism released it.
+      epsilon, delta: the charge.
+      budget: the analyst's budget after the charge.
+      taus: per aggregate column of each row, the contribution bounds that were chosen (public).
+      request_id: as in the request.
+      notes: sentences for people, for example that truncation bias is outside of the interval.
+    """
+
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    intervals: tuple[tuple[Interval | None, ...], ...]
+    confidence: float
+    covers: str
+    mechanism: str
+    epsilon: float
+    delta: float
+    budget: Budget
+    request_id: str
+    taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a query would do and cost, from public facts only.
+
+    Attributes:
+      rewritten_sql: the statement the database would get.
+      privacy_units: the relations whose people the answer protects.
+      owners: SQL of each owner position of a join tuple.
+      weight_bounds: W per release, with its label.
+      groups_per_unit: L0, or None.
+      mechanism, reason: which, and why.
+      epsilon, delta: the charge.
+      expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
+      columns: names and types of the answer.
+    """
+
+    rewritten_sql: str
+    privacy_units: tuple[str, ...]
+    owners: tuple[str, ...]
+    weight_bounds: tuple[tuple[str, float], ...]
+    groups_per_unit: int | None
+    mechanism: str
+    reason: str
+    epsilon: float
+    delta: float
+    expected_noise: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
+    columns: tuple[ResultColumn, ...]

@@ -1,0 +1,28 @@
+"""Secrets are named in the policy and live elsewhere: `env:NAME` or `file:PATH`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from server.errors import ConfigurationInvalid
+
+
+def resolve(reference: str, base: Path = Path()) -> str:
+    """The secret that a reference names.
+
+    Args:
+      reference: `env:NAME` or `file:PATH`; a relative path starts at `base`.
+    Raises: ConfigurationInvalid when it is absent or empty; the message names the reference, never a value.
+    """
+    kind, _, name = reference.partition(":")
+    if kind == "env" and name:
+        secret = os.environ.get(name, "")
+    elif kind == "file" and name:
+        path = base / name
+        secret = path.read_text().strip() if path.is_file() else ""
+    else:
+        raise ConfigurationInvalid("a secret is named as env:NAME or file:PATH")
+    if not secret:
+        raise ConfigurationInvalid(f"the secret {reference} is not set", hint="set it before starting the proxy")
+    return secret

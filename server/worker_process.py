@@ -1,0 +1,83 @@
+"""What runs inside a worker process: one call after the other, until the pipe closes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from planner.errors import PlannerError
+from server.errors import QueryCancelled, ServerError, WorkerFailed
+
+
+@dataclass(frozen=True)
+class Success:
+    """The call's result."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One of our own errors, by class and words; nothing of its cause crosses the pipe."""
+
+    kind: type[ServerError] | type[PlannerError]
+    message: str
+    hint: str | None
+
+    def rebuild(self) -> Exception:
+        """The error to raise on the other side."""
+        return self.kind(self.message, hint=self.hint)
+
+
+def serve_calls(connection: Connection, memory_bytes: int) -> None:
+    """Answer calls from the pipe until it closes.
+
+    Libraries read the number of threads when they are imported, which happens after it is set here.
+    """
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold private rows
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when a worker ends
+    importlib.import_module("server.pipeline")  # now, while nobody waits, rather than with the first question
+    while True:
+        try:
+            function, arguments = connection.recv()
+            outcome = _outcome(function, arguments)
+            connection.send(outcome)
+        except (EOFError, OSError):
+            return
+
+
+def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Success | Failure:
+    """Run the call; whatever it raises becomes one of our own errors."""
+    try:
+        return Success(function(*arguments))
+    except (ServerError, PlannerError) as error:
+        _log(error)
+        return Failure(type(error), error.message, error.hint)
+    except MemoryError as error:
+        _log(error)
+        return Failure(QueryCancelled, "the query needs more memory than its limit", "join less, or add predicates")
+    except Exception as error:  # the boundary: an unforeseen text may quote private values, so it goes no further
+        _log(error)
+        return Failure(WorkerFailed, "the query failed", None)
+
+
+def _log(error: BaseException) -> None:
+    """Where it happened and what kind it was, to standard error: an exception's text may quote a private value."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(cause)
+    kinds = " caused by ".join(f"{type(link).__module__}.{type(link).__qualname__}" for link in chain)
+    frames = reversed(traceback.extract_tb(chain[-1].__traceback__))
+    place = " < ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in frames)
+    sys.stderr.write(f"worker: {kinds} at {place}\n")

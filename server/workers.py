@@ -1,0 +1,122 @@
+"""Worker processes: private rows are read and solved here, never in the process that talks to clients.
+
+A worker runs one call at a time under a memory limit; over its time limit it is killed and replaced. What comes
+back is a NoisyAnswer or one of our own errors: a worker never sends an exception it did not expect.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from server.errors import QueryCancelled, TooManyQueries, WorkerFailed
+from server.worker_process import Failure, Success, serve_calls
+
+Result = TypeVar("Result")
+
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would share the parent's sockets, locks and entropy state
+
+
+@dataclass(frozen=True)
+class WorkerLimits:
+    """Public bounds of the pool.
+
+    Attributes:
+      workers: how many questions are worked on at once.
+      call_s: the longest that one question may take before its worker is killed.
+      wait_s: the longest that a question waits for a free worker.
+      memory_bytes: address space of one worker.
+    """
+
+    workers: int = 2
+    call_s: float = 120.0
+    wait_s: float = 30.0
+    memory_bytes: int = 8 << 30
+
+
+class Worker:
+    """One process and the pipe to it."""
+
+    def __init__(self, memory_bytes: int) -> None:
+        self._connection, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=serve_calls, args=(theirs, memory_bytes), daemon=True, name="worker")
+        self._process.start()
+        theirs.close()
+
+    def call(self, function: Callable[..., Result], arguments: tuple[Any, ...], limit_s: float) -> Result:
+        """Run `function(*arguments)` in the worker.
+
+        Raises: QueryCancelled over the limit, WorkerFailed when the process died, or the call's own error.
+          After the first two the worker is dead.
+        """
+        try:
+            self._connection.send((function, arguments))
+            if not self._connection.poll(limit_s):
+                raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
+            outcome = self._connection.recv()
+        except QueryCancelled:
+            self.stop()
+            raise
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise WorkerFailed("a worker process ended unexpectedly") from error
+        if isinstance(outcome, Failure):
+            raise outcome.rebuild()
+        assert isinstance(outcome, Success)
+        return outcome.value  # type: ignore[no-any-return]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.is_alive() and not self._connection.closed
+
+    def stop(self) -> None:
+        """Kill the process; nothing in it needs an orderly end."""
+        self._connection.close()
+        self._process.kill()
+        self._process.join()
+
+
+class WorkerPool:
+    """A fixed number of workers, each lent to one caller at a time."""
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self.limits = limits
+        self._closed = threading.Event()
+        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the last one used has the warmest caches
+        for _ in range(limits.workers):
+            self._free.put(Worker(limits.memory_bytes))
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Run a module-level function in a worker and wait for its result.
+
+        Raises: TooManyQueries when no worker comes free in time; otherwise as Worker.call.
+        """
+        try:
+            worker = self._free.get(timeout=self.limits.wait_s)
+        except queue.Empty:
+            raise TooManyQueries("every worker is busy", hint="try again later; nothing was charged") from None
+        try:
+            return worker.call(function, arguments, self.limits.call_s)
+        finally:
+            self._give_back(worker)
+
+    def close(self) -> None:
+        """Stop every worker; those at work are killed."""
+        self._closed.set()
+        while True:
+            try:
+                self._free.get_nowait().stop()
+            except queue.Empty:
+                return
+
+    def _give_back(self, worker: Worker) -> None:
+        if self._closed.is_set():
+            worker.stop()
+        else:
+            self._free.put(worker if worker.alive else Worker(self.limits.memory_bytes))

@@ -1,0 +1,41 @@
+"""Mechanisms with the mistakes that people make. An audit that lets one pass is worth nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.mechanisms.exact import exact_epsilon
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.rung import Rung, rungs
+
+
+class WeakerNoise:
+    """Noise of smaller scales than it was asked for."""
+
+    def __init__(self, source: Entropy, laplace: float = 1.0, geometric: float = 1.0) -> None:
+        self._source, self._laplace, self._geometric = source, laplace, geometric
+
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        return self._source.laplace(scale * self._laplace, size)
+
+    def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
+        return self._source.geometric(scale * self._geometric, size)
+
+
+class UnsplitGem(Gem):
+    """Selection and release both spend everything."""
+
+    def _budgets(self, n_groups: int) -> tuple[Fraction, Fraction]:
+        return exact_epsilon(self.epsilon), exact_epsilon(self.epsilon)
+
+
+class UnsplitR2T(R2T):
+    """Every threshold spends everything."""
+
+    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+        return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))

@@ -1,0 +1,66 @@
+"""Neighbouring truncated answers, chosen to be worst. One row per group; groups serve as independent runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.ladder import Ladder
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.r2t import R2T
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import ONE
+
+Table = NDArray[np.int64]
+"""(L,) values in units along a ladder."""
+
+
+def repeated(table: Table, ladder: Ladder, runs: int, gap: float = 0.0) -> TabulatedAnswer:
+    """The same table in every group."""
+    return TabulatedAnswer(np.broadcast_to(table, (runs, len(table))), ladder, gap)
+
+
+def empty_and_full_unit(ladder: Ladder, gap: float = 0.0) -> tuple[Table, Table]:
+    """Nobody, against one unit that fills every threshold; a solver that errs as much as it may."""
+    full = np.floor((1 + gap) * ladder.units.astype(np.float64)).astype(np.int64)
+    return np.zeros(len(ladder), np.int64), full
+
+
+def crowd_and_one_more(ladder: Ladder, people: int, load: float) -> tuple[Table, Table]:
+    """Many people of one load, against the same and a unit with more load than any threshold."""
+    crowd = people * np.minimum(ladder.units, round(load * ONE))
+    return crowd, crowd + ladder.units
+
+
+def selection_swing(gem: Gem, distance: int = 6) -> tuple[Table, Table]:
+    """The pair that makes selection lose nearly all of its budget, and the release too.
+
+    Write v = (price - alpha) tau, and let `rival` lie below `top` and above all others by some rungs.
+    Without the unit every alpha is 0 but that of `top`, which is 1: all are equally good but `top`, worse by
+    one. The unit lowers alpha by one at `top` and at `rival`: `top` becomes as good as any, `rival` stays so,
+    and all others become worse by one, as `rival` beats them. So the odds of `top` grow by nearly exp(eps_1)
+    when the others are many.
+    """
+    ladder = gem.ladder
+    tau = ladder.units.astype(np.float64)
+    rival, top = len(ladder) - distance, len(ladder) - 1
+    price = gem.price()
+    alpha = np.zeros(len(ladder))
+    without = (price - alpha) * tau
+    without[rival + 1 : top] = without[rival] + tau[rival]  # unattractive, and still non-decreasing
+    without[top] = (price - 1) * tau[top]
+    gained = np.zeros(len(ladder))
+    gained[rival] = tau[rival]
+    gained[top] = tau[top]
+    first = np.floor(without).astype(np.int64)
+    return first, first + gained.astype(np.int64)
+
+
+def level_race(r2t: R2T, n_groups: int = 1) -> tuple[Table, Table]:
+    """Values that give every threshold of R2T the same chance to win, against the same with a full unit.
+
+    The output is at most t only if every noisy value is: each of the L releases loses eps / L on that event.
+    """
+    level = np.array([penalty for _, penalty in r2t.expected_noise(n_groups)])
+    table = np.floor((level + 1.0) * ONE).astype(np.int64)
+    return table, table + np.floor((1 + r2t.gap) * r2t.ladder.units.astype(np.float64)).astype(np.int64)

@@ -1,0 +1,85 @@
+"""gem keeps its claim on the worst inputs known, and its mutants do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from privacy.entropy import OpendpEntropy
+from privacy.ladder import Ladder
+from privacy.mechanisms.gem import Gem
+from tests.audit.auditing import audit
+from tests.audit.mutants import UnsplitGem, WeakerNoise
+from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, selection_swing
+from tests.support.simulated_entropy import SimulatedEntropy
+
+ONE_RUNG = Ladder(0, 0)
+SHORT = Ladder(-3, 4)
+LONG = Ladder(-12, 9)
+RELEASE_HEAVY = 0.02
+"""Next to nothing for selection, so that the release is what is audited."""
+
+SELECTION_HEAVY = 0.9
+
+
+@pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
+def test_selection_and_release_together_keep_the_claim_and_come_close(split: float) -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split)
+    found = audit(gem, selection_swing(gem))
+    assert 0.6 < found <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
+def test_empty_against_a_unit_at_every_bound(epsilon: float) -> None:
+    gem = Gem(epsilon, groups_per_unit=1, ladder=SHORT)
+    assert audit(gem, empty_and_full_unit(SHORT)) <= epsilon
+
+
+def test_a_crowd_and_one_more() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=SHORT)
+    assert audit(gem, crowd_and_one_more(SHORT, people=40, load=1.5)) <= 1.0
+
+
+def test_the_release_spends_what_it_may() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    assert 0.9 < audit(gem, empty_and_full_unit(ONE_RUNG)) <= 1.0
+
+
+def test_a_solver_gap_is_paid_for() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY, gap=0.5)
+    assert 0.9 < audit(gem, empty_and_full_unit(ONE_RUNG, gap=0.5)) <= 1.0
+
+
+def test_a_unit_in_two_groups() -> None:
+    gem = Gem(1.0, groups_per_unit=2, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    assert 0.85 < audit(gem, empty_and_full_unit(ONE_RUNG), together=2) <= 1.0
+
+
+def test_with_the_noise_of_production() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    # This one cannot be seeded: the lower limit is ten standard deviations away.
+    assert 0.5 < audit(gem, empty_and_full_unit(ONE_RUNG), OpendpEntropy(), runs=20_000) <= 1.0
+
+
+def test_catches_half_the_release_noise() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    assert audit(gem, empty_and_full_unit(ONE_RUNG), WeakerNoise(SimulatedEntropy(1), laplace=0.5)) > 1.0
+
+
+def test_catches_selection_without_the_factor_two() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY)
+    assert audit(gem, selection_swing(gem), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
+
+
+def test_catches_an_unsplit_budget() -> None:
+    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
+    assert audit(gem, selection_swing(gem)) > 1.0
+
+
+def test_catches_one_group_per_unit_where_it_is_two() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    assert audit(gem, empty_and_full_unit(ONE_RUNG), together=2) > 1.0
+
+
+def test_catches_noise_that_forgets_the_gap() -> None:
+    forgetful = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    assert audit(forgetful, empty_and_full_unit(ONE_RUNG, gap=0.5)) > 1.0

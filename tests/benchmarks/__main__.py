@@ -1,0 +1,74 @@
+"""Run one benchmark, or all of them, and store what they measured."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tests import benchmarks
+from tests.benchmarks.rows import Row
+
+_FOLDER = Path(__file__).parent
+_SHARED = {"rows", "__main__"}
+
+
+def main(names: list[str]) -> int:
+    """Run the named benchmarks (all without a name); returns the exit code."""
+    known = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in _SHARED)
+    unknown = sorted(set(names) - set(known))
+    console = Console()
+    if unknown:
+        console.print(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(known)}")
+        return 2
+    quick = bool(os.environ.get("QUICK"))
+    for name in names or known:
+        rows: list[Row] = importlib.import_module(f"tests.benchmarks.{name}").run(quick=quick)
+        _store(name, rows, quick)
+        _show(console, name, rows)
+    return 0
+
+
+def _store(name: str, rows: list[Row], quick: bool) -> None:
+    """Write results/NAME.json; a quick run goes beside it and replaces nothing."""
+    document = {
+        "benchmark": name,
+        "commit": _commit(),
+        "machine": _machine(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "rows": [row.as_json() for row in rows],
+    }
+    folder = Path(".noisegate") / "benchmarks" if quick else _FOLDER / "results"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def _show(console: Console, name: str, rows: list[Row]) -> None:
+    table = Table(title=f"benchmark {name}", title_justify="left")
+    for heading in ("case", "metric", "value", "unit"):
+        table.add_column(heading, justify="right" if heading == "value" else "left")
+    for row in rows:
+        table.add_row(row.case, row.metric, f"{row.value:.4g}", row.unit)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

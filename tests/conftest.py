@@ -1,0 +1,63 @@
+"""What every test may use: a PostgreSQL of the session, and the rule that no test is silently left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from rich.progress import Progress
+
+from server.backends import embedded
+from server.backends.embedded import EmbeddedPostgres
+from tests.demo.database import ROLE, load_once
+
+SMALL_SCALE = 0.01
+"""TPC-H's scale in tests: 1,500 customers, 60,000 lines, 7,500 edges."""
+
+
+@pytest.fixture(scope="session")
+def embedded_postgres() -> Iterator[EmbeddedPostgres]:
+    """A running server of this test process; its data is kept for the next run."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    server = embedded.start(Path(".noisegate") / "tests" / worker / "postgres")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def tpch_url(embedded_postgres: EmbeddedPostgres) -> str:
+    """TPC-H and the graph at a small scale, as the proxy's SELECT-only role."""
+    with Progress(disable=True) as progress:
+        return load_once(embedded_postgres, "tpch", SMALL_SCALE, progress)
+
+
+@pytest.fixture(scope="session")
+def tpch_owner_url(embedded_postgres: EmbeddedPostgres, tpch_url: str) -> str:
+    """The same database as its owner."""
+    assert ROLE in tpch_url
+    return embedded_postgres.url(database="tpch")
+
+
+@pytest.fixture
+def scratch_url(embedded_postgres: EmbeddedPostgres, request: pytest.FixtureRequest) -> Iterator[str]:
+    """An empty database of this test, as its owner; dropped afterwards."""
+    name = f"scratch_{abs(hash(request.node.nodeid)) % 10**12}"
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        yield embedded_postgres.url(database=name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """With NOISEGATE_NO_SKIPS a skipped test has failed: nothing that must be shown goes unseen."""
+    report = yield
+    if report.skipped and os.environ.get("NOISEGATE_NO_SKIPS") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which is not allowed here: {report.longrepr}"
+    return report

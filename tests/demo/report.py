@@ -1,0 +1,70 @@
+"""What the demonstration prints: the questions, and a table of noisy answers beside the truth."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.demo.asking import Answer
+from tests.demo.queries import DemoQuery
+
+
+def print_questions(console: Console, queries: tuple[DemoQuery, ...]) -> None:
+    """Each question with its number and whom it protects."""
+    for number, query in enumerate(queries, 1):
+        console.print(f"\n[bold]{number}. {query.name}[/bold] (protects {query.protects})", highlight=False)
+        for line in query.sql.splitlines():
+            console.print(f"   {line}", style="cyan", highlight=False, markup=False)
+
+
+def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> None:
+    """One row per question; a question with groups shows the group of median error."""
+    table = Table(title="Answers", title_justify="left")
+    table.add_column("query")
+    for heading in ("noisy answer", "95% interval", "charge", "left", "true value*", "error*", "time"):
+        table.add_column(heading, justify="right")
+    for query, answer in answers:
+        table.add_row(*_row(query, answer))
+    console.print()
+    console.print(table)
+    covers = sorted({answer.body["covers"] for _, answer in answers})
+    console.print(f"The intervals cover: {', '.join(covers)}.", highlight=False)
+    for note in sorted({note for _, answer in answers for note in answer.body["notes"]}):
+        console.print(note, highlight=False, soft_wrap=True)
+    console.print(
+        "* For the demonstration only: read by the demonstration itself as the database's owner. "
+        "The proxy never shows it.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _row(query: DemoQuery, answer: Answer) -> tuple[str, ...]:
+    body = answer.body
+    row = _median_row(answer)
+    low_high = body["intervals"][row][-1]
+    key = body["rows"][row][0] if len(body["columns"]) == 2 else None
+    name = query.name if key is None else f"{query.name}: {key}, 1 of {len(body['rows'])}"
+    return (
+        name,
+        _number(body["rows"][row][-1]),
+        f"{_number(low_high['low'])} to {_number(low_high['high'])}",
+        f"ε {body['charge']['epsilon']:g}",
+        f"ε {body['budget']['epsilon_left']:g}",
+        _number(answer.truth[key]),
+        f"{answer.error:.2%}" + ("" if key is None else " (median)"),
+        f"{answer.seconds:.2f} s",
+    )
+
+
+def _median_row(answer: Answer) -> int:
+    """The row whose error is the median one, so that one group can stand for all."""
+    keys = list(answer.truth)
+    ranked = sorted(range(len(keys)), key=lambda index: answer.errors[index])
+    key = keys[ranked[(len(ranked) - 1) // 2]]
+    names = [row[0] if len(row) == 2 else None for row in answer.body["rows"]]
+    return names.index(key)
+
+
+def _number(value: float | None) -> str:
+    return "unbounded" if value is None else f"{value:,.0f}"

@@ -1,0 +1,1 @@
+"""Golden pairs: what an analyst asks, and what the database gets."""

@@ -1,0 +1,23 @@
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."orders" AS "orders_0"
+WHERE
+  "orders_0"."o_orderdate" >= CAST('1994-01-01' AS DATE)
+  AND "orders_0"."o_orderdate" < CAST('1994-02-28 00:00:00' AS TIMESTAMP)
+  AND (
+    (
+      "orders_0"."o_comment" NOT LIKE '%special%'
+    )
+    OR (
+      "orders_0"."o_orderpriority" IN ('1-URGENT', '2-HIGH')
+    )
+  )
+  AND NOT (
+    (
+      "orders_0"."o_totalprice" * 2
+    ) - 1 BETWEEN 100 AND 1000.50
+  )
+  AND "orders_0"."o_clerk" IS NOT NULL
+GROUP BY
+  1;

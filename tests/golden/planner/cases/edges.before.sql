@@ -1,0 +1,1 @@
+SELECT count(*) FROM knows k JOIN customer a ON k.src = a.c_custkey JOIN customer b ON k.dst = b.c_custkey;

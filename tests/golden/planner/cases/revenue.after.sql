@@ -1,0 +1,44 @@
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              (
+                CAST(CASE
+                  WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
+                  THEN "lineitem_0"."l_extendedprice"
+                  WHEN "lineitem_0"."l_extendedprice" < 0
+                  THEN 0
+                  WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
+                  THEN 105000
+                END AS DOUBLE PRECISION) * (
+                  CAST(1 AS DOUBLE PRECISION) - CAST(CASE
+                    WHEN "lineitem_0"."l_discount" BETWEEN 0 AND 0.1
+                    THEN "lineitem_0"."l_discount"
+                    WHEN "lineitem_0"."l_discount" < 0
+                    THEN 0
+                    WHEN "lineitem_0"."l_discount" <> 'NaN'
+                    THEN 0.1
+                  END AS DOUBLE PRECISION)
+                )
+              ) / 105000 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w0"
+FROM "public"."lineitem" AS "lineitem_0"
+INNER JOIN "public"."orders" AS "orders_1"
+  ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+INNER JOIN "public"."customer" AS "customer_2"
+  ON "orders_1"."o_custkey" = "customer_2"."c_custkey"
+GROUP BY
+  1;

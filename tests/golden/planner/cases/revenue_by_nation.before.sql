@@ -1,0 +1,6 @@
+SELECT n_name, sum(l_extendedprice * (1 - l_discount)) AS revenue
+FROM lineitem
+JOIN orders ON l_orderkey = o_orderkey
+JOIN customer ON o_custkey = c_custkey
+JOIN nation ON c_nationkey = n_nationkey
+GROUP BY n_name;

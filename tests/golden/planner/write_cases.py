@@ -1,0 +1,39 @@
+"""Write the golden `after` files anew: python -m tests.golden.planner.write_cases. Read the difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlglot import parse_one
+
+from tests.support.planning import rewritten
+
+CASES = Path(__file__).parent / "cases"
+
+
+def before_files() -> list[Path]:
+    """The questions: cases/NAME.before.sql."""
+    return sorted(CASES.glob("*.before.sql"))
+
+
+def after_file(before: Path) -> Path:
+    """The rewritten SQL of a question: cases/NAME.after.sql."""
+    return before.with_name(before.name.replace(".before.", ".after."))
+
+
+def after_text(before: Path) -> str:
+    """What the planner makes of a question, laid out for reading: the join, then each enumerated domain."""
+    query = rewritten(before.read_text())
+    statements = [query.join, *(domain for domain in query.domains if domain is not None)]
+    texts = [parse_one(statement, dialect="postgres").sql("postgres", pretty=True) for statement in statements]
+    return ";\n\n".join(texts) + ";\n"
+
+
+def main() -> None:
+    """Overwrite every `after` file."""
+    for before in before_files():
+        after_file(before).write_text(after_text(before))
+
+
+if __name__ == "__main__":
+    main()

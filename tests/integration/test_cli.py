@@ -1,0 +1,171 @@
+"""The custodian's commands against a real database, and the proxy as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from server.cli.main import main
+
+ROLE_URL = "NOISEGATE_DATABASE_URL"
+DEMO_POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+TABLES = b"CREATE TABLE person (id bigint PRIMARY KEY, age integer); INSERT INTO person VALUES (1, 30), (2, 200)"
+POLICY = """
+name = "people"
+[database]
+url = "env:NOISEGATE_DATABASE_URL"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+max_epsilon = 2.0
+[privacy_units]
+person = "id"
+[tables.person.columns]
+age = { range = [0, 120] }
+"""
+
+Capture = pytest.CaptureFixture[str]
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def run() -> Run:
+    def command(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        return left.value.code if isinstance(left.value.code, int) else 0
+
+    return command
+
+
+@pytest.fixture
+def people(scratch_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    with psycopg.connect(scratch_url) as connection:
+        connection.execute(TABLES)
+    monkeypatch.setenv(ROLE_URL, scratch_url)
+    return scratch_url
+
+
+@pytest.mark.usefixtures("people")
+def test_init_writes_a_policy_once(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    output = tmp_path / "policy.toml"
+    assert run("policy", "init", "--name", "people", "--output", str(output)) == 0
+    written = output.read_text()
+    assert "person" in written and "env:NOISEGATE_DATABASE_URL" in written
+    assert "200" not in written, "no observed value"
+    out, err = capsys.readouterr()
+    assert out == "" and "policy check" in err
+
+    output.write_text("mine")
+    assert run("policy", "init", "--output", str(output)) == 2
+    assert "--force" in capsys.readouterr().err and output.read_text() == "mine"
+    assert run("policy", "init", "--name", "people", "--output", str(output), "--force") == 0
+    assert output.read_text() == written
+
+
+def test_check_prints_findings_and_leaves_with_1(people: str, tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    assert run("policy", "check", str(path)) == 1
+    out, err = capsys.readouterr()
+    assert re.search(r"error +person\.age +1 +outside of the range \[0, 120\]", out)
+    assert "1 errors, 0 warnings" in err
+    with psycopg.connect(people) as connection:
+        connection.execute("UPDATE person SET age = 30")
+    assert run("policy", "check", str(path)) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "0 errors, 0 warnings" in err
+
+
+@pytest.mark.parametrize("command", [("policy", "check"), ("serve",)])
+def test_a_database_that_is_not_there(
+    command: tuple[str, ...], tmp_path: Path, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    port = ("--port", "0") if command == ("serve",) else ()
+    assert run(*command, str(path), *port) == 2
+    assert ROLE_URL in capsys.readouterr().err, "the variable is not set"
+    monkeypatch.setenv(ROLE_URL, "postgresql://ada:hunter2@127.0.0.1:1/none")
+    assert run(*command, str(path), *port) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and "hunter2" not in err
+
+
+@pytest.mark.usefixtures("people")
+def test_serve_refuses_an_owner(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    assert run("serve", str(path), "--port", "0") == 2
+    message, hint = capsys.readouterr().err.splitlines()
+    assert "more than SELECT" in message and hint.startswith("hint: ")
+
+
+def test_serve_says_at_once_that_a_port_is_taken(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run("serve", str(path), "--port", str(port)) == 2
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err
+
+
+@contextmanager
+def serving(policy: Path, url: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`noisegate serve` on a free port; yields the address that it prints, and the process."""
+    command = [sys.executable, "-m", "server.cli.main", "serve", str(policy), "--port", "0"]
+    with subprocess.Popen(
+        command,
+        env=os.environ | {ROLE_URL: url},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            match = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert match is not None, line + process.stderr.read()
+            yield match[0], process
+        finally:
+            process.kill()
+
+
+def test_from_a_first_analyst_to_an_answer_to_a_stop(
+    tpch_url: str, tmp_path: Path, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(DEMO_POLICY.read_text())
+    assert run("analyst", "add", "ada", "--policy", str(policy), "--epsilon", "1.5") == 0
+    monkeypatch.setenv("NOISEGATE_KEY", capsys.readouterr().out.strip())
+    with serving(policy, tpch_url) as (address, process):
+        assert httpx.get(f"{address}/health").status_code == 200
+        monkeypatch.setenv("NOISEGATE_URL", address)
+        assert run("explain", "SELECT count(*) FROM orders") == 0
+        assert "o_custkey" in capsys.readouterr().out
+        assert run("query", "SELECT count(*) FROM orders") == 0
+        assert "Left: epsilon 0.5 of epsilon 1.5." in capsys.readouterr().out
+        assert run("query", "SELECT count(*) FROM orders") == 3
+        assert "error PD001" in capsys.readouterr().err
+        assert run("query", "SELECT count(*) FROM orders LIMIT (SELECT 1)") == 1
+        assert "^" in capsys.readouterr().err
+        monkeypatch.setenv("NOISEGATE_KEY", "ng_wrong")
+        assert run("query", "SELECT count(*) FROM orders") == 2
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == "", "the log and messages go to stderr"
+    assert err.endswith("Stopped.\n") and "Traceback" not in err

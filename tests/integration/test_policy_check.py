@@ -1,0 +1,186 @@
+"""A policy compared with real rows: every false declaration is found and counted, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from planner.policy import Policy, parse_policy
+from server.backends.catalog import read_schema
+from server.backends.postgres import connected
+from server.errors import BackendFailed
+from server.policy_check import Finding, check_policy
+
+TABLES = """
+    CREATE TABLE person (id bigint PRIMARY KEY, email text);
+    CREATE TABLE purchase (
+        id bigint PRIMARY KEY, person_id bigint, price numeric(10, 2), weight float8,
+        colour char(5), paid boolean, day date
+    );
+    INSERT INTO person SELECT n, 'p' || n FROM generate_series(1, 3) n;
+    INSERT INTO purchase VALUES
+        (1, 1, 10.00, 0.5, 'red', true, '2024-01-01'),
+        (2, 2, 99.99, 1.0, 'blue', false, '2024-01-02'),
+        (3, NULL, NULL, NULL, NULL, NULL, NULL);
+"""
+
+POLICY = """
+name = "shop"
+[database]
+url = "env:UNUSED"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+max_epsilon = 2.0
+[privacy_units]
+person = "id"
+[[foreign_keys]]
+table = "purchase"
+columns = ["person_id"]
+references = "person"
+key = ["id"]
+[tables.person]
+[tables.purchase.columns]
+price = { range = [0, 99.99] }
+weight = { range = [0.5, 1] }
+colour = { domain = ["red", "blue"] }
+paid = { domain = [true, false] }
+day = { domain = [2024-01-01, 2024-01-02] }
+"""
+
+
+@pytest.fixture
+def owner(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(scratch_url, autocommit=True) as connection:
+        connection.execute(TABLES.encode())
+        yield connection
+
+
+def check(url: str, policy: str = POLICY) -> tuple[Finding, ...]:
+    with connected(url, 0) as connection:
+        return check_policy(connection, parse_policy(policy), read_schema(connection))
+
+
+@pytest.mark.usefixtures("owner")
+def test_true_declarations_give_no_finding(scratch_url: str) -> None:
+    assert check(scratch_url) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "severity", "subject", "rows", "words"),
+    [
+        ("UPDATE purchase SET price = 100 WHERE id < 3", "error", "purchase.price", 2, "outside of the range"),
+        ("UPDATE purchase SET price = -0.01 WHERE id = 1", "error", "purchase.price", 1, "outside of the range"),
+        ("UPDATE purchase SET price = 'NaN' WHERE id = 1", "error", "purchase.price", 1, "outside of the range"),
+        ("UPDATE purchase SET weight = 'NaN' WHERE id = 1", "error", "purchase.weight", 1, "outside of the range"),
+        ("UPDATE purchase SET weight = 'Infinity'", "error", "purchase.weight", 3, "outside of the range"),
+        ("UPDATE purchase SET colour = 'green' WHERE id = 1", "warning", "purchase.colour", 1, "domain"),
+        ("UPDATE purchase SET day = '2025-01-01' WHERE id = 1", "warning", "purchase.day", 1, "domain"),
+        ("UPDATE purchase SET person_id = 77 WHERE id < 3", "error", "purchase.person_id", 2, "without their row"),
+        ("DELETE FROM person WHERE id = 2", "error", "purchase.person_id", 1, "without their row"),
+    ],
+)
+def test_a_false_declaration_is_found_and_counted(
+    owner: psycopg.Connection[Any],
+    scratch_url: str,
+    change: str,
+    severity: str,
+    subject: str,
+    rows: int,
+    words: str,
+) -> None:
+    owner.execute(change.encode())
+    (finding,) = check(scratch_url)
+    assert (finding.severity, finding.subject, finding.rows) == (severity, subject, rows)
+    assert words in finding.message
+
+
+def test_a_count_is_in_no_repr() -> None:
+    assert "4711" not in repr(Finding("error", "t.c", "outside", 4711))
+
+
+def test_keys_that_no_constraint_enforces_are_counted(owner: psycopg.Connection[Any], scratch_url: str) -> None:
+    owner.execute("ALTER TABLE person DROP CONSTRAINT person_pkey, ALTER COLUMN id DROP NOT NULL")
+    owner.execute("INSERT INTO person VALUES (1, 'again'), (1, 'and again'), (NULL, 'nobody'), (NULL, 'nobody')")
+    findings = check(scratch_url)
+    assert findings[-1].severity == "warning" and findings[-1].rows == 2, "two rows without a key"
+    duplicates = [finding for finding in findings if "share a privacy unit's key" in finding.message]
+    assert [finding.rows for finding in duplicates] == [3]
+    structure = [finding.message for finding in findings if finding.rows is None]
+    assert any("no enforced" in message for message in structure)
+
+
+def test_an_enforced_foreign_key_is_not_counted_again(owner: psycopg.Connection[Any], scratch_url: str) -> None:
+    asked: list[str] = []
+    owner.execute("ALTER TABLE purchase ADD FOREIGN KEY (person_id) REFERENCES person (id)")
+    with connected(scratch_url, 0) as connection:
+        check_policy(connection, parse_policy(POLICY), read_schema(connection), asked.append)
+    assert asked and not any("without their row" in subject for subject in asked)
+
+
+def test_a_key_that_does_not_own_may_have_orphans(owner: psycopg.Connection[Any], scratch_url: str) -> None:
+    owner.execute(b"ALTER TABLE purchase ADD seller bigint; UPDATE purchase SET seller = 77")
+    key = """
+[[foreign_keys]]
+table = "purchase"
+columns = ["seller"]
+references = "person"
+key = ["id"]
+owning = false
+"""
+    assert check(scratch_url, POLICY.replace("[tables.person]", key + "[tables.person]")) == ()
+    owning = key.replace("owning = false\n", "")
+    (finding,) = check(scratch_url, POLICY.replace("[tables.person]", owning + "[tables.person]"))
+    assert (finding.subject, finding.rows) == ("purchase.seller", 3)
+
+
+@pytest.mark.usefixtures("owner")
+def test_a_domain_of_another_type_is_one_finding_and_the_rest_is_still_counted(scratch_url: str) -> None:
+    findings = check(
+        scratch_url, POLICY.replace('["red", "blue"]', '["red"]').replace("[2024-01-01, 2024-01-02]", '["x"]')
+    )
+    fits = {finding.subject: finding for finding in findings if not finding.subject.startswith("tables.")}
+    assert set(fits) == {"purchase.day", "purchase.colour"}
+    assert "does not fit" in fits["purchase.day"].message
+    assert fits["purchase.colour"].rows == 1
+
+
+@pytest.mark.usefixtures("owner")
+def test_what_the_catalog_lacks_is_an_error_of_structure(scratch_url: str) -> None:
+    (finding,) = check(scratch_url, POLICY.replace("price =", "prise ="))
+    assert (finding.severity, finding.subject, finding.rows) == ("error", "tables.purchase.columns.prise", None)
+    assert "no such column" in finding.message
+
+
+def test_a_cycle_of_ownership_is_an_error_of_structure(owner: psycopg.Connection[Any], scratch_url: str) -> None:
+    owner.execute("ALTER TABLE purchase ADD replaces bigint REFERENCES purchase (id)")
+    (finding,) = check(scratch_url)
+    assert (finding.severity, finding.subject) == ("error", "tables.purchase")
+    assert "circle" in finding.message
+
+
+def test_names_that_need_quotes_and_values_that_need_escapes(
+    owner: psycopg.Connection[Any], scratch_url: str
+) -> None:
+    owner.execute(b'ALTER TABLE purchase ADD "the ""%s"" {x}" text DEFAULT \'a"b\\c,{}\'')
+    column = """'the "%s" {x}' = { domain = ['a"b\\c,{}', "%s"] }\n"""
+    assert check(scratch_url, POLICY + column) == ()
+    owner.execute(b'UPDATE purchase SET "the ""%s"" {x}" = \'b\' WHERE id = 1')
+    (finding,) = check(scratch_url, POLICY + column)
+    assert finding.rows == 1
+
+
+def test_a_table_that_the_role_may_not_read_is_said_without_the_databases_words(
+    owner: psycopg.Connection[Any], scratch_url: str
+) -> None:
+    with connected(scratch_url, 0) as connection:
+        schema = read_schema(connection)
+    owner.execute("DROP TABLE purchase")
+    policy: Policy = parse_policy(POLICY)
+    with connected(scratch_url, 0) as connection, pytest.raises(BackendFailed) as raised:
+        check_policy(connection, policy, schema)
+    assert "does not exist" not in raised.value.message

@@ -1,0 +1,59 @@
+"""Lazy evaluation changes nothing: same draws, same output as with the whole ladder solved, whatever the bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privacy.ladder import Ladder
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.r2t import R2T
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import MAX_UNITS, ONE
+from tests.support.replay_entropy import RecordedEntropy, ReplayEntropy
+from tests.support.revealing_answer import RevealingAnswer
+from tests.support.simulated_entropy import SimulatedEntropy
+
+MEASUREMENTS: list[Measurement] = [
+    Gem(1.0, groups_per_unit=1, ladder=Ladder(-1, 6)),
+    Gem(20.0, ladder=Ladder(-20, 32), gap=0.01),
+    R2T(1.0, 256.0, groups_per_unit=1),
+    R2T(30.0, 2.0**32, gap=0.01),
+]
+
+
+@st.composite
+def hidden(draw: st.DrawFn, ladder: Ladder) -> RevealingAnswer:
+    """Non-decreasing values, and bounds around them that range from tight to worthless, cell by cell."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = (draw(st.integers(1, 4)), len(ladder))
+    people = np.exp2(generator.uniform(0, draw(st.integers(1, 40)), shape))
+    values = np.maximum.accumulate(np.minimum(people * ladder.units, MAX_UNITS / 2).astype(np.int64), axis=1)
+    if draw(st.booleans()):
+        values = np.minimum(values, values[:, -1:] // (1 + 3 * ONE))  # saturated early, with many ties
+    slack = np.exp2(generator.uniform(-3, 62, (2, *shape))).astype(np.int64)
+    known = generator.random((2, *shape)) < draw(st.sampled_from([0.0, 0.5, 0.9]))
+    below, above = np.where(known, 0, slack)
+    lower = np.maximum(0, values - below)
+    upper = np.minimum(MAX_UNITS - values, above) + values
+    return RevealingAnswer(values, ladder, lower, upper)
+
+
+def same(first: NoisyAnswer, second: NoisyAnswer) -> bool:
+    fields = ("values", "tau", "noise_scale", "low", "high")
+    return all(np.array_equal(getattr(first, field), getattr(second, field)) for field in fields)
+
+
+@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=["gem", "gem-long", "r2t", "r2t-long"])
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+def test_lazy_is_the_same_as_full(measurement: Measurement, data: st.DataObject, seed: int) -> None:
+    lazy = data.draw(hidden(measurement.ladder))
+    full = TabulatedAnswer(lazy._values, measurement.ladder)
+    recorded = RecordedEntropy(SimulatedEntropy(seed))
+    expected = measurement.release(full, recorded)
+    assert same(measurement.release(lazy, ReplayEntropy(recorded.draws)), expected)
+    assert len(set(lazy.solved)) == len(lazy.solved) <= lazy.n_groups * len(measurement.ladder)

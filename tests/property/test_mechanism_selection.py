@@ -1,0 +1,54 @@
+"""Integer scores of neighbouring answers differ by at most their stated sensitivity, and bounds bound them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from privacy.ladder import Ladder
+from privacy.mechanisms.selection import SENSITIVITY, Scores
+from privacy.units import MAX_UNITS
+
+GAPS = st.sampled_from([0.0, 0.01, 0.5])
+PRICES = st.sampled_from([0.0, 0.7, 31.1, 1e6, 2.0**32])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def table(
+    generator: np.random.Generator, ladder: Ladder, size: float
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """(64, L) values of any kind: up to `size` people at each threshold, as large as values get."""
+    people = np.exp2(generator.uniform(-2, size, (64, len(ladder))))
+    return np.minimum(people * ladder.units, MAX_UNITS / 2).astype(np.int64)
+
+
+@given(SEEDS, GAPS, PRICES, st.integers(-20, 32), st.integers(-20, 32), st.floats(0, 40))
+@example(0, 0.0, 31.1, -20, 32, 33.0)
+def test_one_unit_moves_no_score_by_more(seed: int, gap: float, price: float, a: int, b: int, size: float) -> None:
+    generator = np.random.default_rng(seed)
+    ladder = Ladder(min(a, b), max(a, b))
+    values = table(generator, ladder, size)
+    limit = np.array([int((1 + Fraction(gap)) * int(unit)) for unit in ladder.units], dtype=object)
+    share = generator.choice([-1.0, 0.0, 0.5, 1.0], values.shape)
+    moved = [
+        [min(MAX_UNITS, max(0, v + int(part * 2) * bound // 2)) for v, part, bound in zip(*row, limit, strict=True)]
+        for row in zip(values.tolist(), share.tolist(), strict=True)
+    ]
+    scores = Scores(ladder, gap, price)
+    neighbours = np.array(moved, np.int64)
+    assert np.abs(scores(values, values) - scores(neighbours, neighbours)).max() <= SENSITIVITY
+
+
+@given(SEEDS, GAPS, PRICES, st.floats(0, 40))
+def test_bounds_on_values_are_bounds_on_scores(seed: int, gap: float, price: float, size: float) -> None:
+    generator = np.random.default_rng(seed)
+    scores = Scores(Ladder(-5, 12), gap, price)
+    values = table(generator, scores.ladder, size)
+    lower = (values * generator.choice([0.0, 0.9, 1.0], values.shape)).astype(np.int64).clip(0, values)
+    upper = np.maximum(values, (values * generator.choice([1.0, 1.1, 2.0], values.shape)).astype(np.int64))
+    exact = scores(values, values)
+    assert (scores(upper, lower) <= exact).all()
+    assert (exact <= scores(lower, upper)).all()

@@ -1,0 +1,27 @@
+"""Small tables of join tuples for the property tests of the truncation."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from privacy.ladder import Ladder
+from privacy.units import ONE
+
+Tuple = tuple[frozenset[int], int]
+
+LADDER = Ladder(-3, 4)
+"""From below most weights to above most loads of these tables."""
+
+weights = st.one_of(st.sampled_from([0, 1, ONE // 3, ONE, 3 * ONE]), st.integers(0, 2 * ONE))
+
+
+def hypergraphs(min_size: int = 0, max_size: int = 20) -> st.SearchStrategy[list[Tuple]]:
+    """Tuples of one to three owners out of eight units, crowded enough to leave a core after presolve."""
+    owners = st.frozensets(st.integers(0, 7), min_size=1, max_size=3)
+    return st.lists(st.tuples(owners, weights), min_size=min_size, max_size=max_size)
+
+
+def single_owners() -> st.SearchStrategy[list[Tuple]]:
+    """Tuples of one owner each."""
+    owners = st.integers(0, 5).map(lambda unit: frozenset({unit}))
+    return st.lists(st.tuples(owners, weights), max_size=15)

@@ -1,0 +1,49 @@
+"""SQL text to a plan over the demonstration's catalog and policy."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from planner.bind import bind
+from planner.bound_query import BoundQuery
+from planner.parse import parse
+from planner.plan import BackendQuery, Plan
+from planner.planner import make_plan
+from planner.policy import Policy, parse_policy
+from planner.rewrite import rewrite
+from planner.schema import Schema
+from tests.support.tpch_schema import tpch_schema
+
+DEMO_POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+
+
+@cache
+def demo_policy() -> Policy:
+    """tests/demo/policy.toml."""
+    return parse_policy(DEMO_POLICY.read_text())
+
+
+def bound(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BoundQuery:
+    """Parse and bind."""
+    return bind(parse(sql), schema or tpch_schema(), policy or demo_policy())
+
+
+def planned(
+    sql: str,
+    schema: Schema | None = None,
+    policy: Policy | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mechanism: str | None = None,
+) -> Plan:
+    """Parse, bind and plan."""
+    schema, policy = schema or tpch_schema(), policy or demo_policy()
+    query = bind(parse(sql), schema, policy)
+    return make_plan(query, schema, policy, epsilon=epsilon, delta=delta, mechanism=mechanism)
+
+
+def rewritten(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BackendQuery:
+    """All the way to SQL."""
+    return rewrite(planned(sql, schema, policy))

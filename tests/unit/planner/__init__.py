@@ -1,0 +1,1 @@
+"""Unit tests of planner/, one file per module or group of modules."""

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.errors import InvalidParameter
+
+RUNS = 40_000
+
+
+def randomised_response(epsilon: float, truth: int, generator: np.random.Generator) -> Outputs:
+    lie = generator.random(RUNS) > math.exp(epsilon) / (1 + math.exp(epsilon))
+    return Outputs(np.zeros(RUNS), np.where(lie, 1 - truth, truth))
+
+
+def laplace(epsilon: float, centre: float, generator: np.random.Generator) -> Outputs:
+    return Outputs(generator.laplace(centre, 1 / epsilon, RUNS), np.zeros(RUNS, np.int64))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("mechanism", [randomised_response, laplace])
+def test_comes_close_and_does_not_exceed(mechanism, epsilon: float) -> None:  # type: ignore[no-untyped-def]
+    generator = np.random.default_rng(5)
+    first, second = mechanism(epsilon, 0, generator), mechanism(epsilon, 1, generator)
+    assert epsilon - 0.25 < epsilon_lower_bound(first, second, 1e-6) <= epsilon
+    assert epsilon - 0.25 < epsilon_lower_bound(second, first, 1e-6) <= epsilon
+
+
+def test_equal_inputs_show_nothing() -> None:
+    generator = np.random.default_rng(6)
+    assert epsilon_lower_bound(laplace(1.0, 0, generator), laplace(1.0, 0, generator), 1e-6) < 0.05
+
+
+def test_fails_no_oftener_than_stated() -> None:
+    """At a failure probability of 0.2 a bound above the truth in more than 40% of 200 audits has chance < 1e-9."""
+    generator = np.random.default_rng(7)
+    exceeded = 0
+    for _ in range(200):
+        first, second = (Outputs(np.zeros(400), (generator.random(400) < p).astype(np.int64)) for p in (0.75, 0.25))
+        exceeded += epsilon_lower_bound(first, second, 0.2) > math.log(3)
+    assert exceeded < 80
+
+
+def test_a_disjoint_pair_is_a_large_epsilon_but_not_an_infinite_one() -> None:
+    first, second = (Outputs(np.full(RUNS, centre), np.zeros(RUNS, np.int64)) for centre in (0.0, 9.0))
+    assert 6 < epsilon_lower_bound(first, second, 1e-6) < math.log(RUNS)
+
+
+def test_an_infinite_score_is_a_score() -> None:
+    generator = np.random.default_rng(8)
+    first, second = (
+        Outputs(np.where(generator.random(RUNS) < p, np.inf, -np.inf), np.zeros(RUNS, np.int64)) for p in (0.8, 0.2)
+    )
+    assert math.log(4) - 0.3 < epsilon_lower_bound(first, second, 1e-6) <= math.log(4)
+
+
+@pytest.mark.parametrize("failure_probability", [0.0, 1.0, -1.0, math.nan])
+def test_refuses_an_impossible_failure_probability(failure_probability: float) -> None:
+    outputs = Outputs(np.zeros(4), np.zeros(4, np.int64))
+    with pytest.raises(InvalidParameter):
+        epsilon_lower_bound(outputs, outputs, failure_probability)

@@ -1,0 +1,20 @@
+import numpy as np
+
+from privacy.truncation.exact import exact_dot, exact_sum
+
+
+def test_sums_beyond_int64_are_exact() -> None:
+    values = np.array([2**63 - 1] * 1000 + [1, 2, 3], np.int64)
+    assert exact_sum(values) == sum(values.tolist())
+
+
+def test_products_beyond_int64_are_exact() -> None:
+    random = np.random.default_rng(2)
+    left = random.integers(0, 2**63 - 1, 1000)
+    right = random.integers(0, 2**32, 1000)
+    left[0], right[0] = 2**63 - 1, 2**32 - 1
+    assert exact_dot(left, right) == sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
+
+
+def test_nothing_sums_to_nothing() -> None:
+    assert exact_sum(np.empty(0, np.int64)) == exact_dot(np.empty(0, np.int64), np.empty(0, np.int64)) == 0

@@ -1,0 +1,150 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from privacy.errors import InvalidParameter, SolverFailed
+from privacy.ladder import Ladder
+from privacy.truncation.certificate import Certificate
+from privacy.truncation.compact import compact
+from privacy.truncation.group_instance import group_instance
+from privacy.truncation.lazy_answer import LazyAnswer
+from privacy.truncation.program import PreparedProgram
+from privacy.truncation.routes import certified_optimum
+from privacy.units import MAX_UNITS, ONE
+from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
+
+GAP = 0.01
+PETERSEN = ones(
+    *[(i, (i + 1) % 5) for i in range(5)],
+    *[(i, i + 5) for i in range(5)],
+    *[(i + 5, (i + 2) % 5 + 5) for i in range(5)],
+)
+
+
+class Counting:
+    """The real optimiser, counted."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, program: PreparedProgram, slack: int) -> Certificate:
+        self.calls += 1
+        return certified_optimum(program, slack)
+
+
+def _answer(
+    tuples: Sequence[Tuple], ladder: Ladder, group: Sequence[int] | None = None, n_groups: int = 1
+) -> tuple[LazyAnswer, Counting]:
+    counting = Counting()
+    instance = group_instance(compact(from_sets(tuples, group, n_groups)), 0)
+    return LazyAnswer(instance, ladder, GAP, counting), counting
+
+
+def _hypergraph(seed: int, m: int = 80, n: int = 20) -> list[Tuple]:
+    random = np.random.default_rng(seed)
+    return [(frozenset(random.integers(0, n, 3).tolist()), int(random.integers(1, 8)) * ONE) for _ in range(m)]
+
+
+def test_every_cell_lies_within_the_gap_below_the_optimum() -> None:
+    tuples, ladder = _hypergraph(0), Ladder(-3, 8)
+    answer, _ = _answer(tuples, ladder)
+    for j, tau in enumerate(ladder.units.tolist()):
+        exact = optimum_of(tuples, tau)
+        assert exact - GAP * tau - 1e-6 * exact <= answer.solve(0, j) <= exact * (1 + 1e-6)
+
+
+def test_bounds_hold_before_and_after_and_close_where_solved() -> None:
+    ladder = Ladder(-3, 8)
+    values = [_answer(_hypergraph(1), ladder)[0].solve(0, j) for j in range(len(ladder))]
+    answer, _ = _answer(_hypergraph(1), ladder)
+    for j in (5, 0, 4, 6, 11, 1):
+        low, high = answer.bounds()
+        assert np.all((low[0] <= values) & (values <= high[0]))
+        assert answer.solve(0, j) == values[j]
+        assert low[0, j] == high[0, j] == values[j]
+
+
+def test_the_order_of_questions_does_not_change_an_answer() -> None:
+    ladder = Ladder(-3, 8)
+    up, _ = _answer(_hypergraph(2), ladder)
+    down, _ = _answer(_hypergraph(2), ladder)
+    rising = [up.solve(0, j) for j in range(len(ladder))]
+    falling = [down.solve(0, j) for j in reversed(range(len(ladder)))]
+    assert rising == falling[::-1]
+
+
+def test_a_cell_is_solved_once_and_flat_thresholds_never() -> None:
+    answer, counting = _answer(_hypergraph(3), Ladder(0, 20))
+    assert answer.solve(0, 2) == answer.solve(0, 2)
+    assert counting.calls == 1
+    for j in range(10, 21):
+        assert answer.solve(0, j) == sum(w for _, w in _hypergraph(3) if w)
+    assert counting.calls == 1
+
+
+def test_below_the_smallest_weight_one_program_serves_all_thresholds() -> None:
+    ladder = Ladder(-20, 3)
+    star = [*PETERSEN, *ones((0, 1, 2), (3, 4, 5))]
+    answer, counting = _answer(star, ladder)
+    values = [answer.solve(0, j) for j in range(21)]
+    assert counting.calls <= 1
+    assert values == [values[20] >> (20 - j) for j in range(21)]
+
+
+def test_groups_are_separate_programs() -> None:
+    first, second, ladder = _hypergraph(4), _hypergraph(5), Ladder(0, 6)
+    both, _ = _answer(first + second, ladder, [0] * 80 + [2] * 80, 3)
+    for j in range(len(ladder)):
+        assert both.solve(0, j) == _answer(first, ladder)[0].solve(0, j)
+        assert both.solve(1, j) == 0
+        assert both.solve(2, j) == _answer(second, ladder)[0].solve(0, j)
+
+
+def test_an_empty_table_is_worth_nothing_and_asks_nobody() -> None:
+    answer, counting = _answer([], Ladder(-20, 32))
+    assert not np.any(answer.bounds())
+    assert [answer.solve(0, j) for j in (0, 52)] == [0, 0]
+    assert counting.calls == 0
+
+
+def test_one_unit_that_owns_everything_gives_the_threshold() -> None:
+    answer, counting = _answer([(frozenset({0, i}), ONE) for i in range(1, 100)], Ladder(-20, 32))
+    expected = np.minimum(Ladder(-20, 32).units, 99 * ONE)
+    assert [answer.solve(0, j) for j in range(53)] == expected.tolist()
+    assert counting.calls == 0
+
+
+def test_values_saturate() -> None:
+    clique = [(frozenset({i, j}), MAX_UNITS) for i in range(5) for j in range(i)]
+    answer, _ = _answer(clique, Ladder(-20, 32))
+    units = Ladder(-20, 32).units.tolist()
+    for j in (0, 30, 50, 51, 52):
+        assert answer.solve(0, j) <= min(MAX_UNITS, 5 * units[j] // 2)
+        assert answer.solve(0, j) >= min(MAX_UNITS, 5 * units[j] // 2) - GAP * units[j]
+    assert answer.solve(0, 52) == MAX_UNITS
+
+
+def test_a_solver_that_fails_leaves_the_cell_open() -> None:
+    def refuse(program: PreparedProgram, slack: int) -> Certificate:
+        raise SolverFailed("scripted")
+
+    answer = LazyAnswer(group_instance(compact(from_sets(PETERSEN)), 0), Ladder(0, 3), GAP, refuse)
+    low, high = answer.bounds()
+    open_cells = np.flatnonzero(low[0] < high[0])
+    for j in open_cells.tolist():
+        with pytest.raises(SolverFailed):
+            answer.solve(0, j)
+
+
+@pytest.mark.parametrize("gap", [-0.1, 0.0, 1e-4, 1.0, float("nan"), float("inf")])
+def test_a_gap_out_of_range_is_refused(gap: float) -> None:
+    with pytest.raises(InvalidParameter):
+        LazyAnswer(group_instance(compact(from_sets(PETERSEN)), 0), Ladder(-20, 3), gap)
+
+
+def test_bounds_cannot_be_written_and_nothing_private_is_shown() -> None:
+    answer, _ = _answer(PETERSEN, Ladder(0, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        answer.bounds()[0][0, 0] = 1
+    assert repr(answer) == "LazyAnswer(<private>)"

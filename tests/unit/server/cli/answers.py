@@ -1,0 +1,43 @@
+"""Bodies as the HTTP API sends them."""
+
+from typing import Any
+
+SCALAR: dict[str, Any] = {
+    "columns": [{"name": "count", "type": "int8"}],
+    "rows": [[1234567]],
+    "intervals": [[{"low": 1234000.0, "high": 1235134.0}]],
+    "confidence": 0.95,
+    "covers": "truncated_full",
+    "mechanism": "gem",
+    "charge": {"epsilon": 1.0, "delta": 0.0},
+    "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 8.5, "delta_left": 0.0},
+    "request_id": "r-1",
+    "taus": [[[64.0]]],
+    "notes": ["The bias of cutting contributions is outside of it."],
+}
+
+GROUPED: dict[str, Any] = SCALAR | {
+    "columns": [{"name": "n_name", "type": "text"}, {"name": "revenue", "type": "float8"}],
+    "rows": [["FRANCE", 1048576.25], ["[red]\x1b[31m", -3.5]],
+    "intervals": [[None, {"low": 1048000.0, "high": None}], [None, {"low": -10.0, "high": 3.0}]],
+    "taus": [[None, [1.0]], [None, [2.0]]],
+}
+
+EXPLANATION: dict[str, Any] = {
+    "rewritten_sql": "SELECT o_custkey AS o0\nFROM orders",
+    "privacy_units": ["customer"],
+    "owners": ["customer: orders.o_custkey"],
+    "weight_bounds": [["count(*)", 1.0]],
+    "groups_per_unit": None,
+    "mechanism": "gem",
+    "reason": "one owner per tuple",
+    "epsilon": 1.0,
+    "delta": 0.0,
+    "expected_noise": [["count(*)", [[1.0, 6.0], [2.0, 12.0]]]],
+    "columns": [{"name": "count", "type": "int8"}],
+}
+
+
+def refusal(code: str, message: str, **more: object) -> dict[str, object]:
+    """An error body."""
+    return {"code": code, "message": message, "hint": None, "position": None, "request_id": "r-1"} | more

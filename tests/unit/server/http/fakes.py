@@ -1,0 +1,119 @@
+"""A pipeline and keys that do what a test tells them, and a client without sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from server.http.app import create_app
+from server.keys import key_hash
+from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
+
+KEY = "ng_ada"
+AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
+BUDGET = Budget(10.0, 1e-6, 9.0, 1e-6)
+
+
+def answer(request: QueryRequest) -> QueryResponse:
+    return QueryResponse(
+        columns=(ResultColumn("nation", "text"), ResultColumn("count", "int8"), ResultColumn("sum", "float8")),
+        rows=(("FRANCE", -3, 5.0), ("PERU", 2**60, float("nan"))),
+        intervals=(
+            (None, Interval(-10.0, 4.0), Interval(1.5, None)),
+            (None, Interval(float("-inf"), float("inf")), Interval(0.0, 1.0)),
+        ),
+        confidence=0.95,
+        covers="truncated_full",
+        mechanism="gem",
+        epsilon=1.0,
+        delta=0.0,
+        budget=BUDGET,
+        request_id=request.request_id,
+        taus=((None, (4.0,), (8.0, 16.0)), (None, (4.0,), (float("inf"),))),
+        notes=("Noise only.",),
+    )
+
+
+def explanation(request: QueryRequest) -> Explanation:
+    return Explanation(
+        rewritten_sql=f"/* {request.mechanism} */ SELECT 1",
+        privacy_units=("customer",),
+        owners=("customer: o_custkey",),
+        weight_bounds=(("count(*)", 1.0),),
+        groups_per_unit=None,
+        mechanism="gem",
+        reason="one owner",
+        epsilon=0.5,
+        delta=0.0,
+        expected_noise=(("count(*)", ((1.0, 3.0), (2.0, 6.0))),),
+        columns=(ResultColumn("count", "int8"),),
+    )
+
+
+@dataclass
+class FakePipeline:
+    """Remembers what it was asked."""
+
+    answering: Callable[[QueryRequest], QueryResponse] = answer
+    explaining: Callable[[QueryRequest], Explanation] = explanation
+    asked: list[QueryRequest] = field(default_factory=list)
+
+    def answer(self, request: QueryRequest) -> QueryResponse:
+        self.asked.append(request)
+        return self.answering(request)
+
+    def explain(self, request: QueryRequest) -> Explanation:
+        self.asked.append(request)
+        return self.explaining(request)
+
+    def budget(self, analyst: str) -> Budget:
+        assert analyst == "ada"
+        return BUDGET
+
+
+class FakeKeys:
+    """Knows ada's key."""
+
+    def analyst_by_key(self, key_hash_: str) -> str | None:
+        return "ada" if key_hash_ == key_hash(KEY) else None
+
+
+def raising(error: BaseException) -> FakePipeline:
+    def fail(request: QueryRequest) -> QueryResponse:
+        raise error
+
+    return FakePipeline(answering=fail)
+
+
+def client(app: FastAPI) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://noisegate.test")
+
+
+def send(
+    method: str, path: str, *, pipeline: FakePipeline | None = None, authorized: bool = True, **request: Any
+) -> httpx.Response:
+    """One request to a fresh app."""
+
+    async def exchange() -> httpx.Response:
+        headers = {**(AUTHORIZED if authorized else {}), **request.pop("headers", {})}
+        async with client(create_app(pipeline or FakePipeline(), FakeKeys())) as open_client:
+            return await open_client.request(method, path, headers=headers, **request)
+
+    return asyncio.run(exchange())
+
+
+def assert_problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """Check the shape of a problem and return its body."""
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = response.json()
+    assert set(body) == {"code", "message", "hint", "position", "request_id"}
+    assert body["code"] == code
+    assert body["message"]
+    assert body["request_id"] == response.headers["x-request-id"]
+    return body

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import asyncio
+import statistics
+import threading
+import time
+from importlib.metadata import version
+
+from server.http.app import create_app
+from server.query import Explanation, QueryRequest, QueryResponse
+from tests.unit.server.http.fakes import (
+    AUTHORIZED,
+    FakeKeys,
+    FakePipeline,
+    answer,
+    client,
+    explanation,
+    send,
+)
+
+
+def test_health_needs_no_key() -> None:
+    response = send("GET", "/health", authorized=False)
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok", "version": version("noisegate")}
+
+
+def test_health_answers_while_every_thread_is_taken() -> None:
+    finish = threading.Event()
+
+    def slow_answer(request: QueryRequest) -> QueryResponse:
+        finish.wait(30)
+        return answer(request)
+
+    def slow_explanation(request: QueryRequest) -> Explanation:
+        finish.wait(30)
+        return explanation(request)
+
+    async def exchange() -> list[float]:
+        pipeline = FakePipeline(answering=slow_answer, explaining=slow_explanation)
+        app = create_app(pipeline, FakeKeys(), running_queries=2, waiting_queries=4)
+        async with client(app) as asking:
+            posts = [
+                asyncio.create_task(asking.post(path, json={"sql": "SELECT 1"}, headers=AUTHORIZED))
+                for path in ("/v1/query", "/v1/explain")
+                for _ in range(6)
+            ]
+            while len(pipeline.asked) < 3:
+                await asyncio.sleep(0.01)
+            durations = []
+            for _ in range(21):
+                begun = time.monotonic()
+                assert (await asking.get("/health")).status_code == 200
+                durations.append(time.monotonic() - begun)
+            assert not any(post.done() for post in posts)
+            finish.set()
+            assert [(await post).status_code for post in posts] == [200] * len(posts)
+        return durations
+
+    assert statistics.median(asyncio.run(exchange())) < 0.05

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import InvalidSyntax
+from server.errors import BackendFailed, BudgetExhausted, TooManyQueries
+from server.query import QueryRequest
+from tests.unit.server.http.fakes import FakePipeline, assert_problem, raising, send
+
+
+def test_an_answer_has_the_documented_shape() -> None:
+    response = send("POST", "/v1/query", json={"sql": "SELECT 1"})
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == {
+        "columns": [
+            {"name": "nation", "type": "text"},
+            {"name": "count", "type": "int8"},
+            {"name": "sum", "type": "float8"},
+        ],
+        "rows": [["FRANCE", -3, 5.0], ["PERU", 2**60, None]],
+        "intervals": [
+            [None, {"low": -10.0, "high": 4.0}, {"low": 1.5, "high": None}],
+            [None, {"low": None, "high": None}, {"low": 0.0, "high": 1.0}],
+        ],
+        "confidence": 0.95,
+        "covers": "truncated_full",
+        "mechanism": "gem",
+        "taus": [[None, [4.0], [8.0, 16.0]], [None, [4.0], [None]]],
+        "charge": {"epsilon": 1.0, "delta": 0.0},
+        "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
+        "notes": ["Noise only."],
+        "request_id": response.headers["x-request-id"],
+    }
+    assert "-3, 5.0" in response.text.replace(",", ", ")  # a float stays a float, a count stays whole
+
+
+def test_the_pipeline_gets_the_question_as_it_was_asked() -> None:
+    pipeline = FakePipeline()
+    body = {"sql": "SELECT count(*) FROM orders", "epsilon": 1, "delta": 1e-9, "mechanism": "r2t"}
+    send("POST", "/v1/query", pipeline=pipeline, json=body, headers={"X-Request-ID": "my-request"})
+    assert pipeline.asked == [QueryRequest("ada", "SELECT count(*) FROM orders", 1.0, 1e-9, "r2t", "my-request")]
+
+
+def test_what_is_left_out_is_left_to_the_policy() -> None:
+    pipeline = FakePipeline()
+    send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1", "epsilon": None})
+    (asked,) = pipeline.asked
+    assert (asked.epsilon, asked.delta, asked.mechanism) == (None, None, None)
+
+
+def test_a_planners_error_points_into_the_statement() -> None:
+    error = InvalidSyntax("expected FROM", hint="SELECT ... FROM ...", position=8)
+    body = assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"}), 400, "42601")
+    assert (body["message"], body["hint"], body["position"]) == ("expected FROM", "SELECT ... FROM ...", 8)
+
+
+def test_an_exhausted_budget_says_what_fits() -> None:
+    error = BudgetExhausted("too much", hint="At most epsilon 0.25 still fits.")
+    body = assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"}), 403, "PD001")
+    assert body["hint"] == "At most epsilon 0.25 still fits."
+
+
+def test_a_busy_proxy_says_when_to_come_back() -> None:
+    response = send("POST", "/v1/query", pipeline=raising(TooManyQueries("busy")), json={"sql": "SELECT"})
+    assert_problem(response, 503, "53300")
+    assert response.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("error", [BackendFailed("o_custkey 4711"), RuntimeError("o_custkey 4711")])
+def test_no_word_of_the_database_reaches_the_client(error: Exception) -> None:
+    error.__cause__ = ValueError("o_custkey 4711")
+    response = send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"})
+    assert_problem(response, 500, "XX000")
+    assert "4711" not in response.text
+    assert "4711" not in str(response.headers)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.http.app import create_app
+from server.keys import key_hash, new_key
+from server.ledger.open_ledger import create_ledger
+from server.query import QueryRequest, QueryResponse
+from tests.unit.server.http.fakes import AUTHORIZED, FakeKeys, FakePipeline, answer, assert_problem, client, send
+
+SECURITY = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+}
+
+
+@pytest.mark.parametrize("path", ["/health", "/nowhere", "/v1/budget", "/openapi.json"])
+def test_every_response_carries_the_security_headers(path: str) -> None:
+    headers = send("GET", path, authorized=False).headers
+    assert {name: headers[name] for name in SECURITY} == SECURITY
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"]
+)
+def test_an_unknown_path_is_a_problem(path: str) -> None:
+    assert_problem(send("GET", path), 404, "08P01")
+
+
+def test_a_wrong_method_is_a_problem_that_names_the_right_one() -> None:
+    response = send("GET", "/v1/query")
+    assert_problem(response, 405, "08P01")
+    assert response.headers["allow"] == "POST"
+
+
+def test_a_real_ledger_knows_its_analysts(tmp_path: Path) -> None:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    key = new_key()
+    ledger.add_analyst("ada", key_hash(key), 1.0, 0.0)
+
+    async def exchange() -> tuple[int, int]:
+        async with client(create_app(FakePipeline(), ledger)) as asking:
+            right = await asking.get("/v1/budget", headers={"Authorization": f"Bearer {key}"})
+            wrong = await asking.get("/v1/budget", headers={"Authorization": f"Bearer {new_key()}"})
+            return right.status_code, wrong.status_code
+
+    assert asyncio.run(exchange()) == (200, 401)
+    ledger.close()
+
+
+def test_the_queue_of_queries_is_bounded() -> None:
+    finish = threading.Event()
+
+    def slow(request: QueryRequest) -> QueryResponse:
+        finish.wait(5)
+        return answer(request)
+
+    async def exchange() -> None:
+        pipeline = FakePipeline(answering=slow)
+        async with client(create_app(pipeline, FakeKeys(), running_queries=1, waiting_queries=1)) as asking:
+
+            async def ask() -> int:
+                return (await asking.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code
+
+            posts = [asyncio.create_task(ask()) for _ in range(4)]
+            await asyncio.sleep(0.2)
+            assert (sum(post.done() for post in posts), len(pipeline.asked)) == (2, 1)
+            finish.set()
+            assert sorted([await post for post in posts]) == [200, 200, 503, 503]
+
+    asyncio.run(exchange())

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from server.error_table import TABLE
+from tests.unit.server.http.fakes import send
+
+
+@pytest.fixture(scope="module")
+def description() -> dict[str, Any]:
+    body: dict[str, Any] = send("GET", "/openapi.json", authorized=False).json()
+    return body
+
+
+def operations(description: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, methods in description["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None:
+    assert description["openapi"].startswith("3.1.")
+    assert set(operations(description)) == {
+        "POST /v1/query",
+        "POST /v1/explain",
+        "GET /v1/budget",
+        "GET /health",
+    }
+
+
+def test_every_error_is_described_as_a_problem(description: dict[str, Any]) -> None:
+    for name, operation in operations(description).items():
+        errors = {status: response for status, response in operation["responses"].items() if int(status) >= 400}
+        assert bool(errors) == (name != "GET /health")
+        for response in errors.values():
+            schema = response["content"]["application/problem+json"]["schema"]
+            assert schema == {"$ref": "#/components/schemas/ProblemBody"}
+            assert len(response["content"]) == 1
+
+
+def test_every_code_that_a_query_can_meet_is_described(description: dict[str, Any]) -> None:
+    responses = operations(description)["POST /v1/query"]["responses"]
+    for kind, row in TABLE.items():
+        if kind.__name__ not in ("AnalystExists", "UnknownAnalyst"):  # of the custodian's commands
+            assert row.code in responses[str(row.status)]["description"], kind
+
+
+def test_routes_that_need_a_key_say_so(description: dict[str, Any]) -> None:
+    secured = {name for name, operation in operations(description).items() if operation.get("security")}
+    assert secured == {"POST /v1/query", "POST /v1/explain", "GET /v1/budget"}
+    assert description["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
+def test_bodies_have_examples_and_forbid_what_they_do_not_know(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
+    for name in ("QueryBody", "AnswerBody", "ExplanationBody", "BudgetBody", "ProblemBody", "HealthBody"):
+        assert schemas[name]["examples"], name
+    assert schemas["QueryBody"]["additionalProperties"] is False
+    assert "HTTPValidationError" not in schemas
+
+
+def test_the_examples_are_valid() -> None:
+    from server.http.answer_body import AnswerBody, BudgetBody
+    from server.http.explanation_body import ExplanationBody
+    from server.http.problem_body import ProblemBody
+    from server.http.query_body import QueryBody
+    from server.http.routes.health import HealthBody
+
+    for model in (AnswerBody, BudgetBody, ExplanationBody, HealthBody, ProblemBody, QueryBody):
+        extra = model.model_config["json_schema_extra"]
+        assert isinstance(extra, dict)
+        examples = extra["examples"]
+        assert isinstance(examples, list)
+        for example in examples:
+            model.model_validate(example)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (b"", "body"),
+        (b"null", "body"),
+        (b"[]", "body"),
+        (b"{}", "body.sql"),
+        (b'{"sql": ""}', "body.sql"),
+        (b'{"sql": 1}', "body.sql"),
+        (b'{"sql": "\\ud800"}', "body.sql"),
+        (b'{"sql": "a", "epsilon": 0}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": -1}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": NaN}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": Infinity}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": 1e999}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": ' + b"9" * 400 + b"}", "body.epsilon"),
+        (b'{"sql": "a", "epsilon": "1"}', "body.epsilon"),
+        (b'{"sql": "a", "epsilon": true}', "body.epsilon"),
+        (b'{"sql": "a", "delta": -1e-9}', "body.delta"),
+        (b'{"sql": "a", "delta": 1}', "body.delta"),
+        (b'{"sql": "a", "delta": NaN}', "body.delta"),
+        (b'{"sql": "a", "mechanism": "none"}', "body.mechanism"),
+        (b'{"sql": "a", "analyst": "eve"}', "body.analyst"),
+        (b'{"sql": "a", "seed": 1}', "body.seed"),
+        (b"\xff\xfe", "body"),
+        (b"{" * 1000, "body"),
+    ],
+)
+def test_what_is_not_documented_is_refused_by_field(content: bytes, field: str) -> None:
+    pipeline = FakePipeline()
+    headers = {"Content-Type": "application/json"}
+    response = send("POST", "/v1/query", pipeline=pipeline, content=content, headers=headers)
+    body = assert_problem(response, 422, "08P01")
+    assert f" {field}" in body["message"]
+    assert pipeline.asked == []
+
+
+@pytest.mark.parametrize("content", [b"[" * 60_000, b'{"sql": "a", "epsilon": ' + b"9" * 5000 + b"}"])
+def test_json_that_no_parser_takes_is_a_bad_request(content: bytes) -> None:
+    response = send("POST", "/v1/query", content=content, headers={"Content-Type": "application/json"})
+    assert_problem(response, 400, "08P01")
+
+
+def test_a_value_that_was_sent_is_not_repeated() -> None:
+    response = send("POST", "/v1/query", json={"sql": "a", "mechanism": "secret-4711", "epsilon": "secret-4711"})
+    assert_problem(response, 422, "08P01")
+    assert "4711" not in response.text
+
+
+def test_a_form_is_not_json() -> None:
+    response = send("POST", "/v1/query", content=b'{"sql": "a"}', headers={"Content-Type": "text/plain"})
+    assert_problem(response, 422, "08P01")
+
+
+def test_many_faults_make_a_short_message() -> None:
+    response = send("POST", "/v1/query", json={"sql": "a", **{f"{'x' * 500}{i}": 1 for i in range(50)}})
+    assert len(assert_problem(response, 422, "08P01")["message"]) < 1000

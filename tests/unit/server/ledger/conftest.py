@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.keys import key_hash
+from server.ledger.open_ledger import create_ledger
+from server.ledger.sqlite import SqliteLedger
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    return tmp_path / "policy.ledger.json"
+
+
+@pytest.fixture
+def ledger(path: Path, marker: Path) -> Iterator[SqliteLedger]:
+    """A ledger in which ada may spend epsilon 1 and delta 1e-6."""
+    made = create_ledger(path, marker)
+    made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
+    yield made
+    made.close()

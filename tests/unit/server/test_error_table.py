@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import planner
+import privacy
+import server
+from planner.errors import InvalidSyntax, PlannerError, PolicyInvalid, SchemaChanged
+from privacy.errors import PrivacyError, SolverFailed
+from server.error_table import TABLE, problem
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    BudgetExhausted,
+    ConfigurationInvalid,
+    LedgerInvalid,
+    LedgerMissing,
+    LedgerUnavailable,
+    QueryCancelled,
+    ServerError,
+    UnsafeRole,
+    WorkerFailed,
+)
+
+SECRET = "Key (o_custkey)=(4711) is not present"
+BASES = (PlannerError, PrivacyError, ServerError)
+NOT_FOR_CLIENTS = (
+    PolicyInvalid,
+    SchemaChanged,
+    BackendUnavailable,
+    BackendConnectionLost,
+    BackendFailed,
+    QueryCancelled,
+    WorkerFailed,
+    UnsafeRole,
+    LedgerMissing,
+    LedgerInvalid,
+    LedgerUnavailable,
+    ConfigurationInvalid,
+)
+
+
+def descendants(kind: type[Exception]) -> Iterator[type[Exception]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from descendants(child)
+
+
+def test_every_error_of_the_three_packages_has_its_row() -> None:
+    for package in (privacy, planner, server):
+        for module in pkgutil.iter_modules(package.__path__):
+            if module.name.endswith("errors"):
+                importlib.import_module(f"{package.__name__}.{module.name}")
+    ours = {kind for base in BASES for kind in descendants(base)}
+    ours = {kind for kind in ours if kind.__module__.split(".")[0] in ("privacy", "planner", "server")}
+    assert len(ours) >= 30
+    assert ours == set(TABLE)
+
+
+@pytest.mark.parametrize("row", TABLE.values())
+def test_a_row_is_an_sqlstate_and_an_http_error(row: object) -> None:
+    from server.error_table import Row
+
+    assert isinstance(row, Row)
+    assert re.fullmatch(r"[0-9A-Z]{5}", row.code)
+    assert 400 <= row.status <= 504
+    assert row.hint is None or row.sentence is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "status"),
+    [
+        ("InvalidSyntax", "42601", 400),
+        ("UnknownTable", "42P01", 400),
+        ("UnknownColumn", "42703", 400),
+        ("AmbiguousColumn", "42702", 400),
+        ("UnsupportedSQL", "0A000", 422),
+        ("InvalidSetting", "22023", 422),
+        ("ReadOnly", "25006", 403),
+        ("StatementTooLong", "54000", 413),
+        ("StatementTooComplex", "54001", 422),
+        ("SensitivityUnbounded", "PD002", 422),
+        ("AuthenticationFailed", "28P01", 401),
+        ("BudgetExhausted", "PD001", 403),
+        ("BackendUnavailable", "08006", 503),
+        ("BackendConnectionLost", "08006", 503),
+        ("QueryCancelled", "57014", 504),
+        ("TooManyQueries", "53300", 503),
+        ("UnsafeRole", "42501", 500),
+        ("SolverFailed", "XX000", 500),
+        ("BackendFailed", "XX000", 500),
+        ("WorkerFailed", "XX000", 500),
+    ],
+)
+def test_the_documented_codes(name: str, code: str, status: int) -> None:
+    row = next(row for kind, row in TABLE.items() if kind.__name__ == name)
+    assert (row.code, row.status) == (code, status)
+
+
+def test_an_analysts_error_keeps_its_words_and_position() -> None:
+    told = problem(InvalidSyntax("expected FROM", hint="SELECT ... FROM ...", position=8))
+    assert (told.code, told.message, told.hint, told.position) == ("42601", "expected FROM", "SELECT ... FROM ...", 8)
+
+
+def test_a_server_error_for_clients_keeps_its_words() -> None:
+    told = problem(BudgetExhausted("too much", hint="less"))
+    assert (told.code, told.message, told.hint, told.position, told.status) == (
+        "PD001",
+        "too much",
+        "less",
+        None,
+        403,
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(kind(SECRET, hint=SECRET) for kind in NOT_FOR_CLIENTS),
+        *(kind(SECRET) for kind in descendants(PrivacyError)),
+        PrivacyError(SECRET),
+        ServerError(SECRET, hint=SECRET),
+        PlannerError(SECRET, hint=SECRET),
+        RuntimeError(SECRET),
+        KeyError(SECRET),
+        KeyboardInterrupt(SECRET),
+        ExceptionGroup(SECRET, [ValueError(SECRET)]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_word_that_was_not_written_for_clients_reaches_them(error: BaseException) -> None:
+    assert "4711" not in str(problem(error))
+    assert "custkey" not in repr(problem(error))
+
+
+def test_causes_and_notes_are_never_told() -> None:
+    error = BudgetExhausted("too much")
+    error.__cause__ = RuntimeError(SECRET)
+    error.add_note(SECRET)
+    assert "4711" not in str(problem(error))
+
+
+def test_the_unforeseen_is_xx000() -> None:
+    assert (problem(ZeroDivisionError()).code, problem(ZeroDivisionError()).status) == ("XX000", 500)
+
+
+def test_a_more_specific_error_takes_its_ancestors_row() -> None:
+    kind = type("Narrower", (SolverFailed,), {"__module__": "tests.elsewhere"})
+    assert problem(kind(SECRET)) == problem(SolverFailed())
