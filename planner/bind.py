@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from planner.bound_query import BoundOutput, BoundQuery, BoundTable
 from planner.errors import InvalidSyntax, StatementTooComplex, UnknownColumn, UnsupportedSQL
-from planner.limits import MAX_TABLES
+from planner.limits import MAX_OUTPUTS, MAX_TABLES
 from planner.policy import Policy
 from planner.positions import position_of
 from planner.predicates import bind_predicate, conjuncts
@@ -28,6 +28,8 @@ def bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
     predicates = _bind_from(select, scope)
     where = select.args.get("where")
     predicates += [bind_predicate(part, scope) for part in conjuncts(where.this)] if where else []
+    if len(select.expressions) > MAX_OUTPUTS:
+        raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     keys = _bind_keys(select, scope)
     outputs = tuple(_bind_output(item, scope, keys) for item in select.expressions)
     if not any(output.aggregate for output in outputs):

@@ -21,6 +21,12 @@ MAX_CHAIN = 64
 MAX_TABLES = 16
 """Tables that one query may name."""
 
+MAX_TOKENS = 16_384
+"""Words and signs of a statement; an IN list takes two for each value."""
+
+MAX_OUTPUTS = 64
+"""Columns of an answer."""
+
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
@@ -33,7 +39,10 @@ def check_length(sql: str) -> None:
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:
-    """Raise StatementTooComplex where brackets, CASE or runs of prefix operators nest deeper than MAX_NESTING."""
+    """Raise StatementTooComplex for too many tokens, and where brackets, CASE or prefix operators nest too deep."""
+    if len(tokens) > MAX_TOKENS:
+        position = tokens[MAX_TOKENS].start + 1
+        raise StatementTooComplex(f"the statement has more than {MAX_TOKENS} words and signs", position=position)
     depth = run = 0
     for token in tokens:
         run = run + 1 if token.token_type in _PREFIX else 0

@@ -39,7 +39,7 @@ def parse(sql: str) -> exp.Select:
     _check_characters(sql)
     tokens = _tokens(sql)
     check_nesting(tokens)
-    _check_first_word(tokens)
+    _check_words(tokens)
     select = _select(sql, tokens)
     check_depth(select)
     check_grammar(select, tokens)
@@ -66,7 +66,7 @@ def _tokens(sql: str) -> list[Token]:
     return tokens
 
 
-def _check_first_word(tokens: list[Token]) -> None:
+def _check_words(tokens: list[Token]) -> None:
     first = tokens[0]
     word = first.text.upper()
     if word in _WRITES:
@@ -74,6 +74,8 @@ def _check_first_word(tokens: list[Token]) -> None:
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             raise InvalidSyntax("more than one statement", hint="send one at a time", position=token.start + 1)
+        if token.token_type in (TokenType.L_BRACKET, TokenType.L_BRACE):
+            raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)
     if word == "WITH":
         raise _with(tokens)
     if word not in ("SELECT", "("):

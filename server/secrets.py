@@ -7,20 +7,25 @@ from pathlib import Path
 
 from server.errors import ConfigurationInvalid
 
+_PLAIN = ("postgresql://", "postgres://")
+
 
 def resolve(reference: str, base: Path = Path()) -> str:
     """The secret that a reference names.
 
     Args:
-      reference: `env:NAME` or `file:PATH`; a relative path starts at `base`.
+      reference: `env:NAME` or `file:PATH`; a relative path starts at `base`. A database URL stands for itself:
+        the policy lets none through that holds a password.
     Raises: ConfigurationInvalid when it is absent or empty; the message names the reference, never a value.
     """
+    if reference.startswith(_PLAIN):
+        return reference
     kind, _, name = reference.partition(":")
     if kind == "env" and name:
         secret = os.environ.get(name, "")
     elif kind == "file" and name:
         path = base / name
-        secret = path.read_text().strip() if path.is_file() else ""
+        secret = path.read_text(encoding="utf-8").strip() if path.is_file() else ""
     else:
         raise ConfigurationInvalid("a secret is named as env:NAME or file:PATH")
     if not secret:

@@ -74,6 +74,7 @@ def open_services(
     ledger = open_ledger(*ledger_paths(policy, policy_path))
     workers = WorkerPool(limits)
     try:
+        workers.warm()
         crashed = ledger.recover()
         if crashed:
             announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")

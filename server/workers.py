@@ -106,6 +106,19 @@ class WorkerPool:
         finally:
             self._give_back(worker)
 
+    def warm(self) -> None:
+        """Wait until every worker has imported what it needs, so that the first question is as quick as the next.
+
+        Raises: WorkerFailed when a worker cannot start.
+        """
+        workers = [self._free.get() for _ in range(self.limits.workers)]
+        try:
+            for worker in workers:
+                worker.call(_nothing, (), self.limits.call_s)
+        finally:
+            for worker in workers:
+                self._give_back(worker)
+
     def close(self) -> None:
         """Stop every worker; those at work are killed."""
         self._closed.set()
@@ -120,3 +133,7 @@ class WorkerPool:
             worker.stop()
         else:
             self._free.put(worker if worker.alive else Worker(self.limits.memory_bytes))
+
+
+def _nothing() -> None:
+    """What a worker is asked to do when only its being there matters."""

@@ -1,4 +1,4 @@
-"""The truncation program through HiGHS: simplex, or interior point without crossover."""
+"""The truncation program through HiGHS: simplex, interior point without crossover, or a first-order method."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ class HighsSolver:
     """A silent, single-threaded, cold start: the same program gives the same point.
 
     Attributes:
-      method: "simplex", or "ipm" without crossover (degenerate duals make the crossover the slow part).
+      method: "simplex"; "ipm" without crossover (degenerate duals make the crossover the slow part); or
+        "pdlp", first-order: a pass over the owners per iteration.
       iteration_limit: deterministic bound on the work; the point reached by then is returned.
       time_limit_s: emergency brake, far above what the iterations take, so that the point does not depend
         on how busy the machine is.
     """
 
-    method: Literal["simplex", "ipm"]
+    method: Literal["simplex", "ipm", "pdlp"]
     iteration_limit: int = 1_000_000
     time_limit_s: float = 60.0
 

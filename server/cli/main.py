@@ -44,11 +44,6 @@ app.add_typer(analyst_app, name="analyst")
 analyst_app.command("add")(analyst.add)
 
 
-@analyst_app.callback()
-def _analyst() -> None:
-    """Give people keys and budgets."""
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; our own errors become one line and a hint.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from server.cli.terminal import console, printable, show, tell
 if TYPE_CHECKING:
     from server.policy_check import Finding
 
+_DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
 _CATALOG_TIMEOUT_MS = 10_000
 _NO_TIMEOUT_MS = 0  # counting rows takes as long as the tables are large; Ctrl-C ends it
 
@@ -26,7 +28,7 @@ _NO_TIMEOUT_MS = 0  # counting rows takes as long as the tables are large; Ctrl-
 def init(
     url: Annotated[
         str, typer.Option(help="Where the database's URL is: env:NAME or file:PATH; never the URL itself.")
-    ] = "env:NOISEGATE_DATABASE_URL",
+    ] = _DRAFTED_URL,
     name: Annotated[str, typer.Option(help="The dataset's name.")] = "noisegate",
     output: Annotated[Path, typer.Option(help="The file to write.", dir_okay=False)] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
@@ -53,7 +55,8 @@ def init(
             "the role can read no table", hint="GRANT SELECT ON ALL TABLES IN SCHEMA public TO the proxy's role"
         )
     try:
-        output.write_text(draft(schema, name), encoding="utf-8")
+        text = draft(schema, name).replace(json.dumps(_DRAFTED_URL), json.dumps(url), 1)
+        output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandFailed(f"{output} cannot be written: {error.strerror}") from error
     tell(f"Wrote {output} with {len(schema.tables)} tables. Decide what its comments ask, then run")

@@ -42,13 +42,13 @@ def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
     return {row[0] if len(row) == 2 else None: float(row[-1]) for row in rows}
 
 
-def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float]) -> Answer:
+def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
     """Send one question and compare the answer with the truth.
 
-    Raises: httpx.HTTPStatusError when the proxy refuses.
+    Raises: RuntimeError when the proxy refuses.
     """
     start = time.perf_counter()
-    reply = client.post("/v1/query", json={"sql": query.sql})
+    reply = client.post("/v1/query", json={"sql": query.sql, "epsilon": epsilon})
     seconds = time.perf_counter() - start
     if reply.is_error:
         raise RuntimeError(f"{query.name}: {reply.status_code} {reply.text}")

@@ -90,12 +90,13 @@ def proxy(demonstration: Demonstration) -> Iterator[str]:
     """
     port = free_port(PORT)
     program = Path(sys.executable).with_name("noisegate")
-    process = subprocess.Popen(
-        [program, "serve", demonstration.policy, "--port", str(port)],
-        env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
-        stdout=(demonstration.folder / "proxy.log").open("ab"),
-        stderr=subprocess.STDOUT,
-    )
+    with (demonstration.folder / "proxy.log").open("ab") as log:
+        process = subprocess.Popen(
+            [program, "serve", demonstration.policy, "--port", str(port)],
+            env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         _wait_until_healthy(process, address, demonstration.folder / "proxy.log")

@@ -16,6 +16,7 @@ import httpx
 import psycopg
 import pytest
 
+from planner.policy import parse_policy
 from server.cli.main import main
 
 ROLE_URL = "NOISEGATE_DATABASE_URL"
@@ -73,6 +74,13 @@ def test_init_writes_a_policy_once(tmp_path: Path, run: Run, capsys: Capture) ->
     assert "--force" in capsys.readouterr().err and output.read_text() == "mine"
     assert run("policy", "init", "--name", "people", "--output", str(output), "--force") == 0
     assert output.read_text() == written
+
+
+def test_init_names_the_secret_that_it_was_given(people: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "url").write_text(people)
+    assert run("policy", "init", "--url", "file:url", "--output", str(tmp_path / "policy.toml")) == 0
+    policy = parse_policy((tmp_path / "policy.toml").read_text())
+    assert (policy.name, policy.database_url) == ("noisegate", "file:url")
 
 
 def test_check_prints_findings_and_leaves_with_1(people: str, tmp_path: Path, run: Run, capsys: Capture) -> None:

@@ -35,7 +35,8 @@ def hidden(draw: st.DrawFn, ladder: Ladder) -> RevealingAnswer:
     values = np.maximum.accumulate(np.minimum(people * ladder.units, MAX_UNITS / 2).astype(np.int64), axis=1)
     if draw(st.booleans()):
         values = np.minimum(values, values[:, -1:] // (1 + 3 * ONE))  # saturated early, with many ties
-    slack = np.exp2(generator.uniform(-3, 62, (2, *shape))).astype(np.int64)
+    widest = draw(st.integers(0, 61)), draw(st.integers(0, 61))
+    slack = np.exp2([generator.uniform(-3, bits, shape) for bits in widest]).astype(np.int64)
     known = generator.random((2, *shape)) < draw(st.sampled_from([0.0, 0.5, 0.9]))
     below, above = np.where(known, 0, slack)
     lower = np.maximum(0, values - below)

@@ -8,17 +8,22 @@ from hypothesis import strategies as st
 from planner.errors import PlannerError
 from tests.support.planning import rewritten
 
-_WORDS = (
-    "select from where group by having order limit offset join left right full outer inner cross natural on using "
-    "count sum avg min distinct case when then else end and or not in is null like between exists any all true false "
-    "interval date timestamp with as union lateral for update cast orders o lineitem l customer knows nation c_custkey "
-    "o_orderkey l_orderkey l_quantity l_tax src dst n_name ( ) ( ) , . * + - / % = <> < > :: || [ ] ; 1 0 2.5 1e400 "
-    "'a' '1994-01-01' 'year' \"x\" $1 @ ? : -- /* */ ~ E'a' now() random() pg_sleep(1) \\ \0 é 💥 \ud800"
-).split(" ")
+_TEXT = r"""
+select from where group by having order limit offset join left right full outer inner cross natural on using
+count sum avg min distinct case when then else end and or not in is null like between exists any all true false
+interval date timestamp with as union lateral for update cast orders o lineitem l customer knows nation
+c_custkey o_orderkey l_orderkey l_quantity l_tax src dst n_name ( ) ( ) , . * + - / % = <> < > :: || [ ] ; 1 0
+2.5 1e400 'a' '1994-01-01' 'year' "x" $1 @ ? : -- /* */ ~ E'a' now() random() pg_sleep(1) \ é 💥
+"""
+_WORDS = [*_TEXT.split(), "\0", "\ud800"]
 
 _words = st.lists(st.sampled_from(_WORDS), max_size=40).map(" ".join)
-_tail = st.lists(st.sampled_from(_WORDS), max_size=12).map(lambda words: "select count(*) from orders " + " ".join(words))
-_sum = st.lists(st.sampled_from(_WORDS), max_size=8).map(lambda words: f"select sum({' '.join(words)}) from lineitem l")
+_tail = st.lists(st.sampled_from(_WORDS), max_size=12).map(
+    lambda words: "select count(*) from orders " + " ".join(words)
+)
+_sum = st.lists(st.sampled_from(_WORDS), max_size=8).map(
+    lambda words: f"select sum({' '.join(words)}) from lineitem l"
+)
 _condition = st.lists(st.sampled_from(_WORDS), max_size=8).map(
     lambda words: f"select count(*) from lineitem l, orders o where {' '.join(words)}"
 )

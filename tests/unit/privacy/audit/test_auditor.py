@@ -45,6 +45,16 @@ def test_fails_no_oftener_than_stated() -> None:
     assert exceeded < 80
 
 
+def test_is_not_fooled_by_the_event_it_picked() -> None:
+    """Among hundreds of events one always looks telling on the runs that it was picked on."""
+    generator = np.random.default_rng(9)
+    fooled = 0
+    for _ in range(100):
+        first, second = (Outputs(generator.normal(size=300), generator.integers(0, 20, 300)) for _ in range(2))
+        fooled += epsilon_lower_bound(first, second, 0.1) > 0
+    assert fooled <= 25
+
+
 def test_a_disjoint_pair_is_a_large_epsilon_but_not_an_infinite_one() -> None:
     first, second = (Outputs(np.full(RUNS, centre), np.zeros(RUNS, np.int64)) for centre in (0.0, 9.0))
     assert 6 < epsilon_lower_bound(first, second, 1e-6) < math.log(RUNS)

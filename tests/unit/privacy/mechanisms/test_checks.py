@@ -36,7 +36,7 @@ def test_accepts_an_answer_that_keeps_its_contract() -> None:
         TabulatedAnswer(ZEROS, LADDER, gap=0.02),
         TabulatedAnswer(ZEROS, LADDER, gap=float("nan")),
         TabulatedAnswer(ZEROS[:, :1], LADDER),
-        TabulatedAnswer(ZEROS.astype(np.float64), LADDER),  # type: ignore[arg-type]
+        TabulatedAnswer(ZEROS.astype(np.float64), LADDER),
         TabulatedAnswer(ZEROS - 1, LADDER),
         TabulatedAnswer(ZEROS + (1 << 62) + 1, LADDER),
     ],

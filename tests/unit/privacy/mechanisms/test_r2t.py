@@ -12,6 +12,7 @@ from privacy.mechanisms.r2t import R2T
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy
+from tests.support.revealing_answer import RevealingAnswer
 from tests.support.simulated_entropy import SimulatedEntropy
 
 LOADS = np.random.default_rng(0).poisson(15, 10_000)
@@ -47,6 +48,14 @@ def test_nothing_beats_zero_on_no_data() -> None:
     released = r2t.release(answer(r2t.ladder, people=0), ConstantEntropy())
     assert (released.values[0], released.tau[0], released.noise_scale[0], released.low[0]) == (0, 0, 0, 0)
     assert released.high[0] == math.inf
+
+
+def test_what_cannot_beat_zero_is_not_solved() -> None:
+    r2t = R2T(1.0, 8.0)
+    nothing = np.zeros((1, 3), np.int64)
+    promising = RevealingAnswer(nothing, r2t.ladder, nothing, np.array([[ONE, 2 * ONE, 10_000 * ONE]]))
+    assert r2t.release(promising, ConstantEntropy()).values.tolist() == [0.0]
+    assert promising.solved == [(0, 2)]
 
 
 def test_the_truth_is_above_as_often_as_it_says() -> None:

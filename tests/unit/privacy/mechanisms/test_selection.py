@@ -13,7 +13,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.selection import GRID, MAX_PRICE, MAX_SCORE, SENSITIVITY, Scores, selection_noise
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 
 LADDER = Ladder(-2, 3)
@@ -41,8 +41,9 @@ def test_scores_are_the_definition(gap: float) -> None:
 
 
 def test_one_threshold_scores_zero() -> None:
-    values = np.array([[5]])
-    assert Scores(Ladder(0, 0), 0.0, 3.0)(values, values).tolist() == [[0]]
+    """It has no rival, itself included: also where its value is known only to lie in a range."""
+    scores = Scores(Ladder(0, 0), 0.0, 3.0)
+    assert scores(np.array([[5 * ONE]]), np.array([[9 * ONE]])).tolist() == [[0]]
 
 
 @pytest.mark.parametrize("price", [0.0, MAX_PRICE])

@@ -59,6 +59,7 @@ def optimum(instance: PreparedProgram) -> float:
     weights, caps = instance.scaled()
     result = linprog(-np.ones(m), A_ub=matrix, b_ub=caps, bounds=list(zip(np.zeros(m), weights, strict=True)))
     assert result.status == 0
+    assert result.x is not None
     return float(np.sum(result.x)) * instance.scale
 
 

@@ -21,6 +21,13 @@ def test_equal_sets_merge_and_duplicate_owners_collapse() -> None:
     ]
 
 
+def test_a_unit_in_two_positions_owns_the_tuple_once() -> None:
+    columns = [owner("n", [7, 7]), owner("n", [7, 8]), owner("n", [9, 7])]
+    compacted = compact(join_tuples(columns, [1, 2]))
+    assert compacted.indptr.tolist() == [0, 2, 4]
+    assert compacted.units.tolist() == [0, 1, 0, 2]
+
+
 def test_groups_stay_apart_and_releases_merge_alike() -> None:
     columns = [owner("n", [5, 5, 5, 6])]
     compacted = compact(join_tuples(columns, [[1, 2, 4, 8], [3, 5, 7, 9]], [1, 0, 1, 0], 2))

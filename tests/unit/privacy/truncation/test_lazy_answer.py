@@ -65,6 +65,34 @@ def test_bounds_hold_before_and_after_and_close_where_solved() -> None:
         assert low[0, j] == high[0, j] == values[j]
 
 
+def _sloppy(program: PreparedProgram, slack: int) -> Certificate:
+    """The worst proof that is still allowed: the value as far below the upper bound as the slack permits."""
+    proof = certified_optimum(program, slack)
+    return Certificate(proof.upper - (slack << proof.bits), proof.upper, proof.bits)
+
+
+def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> None:
+    class Uneven:
+        """Exact at the first question, as bad as allowed at every other."""
+
+        def __init__(self, exact: int) -> None:
+            self.exact = exact
+
+        def __call__(self, program: PreparedProgram, slack: int) -> Certificate:
+            best = program.scale == self.exact
+            return certified_optimum(program, slack) if best else _sloppy(program, slack)
+
+    ladder, instance = Ladder(-3, 8), group_instance(compact(from_sets(_hypergraph(6))), 0)
+    for first in range(len(ladder)):
+        uneven = Uneven(int(ladder.units[first]))
+        answer = LazyAnswer(instance, ladder, GAP, uneven)
+        values = [LazyAnswer(instance, ladder, GAP, uneven).solve(0, j) for j in range(len(ladder))]
+        for j in [first, *range(len(ladder))]:
+            answer.solve(0, j)
+            low, high = answer.bounds()
+            assert np.all((low[0] <= values) & (values <= high[0]))
+
+
 def test_the_order_of_questions_does_not_change_an_answer() -> None:
     ladder = Ladder(-3, 8)
     up, _ = _answer(_hypergraph(2), ladder)

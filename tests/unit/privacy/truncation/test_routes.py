@@ -59,8 +59,9 @@ def test_an_empty_program_is_worth_nothing() -> None:
     assert certified_optimum(empty, 0).ceiling() == 0
 
 
-def test_every_program_has_three_routes_and_the_fast_one_is_first() -> None:
+def test_every_program_has_all_exact_routes_and_the_fast_one_is_first() -> None:
     big = program([(frozenset({0, 1}), 1)] * 5000, [1, 1])
     assert routes(TRIANGLE)[0] == HighsSolver("simplex")
-    assert routes(big)[0] == HighsSolver("ipm")
-    assert len(routes(big)) == len(routes(TRIANGLE)) == 3
+    assert routes(big)[0] == HighsSolver("pdlp", iteration_limit=400)
+    assert set(routes(TRIANGLE)) < set(routes(big))
+    assert len(routes(TRIANGLE)) == 3

@@ -15,7 +15,7 @@ from privacy.truncation.solver import LinearProgramSolver
 from privacy.units import ONE
 from tests.unit.privacy.truncation.instances import optimum, program
 
-ROUTES = [HighsSolver("simplex"), HighsSolver("ipm"), ReferenceSolver()]
+ROUTES = [HighsSolver("simplex"), HighsSolver("ipm"), HighsSolver("pdlp"), ReferenceSolver()]
 
 
 def _hypergraph(seed: int, m: int = 60, n: int = 15) -> PreparedProgram:
@@ -24,7 +24,7 @@ def _hypergraph(seed: int, m: int = 60, n: int = 15) -> PreparedProgram:
     return program(tuples, random.integers(ONE // 2, 4 * ONE, n).tolist())
 
 
-@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "clarabel"])
+@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "pdlp", "clarabel"])
 @pytest.mark.parametrize("seed", range(3))
 def test_points_are_nearly_optimal_and_certified(solver: LinearProgramSolver, seed: int) -> None:
     instance = _hypergraph(seed)
@@ -34,7 +34,7 @@ def test_points_are_nearly_optimal_and_certified(solver: LinearProgramSolver, se
     assert proof.ceiling() / instance.scale >= optimum(instance) / instance.scale - 1e-6
 
 
-@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "clarabel"])
+@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "pdlp", "clarabel"])
 def test_the_same_program_gives_the_same_point_and_no_output(
     solver: LinearProgramSolver, capfd: pytest.CaptureFixture[str]
 ) -> None:

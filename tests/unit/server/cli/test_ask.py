@@ -81,8 +81,20 @@ def test_explain_shows_the_facts(proxy: FakeProxy, run: Run, capsys: Capture) ->
     assert run("explain", "SELECT count(*) FROM orders") == 0
     out = capsys.readouterr().out
     assert proxy.requests[0][0] == "/v1/explain"
-    for part in ("customer: orders.o_custkey", "one owner per tuple", "FROM orders", "would charge", "12"):
+    for part in (
+        "customer: orders.o_custkey",
+        "one owner per tuple",
+        "FROM orders",
+        "would charge",
+        "within 6 times",
+    ):
         assert part in out
+
+
+def test_noise_that_is_no_multiple_of_the_bound_is_a_table(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    proxy.answer(EXPLANATION | {"expected_noise": [["count(*)", [[1.0, 6.0], [2.0, 7000.5]]]]})
+    assert run("explain", "SELECT count(*) FROM orders") == 0
+    assert "7,000.5" in capsys.readouterr().out
 
 
 def test_an_error_is_underlined_where_it_is(proxy: FakeProxy, run: Run, capsys: Capture) -> None:

@@ -29,11 +29,11 @@ def test_health_answers_while_every_thread_is_taken() -> None:
     finish = threading.Event()
 
     def slow_answer(request: QueryRequest) -> QueryResponse:
-        finish.wait(30)
+        finish.wait(2)
         return answer(request)
 
     def slow_explanation(request: QueryRequest) -> Explanation:
-        finish.wait(30)
+        finish.wait(2)
         return explanation(request)
 
     async def exchange() -> list[float]:

@@ -1,0 +1,44 @@
+"""One proxy for all end-to-end tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from server.backends.embedded import EmbeddedPostgres
+from tests.demo.asking import client
+from tests.demo.workplace import Demonstration, add_analyst, proxy
+from tests.support.proxies import tpch_demonstration
+
+
+@pytest.fixture(scope="session")
+def demonstration(
+    embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Demonstration:
+    """TPC-H at a small scale, its policy and an analyst."""
+    made = tpch_demonstration(tmp_path_factory.mktemp("proxy"), embedded_postgres, tpch_url)
+    add_analyst(made, epsilon=1.0)  # creates the ledger, without which the proxy does not start
+    return made
+
+
+@pytest.fixture(scope="session")
+def address(demonstration: Demonstration) -> Iterator[str]:
+    """Where the proxy listens."""
+    with proxy(demonstration) as listening:
+        yield listening
+
+
+@pytest.fixture
+def new_client(demonstration: Demonstration, address: str) -> Iterator[Callable[[float], httpx.Client]]:
+    """Makes clients, each with the key of a fresh analyst of a given budget."""
+    clients = []
+
+    def make(epsilon: float) -> httpx.Client:
+        clients.append(client(address, add_analyst(demonstration, epsilon)))
+        return clients[-1]
+
+    yield make
+    for made in clients:
+        made.close()

@@ -1,0 +1,186 @@
+"""SQL over HTTP, answered from a real PostgreSQL by a real proxy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.demo.asking import ask, true_values
+from tests.demo.queries import QUERIES, DemoQuery
+from tests.demo.workplace import Demonstration
+
+NewClient = Callable[[float], httpx.Client]
+
+COUNT = "SELECT count(*) FROM orders"
+
+
+def _budget(http: httpx.Client) -> float:
+    return float(http.get("/v1/budget").json()["epsilon_left"])
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+def test_demo_queries_come_close_to_the_truth(
+    query: DemoQuery, new_client: NewClient, demonstration: Demonstration
+) -> None:
+    """The best of three is within a third of the truth, at a tenth of the demonstration's size."""
+    http = new_client(12.0)
+    truth = true_values(demonstration.owner_url, query)
+    answers = [ask(http, query, truth, epsilon=4.0) for _ in range(3)]
+    assert min(answer.error for answer in answers) < 0.33
+    assert len({str(answer.body["rows"]) for answer in answers}) == 3  # the noise is fresh
+    assert answers[-1].body["budget"]["epsilon_left"] == 0.0
+
+
+def test_the_charge_is_what_was_asked_for(new_client: NewClient) -> None:
+    http = new_client(1.0)
+    body = http.post("/v1/query", json={"sql": COUNT, "epsilon": 0.1}).json()
+    assert body["charge"] == {"epsilon": 0.1, "delta": 0.0}
+    assert body["columns"] == [{"name": "count", "type": "int8"}]
+    assert isinstance(body["rows"][0][0], int)
+    assert body["covers"] == "truncated_full"
+    assert _budget(http) == body["budget"]["epsilon_left"] == 0.9
+
+
+def test_explain_is_free_and_reads_nothing(new_client: NewClient) -> None:
+    http = new_client(1.0)
+    body = http.post("/v1/explain", json={"sql": "SELECT sum(l_quantity) FROM lineitem"}).json()
+    assert body["privacy_units"] == ["customer"]
+    assert body["mechanism"] == "gem"
+    assert "o_custkey" in body["rewritten_sql"]
+    assert _budget(http) == 1.0
+
+
+def test_r2t_by_name(new_client: NewClient) -> None:
+    http = new_client(4.0)
+    body = http.post("/v1/query", json={"sql": COUNT, "epsilon": 4.0, "mechanism": "r2t"}).json()
+    assert body["mechanism"] == "r2t"
+    assert body["covers"] == "truth_lower"
+    assert body["intervals"][0][0]["high"] is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT count(*) FROM nowhere", "42P01"),
+        ("SELECT count(*) FROM orders WHERE nothing = 1", "42703"),
+        ("SELECT count(*) FROM", "42601"),
+        ("DELETE FROM orders", "25006"),
+        ("SELECT o_orderkey FROM orders", "0A000"),
+        ("SELECT count(*) FROM orders o LEFT JOIN lineitem l ON l.l_orderkey = o.o_orderkey", "0A000"),
+        ("SELECT sum(o_totalprice) FROM orders", "PD002"),
+    ],
+)
+def test_a_refused_query_says_why_and_costs_nothing(new_client: NewClient, sql: str, code: str) -> None:
+    http = new_client(1.0)
+    reply = http.post("/v1/query", json={"sql": sql})
+    body = reply.json()
+    assert body["code"] == code
+    assert reply.headers["content-type"].startswith("application/problem+json")
+    assert 400 <= reply.status_code < 500
+    assert body["message"]
+    assert body["request_id"] == reply.headers["x-request-id"]
+    assert _budget(http) == 1.0
+
+
+def test_an_unsupported_construct_is_named_where_it_stands(new_client: NewClient) -> None:
+    sql = "SELECT count(*) FROM orders o LEFT JOIN lineitem l ON l.l_orderkey = o.o_orderkey"
+    body = new_client(1.0).post("/v1/query", json={"sql": sql}).json()
+    assert "LEFT JOIN" in body["message"].upper()
+    assert sql[body["position"] - 1 :].upper().startswith(("LEFT", "LINEITEM", "JOIN"))
+
+
+def test_an_exhausted_budget_says_what_is_left(new_client: NewClient) -> None:
+    http = new_client(0.25)
+    reply = http.post("/v1/query", json={"sql": COUNT, "epsilon": 0.5})
+    assert reply.status_code == 403
+    assert reply.json()["code"] == "PD001"
+    assert "0.25" in reply.json()["message"] + reply.json()["hint"]
+    assert _budget(http) == 0.25
+
+
+def test_without_a_key_nothing_is_said(address: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer ng_wrong"}, {"X-User": "admin"}):
+        reply = httpx.post(f"{address}/v1/query", json={"sql": COUNT}, headers=headers)
+        assert reply.status_code == 401
+        assert reply.json()["code"] == "28P01"
+
+
+def test_health_answers_while_a_query_solves(new_client: NewClient, address: str) -> None:
+    """All but the slowest twentieth of the answers within 50 ms; the rest is left to a machine that tests share."""
+    http = new_client(4.0)
+    heavy = "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src JOIN knows c ON b.dst = c.src"
+    done: list[int] = []
+    thread = threading.Thread(
+        target=lambda: done.append(http.post("/v1/query", json={"sql": heavy, "epsilon": 0.01}).status_code)
+    )
+    thread.start()
+    seconds: list[float] = []
+    with httpx.Client(base_url=address) as probe:
+        while thread.is_alive() or len(seconds) < 20:
+            start = time.perf_counter()
+            assert probe.get("/health").status_code == 200
+            seconds.append(time.perf_counter() - start)
+            time.sleep(0.01)
+    thread.join()
+    assert done == [200]
+    assert np.quantile(seconds, 0.95) < 0.05
+
+
+def _cli(demonstration: Demonstration, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("noisegate")
+    environment = {name: value for name, value in os.environ.items() if name != "NOISEGATE_KEY"}
+    return subprocess.run(
+        [program, *arguments, "--key-file", demonstration.key_file],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=120,
+    )
+
+
+def test_the_command_line_asks_and_explains(
+    new_client: NewClient, demonstration: Demonstration, address: str
+) -> None:
+    new_client(2.0)  # whose key is the newest in the key file
+    asked = _cli(demonstration, "query", COUNT, "--url", address, "--format", "json")
+    assert asked.returncode == 0, asked.stderr
+    body: dict[str, Any] = json.loads(asked.stdout)
+    assert body["charge"]["epsilon"] == 1.0
+    explained = _cli(demonstration, "explain", COUNT, "--url", address)
+    assert explained.returncode == 0, explained.stderr
+    assert "gem" in explained.stdout
+    refused = _cli(demonstration, "query", "SELECT count(*) FROM nowhere", "--url", address)
+    assert refused.returncode == 1
+    assert "^" in refused.stderr
+
+
+def test_the_proxy_does_not_start_without_its_ledger(demonstration: Demonstration, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_bytes(demonstration.policy.read_bytes())
+    program = Path(sys.executable).with_name("noisegate")
+    environment = {**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url}
+    command = [str(program), "serve", str(policy), "--port", "0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "ledger" in done.stderr
+
+
+def test_the_proxy_does_not_start_as_the_database_owner(demonstration: Demonstration) -> None:
+    program = Path(sys.executable).with_name("noisegate")
+    environment = {**os.environ, "NOISEGATE_DATABASE_URL": demonstration.owner_url}
+    command = [str(program), "serve", str(demonstration.policy), "--port", "0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "SUPERUSER" in done.stderr

@@ -1,0 +1,31 @@
+"""A real proxy for tests: `noisegate serve` before the session's PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from server.backends.embedded import EmbeddedPostgres
+from tests.demo.asking import client
+from tests.demo.workplace import Demonstration, add_analyst, proxy
+
+POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+
+
+def tpch_demonstration(folder: Path, server: EmbeddedPostgres, proxy_url: str) -> Demonstration:
+    """The demonstration's policy before a database that is already loaded."""
+    demonstration = Demonstration(folder, server, server.url(database="tpch"), proxy_url)
+    shutil.copyfile(POLICY, demonstration.policy)
+    return demonstration
+
+
+@contextmanager
+def asked_proxy(demonstration: Demonstration, epsilon: float) -> Iterator[httpx.Client]:
+    """A client with a fresh analyst's key, and the proxy that it talks to."""
+    key = add_analyst(demonstration, epsilon)
+    with proxy(demonstration) as address, client(address, key) as http:
+        yield http
