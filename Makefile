@@ -38,7 +38,7 @@ lint: .venv/installed ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-timings
+	@$(BIN)/lint-imports --no-logo
 
 format: .venv/installed ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix .

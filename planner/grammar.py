@@ -153,6 +153,8 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
         return *_NAMES[exp.Subquery], node
     if isinstance(node, exp.Join) and not node.side and node.kind not in _JOIN_KINDS:
         return f"{node.kind} JOIN", "use an inner JOIN", node
+    if isinstance(node, exp.Case) and node.args.get("this") is not None:
+        return "CASE x WHEN", "write CASE WHEN x = 1 THEN ...", node
     for part, value in node.args.items():
         if value and part not in allowed:
             inner = value[0] if isinstance(value, list) else value

@@ -32,6 +32,8 @@ class Measure:
         """
         self._check_ranges(node)
         sql, bounds = self._measure(node)
+        if bounds is not None and not bounds.weighable:
+            raise _unfit(node)
         return sql, bounds or ranges.constant(0.0, True)
 
     def _check_ranges(self, node: exp.Expr) -> None:
@@ -51,8 +53,7 @@ class Measure:
     def _measure(self, node: exp.Expr) -> Measured:
         sql, bounds = self._node(node)
         if bounds is not None and not bounds.safe:
-            hint = "declare narrower ranges, or ask for a simpler expression"
-            raise SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, position=position_of(node))
+            raise _unfit(node)
         return sql, bounds
 
     def _node(self, node: exp.Expr) -> Measured:
@@ -102,9 +103,6 @@ class Measure:
         return sql, ranges.quotient(bounds, float(value))
 
     def _case(self, node: exp.Case) -> Measured:
-        if node.args.get("this") is not None:
-            hint = "write CASE WHEN x = 1 THEN ..."
-            raise UnsupportedSQL("CASE x WHEN is not supported", hint=hint, position=position_of(node))
         case, bounds = exp.Case(), None
         for branch in node.args["ifs"]:
             sql, arm = self._measure(branch.args["true"])
@@ -115,6 +113,11 @@ class Measure:
             case.set("default", sql)
             bounds = ranges.either(bounds, arm) if bounds and arm else bounds or arm
         return case, bounds
+
+
+def _unfit(node: exp.Expr) -> SensitivityUnbounded:
+    hint = "declare narrower ranges, or ask for a simpler expression"
+    return SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, position=position_of(node))
 
 
 def _values(node: exp.Expr) -> list[exp.Column]:

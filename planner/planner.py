@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.bound_query import BoundQuery, bound_column
 from planner.dependencies import groups_per_unit
 from planner.domains import group_key
-from planner.errors import InvalidSetting, PlannerError
+from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import MechanismName, Output, Owner, Plan
 from planner.policy import Policy
 from planner.provenance import Provenance, provenance
@@ -38,7 +38,7 @@ def make_plan(
       bound: from `planner.bind.bind` with the same schema and policy.
       schema, policy: a policy that `planner.policy_check.validate` accepts for the schema.
       epsilon: the charge, in (0, policy.max_epsilon]; None: the policy's.
-      delta: the charge, in [0, policy.delta]; None: the policy's.
+      delta: the most to charge, in [0, policy.delta]; None: the policy's. gem and r2t spend none of it.
       mechanism: `gem` or `r2t`; None: the planner's choice.
     Returns: the plan.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
@@ -62,7 +62,7 @@ def make_plan(
         outputs=tuple(outputs),
         groups_per_unit=groups,
         epsilon=charge,
-        delta=_delta(delta, policy),
+        delta=_delta(delta, policy, chosen),
         mechanism=chosen,
         gap=0.0 if len(found.owners) == 1 else _GAP,
         reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(weights)),
@@ -78,7 +78,7 @@ def _owner(relation: str, column: tuple[str, str], found: Provenance) -> Owner:
     assert declared is not None, "owner columns exist"
     target = canonical_cast(sql_type(declared.type))
     if target is None:
-        raise PlannerError(f"the privacy unit {relation!r} has a key of a type that is not supported")
+        raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
     return Owner(relation, exp.cast(bound_column(alias, name), target))
 
 
@@ -89,11 +89,13 @@ def _epsilon(epsilon: float | None, policy: Policy) -> float:
     return float(value)
 
 
-def _delta(delta: float | None, policy: Policy) -> float:
+def _delta(delta: float | None, policy: Policy, mechanism: MechanismName) -> float:
+    """What of the delta that may be spent is spent: nothing by a pure mechanism, and so far all are pure."""
     value = policy.delta if delta is None else delta
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
-    return float(value)
+    assert mechanism in ("gem", "r2t"), "pure mechanisms"
+    return 0.0
 
 
 def _mechanism(mechanism: str | None, policy: Policy) -> MechanismName:

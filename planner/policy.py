@@ -56,7 +56,7 @@ class Policy:
       database_url: a reference to a secret, `env:NAME` or `file:PATH`; or a URL without a password.
       ledger_path: where the ledger is.
       epsilon: default charge of a query.
-      max_epsilon: the most that one query may ask for.
+      max_epsilon: the most that one query may ask for; the default charge unless set.
       delta: the default, and the most, that one query is charged.
       global_sensitivity: for r2t only: the most that one unit adds to an answer, in full weights; or None.
       privacy_units: the key column of each privacy-unit relation.
@@ -105,12 +105,13 @@ def parse_policy(text: str) -> Policy:
     ledger = document.section("ledger")
     privacy = document.section("privacy")
     units = document.section("privacy_units")
+    epsilon = privacy.number("epsilon")
     policy = Policy(
         name=name,
         database_url=_secret(database.text("url")),
         ledger_path=ledger.text("path"),
-        epsilon=privacy.number("epsilon"),
-        max_epsilon=privacy.number("max_epsilon"),
+        epsilon=epsilon,
+        max_epsilon=privacy.number("max_epsilon", epsilon),
         delta=privacy.number("delta", 0.0),
         global_sensitivity=privacy.number_or_none("global_sensitivity"),
         privacy_units={relation: units.text(relation) for relation in units.names()},

@@ -70,6 +70,8 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
             yield f"a range needs a number, not {written}"
         if low > high:
             yield f"the range [{low:g}, {high:g}] is empty"
+        if kind.family is Family.INTEGER and not (low.is_integer() and high.is_integer()):
+            yield "the range of whole numbers must end in whole numbers"
         if max(abs(low), abs(high)) > _MAX_ABS or any(0 < abs(end) < 1 / _MAX_ABS for end in (low, high)):
             yield f"the range's ends must be 0, or between {1 / _MAX_ABS:g} and {_MAX_ABS:g} in size"
     if settings.domain is not None:

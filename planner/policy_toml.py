@@ -60,6 +60,8 @@ class TomlSection:
     def text(self, key: str) -> str:
         """A string that is not empty."""
         value = self._values.pop(key, None)
+        if value is None:
+            raise self.problem(key, "is missing")
         if not isinstance(value, str) or not value:
             raise self.problem(key, "must be text")
         return value
@@ -81,6 +83,8 @@ class TomlSection:
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number."""
         value = self._values.pop(key, default)
+        if value is None:
+            raise self.problem(key, "is missing")
         return self._finite(key, value)
 
     def number_or_none(self, key: str) -> float | None:

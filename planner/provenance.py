@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery, column_type
+from planner.bound_query import BoundQuery
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_TABLES
@@ -85,14 +85,10 @@ class _Search:
 
     def result(self) -> Provenance:
         """The distinct owners; two positions whose columns are equal are one."""
-        distinct = {(relation, self._equalities.find(column)): column for relation, column in reversed(self._owners)}
-        owners = [(relation, column) for relation, column in self._owners if column in distinct.values()]
-        kept = [
-            (relation, column)
-            for relation, column in dict.fromkeys(owners)
-            if distinct[relation, self._equalities.find(column)] == column
-        ]
-        return Provenance(tuple(kept), tuple(self._completions), self._equalities)
+        first: dict[tuple[str, ColumnRef], tuple[str, ColumnRef]] = {}
+        for relation, column in self._owners:
+            first.setdefault((relation, self._equalities.find(column)), (relation, column))
+        return Provenance(tuple(first.values()), tuple(self._completions), self._equalities)
 
     def visit(self, alias: str, table: Table) -> None:
         """Collect the owners of one row."""
@@ -100,14 +96,13 @@ class _Search:
         if unit_key is not None:
             self._owners.append((table.name, (alias, unit_key)))
         for key in self._ownership.owning_keys(table.name):
-            self._follow(alias, table, key)
+            self._follow(alias, key)
 
-    def _follow(self, alias: str, table: Table, key: ForeignKey) -> None:
+    def _follow(self, alias: str, key: ForeignKey) -> None:
         """The owners behind one foreign key; the column itself when it holds a unit's key and nothing is above."""
         parent = self._schema.tables[key.references]
         unit_key = self._ownership.unit_key(parent.name)
         if key.key == (unit_key,) and not self._ownership.owning_keys(parent.name):
-            assert column_type(table, key.columns[0]) is not None
             self._owners.append((parent.name, (alias, key.columns[0])))
             return
         if not self._joined(alias, key, parent):
@@ -128,8 +123,9 @@ class _Search:
         nullable = tuple(name for name in key.columns if not equalities.known((alias, name)))
         added = generated_alias(parent.name, len(equalities.tables))
         equalities.add(added, parent, always_present=not nullable)
-        for name, above in zip(key.columns, key.key, strict=True):
-            equalities.equate((alias, name), (added, above), known=False)
+        if len(key.columns) == 1 or not nullable:  # with one part NULL, the other parts have no partner
+            for name, above in zip(key.columns, key.key, strict=True):
+                equalities.equate((alias, name), (added, above), known=False)
         equalities.close()
         self._completions.append(Completion(added, parent, alias, key, nullable))
         self.visit(added, parent)

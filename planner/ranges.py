@@ -34,6 +34,11 @@ class Bounds:
         return -_LARGEST <= self.lo <= self.hi <= _LARGEST and self.least >= _TINIEST
 
     @property
+    def weighable(self) -> bool:
+        """Can it also be divided by its own bound, as a weight is?"""
+        return self.safe and (self.size <= 1 or self.least / self.size >= _TINIEST)
+
+    @property
     def size(self) -> float:
         """The largest absolute value."""
         return max(abs(self.lo), abs(self.hi))

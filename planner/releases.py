@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -42,8 +44,20 @@ def releases(query: BoundQuery, policy: Policy, epsilon: float) -> tuple[tuple[R
             terms.append((known[0] if known else len(weights) - 1, sign))
         kind = "int8" if output.aggregate == "count" else "float8"
         outputs[index] = Output(output.name, "int8" if kind == "int8" else "float8", None, tuple(terms))
-    share = epsilon / len(weights)
+    share = _share(epsilon, len(weights))
     return tuple(Release(weight.label, weight.sql, weight.bound, share) for weight in weights), outputs
+
+
+def _share(epsilon: float, count: int) -> float:
+    """epsilon / count, rounded so that the decimals of `count` shares never add up to more than epsilon's.
+
+    >>> [_share(1.0, 1), _share(1.0, 4), _share(5.0, 3)]
+    [1.0, 0.25, 1.6666666666666665]
+    """
+    share = epsilon / count
+    while Fraction(repr(share)) * count > Fraction(repr(epsilon)):
+        share = math.nextafter(share, 0.0)
+    return share
 
 
 def _weights(output: BoundOutput, measure: Measure) -> list[tuple[_Weight, int]]:

@@ -9,13 +9,14 @@ from privacy.mechanisms.measurement import Measurement
 from server.query import Explanation, ResultColumn
 
 
-def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurement]) -> Explanation:
+def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurement], n_groups: int) -> Explanation:
     """Describe a plan.
 
     Args:
       plan, query: what would be run.
       measurements: one per release; their expected noise is a function of the threshold tau, since the
         threshold that will be chosen depends on private data.
+      n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon.
     """
     return Explanation(
         rewritten_sql=query.join,
@@ -32,7 +33,7 @@ def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurem
                 release.label,
                 tuple(
                     (release.weight_bound * tau, release.weight_bound * half_width)
-                    for tau, half_width in measured.expected_noise()
+                    for tau, half_width in measured.expected_noise(n_groups)
                 ),
             )
             for release, measured in zip(plan.releases, measurements, strict=True)

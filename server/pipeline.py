@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.bind import bind
+from planner.errors import SchemaChanged
 from planner.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planner import make_plan
@@ -69,9 +70,11 @@ class Pipeline:
         return response(plan, domain, noisy, budget, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
-        """What the query would do and cost. Reads nothing, charges nothing."""
+        """What the query would do and cost. Reads public tables at most, charges nothing."""
         plan = self.plan(request)
-        return explanation(plan, rewrite(plan), plan_measurements(plan, self.policy))
+        query = rewrite(plan)
+        n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
+        return explanation(plan, query, plan_measurements(plan, self.policy), n_groups)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -101,7 +104,7 @@ class Pipeline:
                     if attempt == _ATTEMPTS:
                         raise
             raise AssertionError("the last attempt returns or raises")
-        except (BackendUnavailable, TooManyQueries):
+        except (BackendUnavailable, SchemaChanged, TooManyQueries):
             if attempt == 1:
                 self.ledger.release(reservation)
             else:

@@ -34,6 +34,8 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     >>> bounds
     Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False)
     """
+    if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
+        column = exp.cast(column.copy(), "DOUBLE PRECISION")
     low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
     inside, least = _without_underflow(column, kind)
     above: exp.Expr = exp.GT(this=column.copy(), expression=high_sql.copy())
@@ -47,8 +49,8 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
         .when(above, high_sql.copy(), copy=False)
     )
     ends = [abs(bound) for bound in (low, high) if bound]
-    integral = kind.family is Family.INTEGER and low.is_integer() and high.is_integer()
-    return exp.cast(clamped, "DOUBLE PRECISION"), Bounds(low, high, min([least, *ends]), integral)
+    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER)
+    return exp.cast(clamped, "DOUBLE PRECISION"), bounds
 
 
 def _without_underflow(column: exp.Expr, kind: SqlType) -> tuple[exp.Expr, float]:

@@ -8,11 +8,17 @@ from planner.schema import Table
 from planner.sql_nodes import table_sql
 from planner.sql_types import Family, SqlType
 
-_CASTS = {Family.INTEGER: "BIGINT", Family.TEXT: "TEXT", Family.CHAR: "TEXT"}
+_CASTS = {
+    Family.INTEGER: "BIGINT",
+    Family.TEXT: "TEXT",
+    Family.CHAR: "TEXT",
+    Family.DATE: "TEXT",  # ISO, as a policy declares it; the session's DateStyle is pinned
+    Family.TIMESTAMP: "TEXT",
+}
 
 
 def group_key_sql(column: exp.Column, kind: SqlType) -> exp.Column | exp.Cast:
-    """A key in the form that all its spellings share: whole numbers as bigint, text without padding.
+    """A key in the form that all its spellings share: bigint, text without padding, dates as ISO text.
 
     >>> group_key_sql(exp.column("n_name"), SqlType(Family.CHAR)).sql("postgres")
     'CAST(n_name AS TEXT)'

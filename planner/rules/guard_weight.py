@@ -19,7 +19,7 @@ def guard_weight(number: exp.Expr, bound: float) -> exp.Cast:
     the division is by a literal, so nothing here can raise for a number within [-bound, bound].
 
     Args:
-      number: SQL of a double, NULL allowed, in [-bound', bound'] for some bound' that the planner has proved.
+      number: SQL of a double, NULL allowed, whose bounds are `weighable`.
       bound: W > 0.
     Returns: SQL of a bigint in [0, 2^30], never NULL.
 

@@ -24,8 +24,12 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 SPLIT = 0.6
 """The share of epsilon that selection gets by default."""
 
-BETA = 0.01
-"""The default chance that the score analysis leaves for a threshold that is too large."""
+BETA = 0.001
+"""The default chance that the score analysis leaves for a threshold that is too large.
+
+At 0.01 one release in 400 had more noise than answer and the 95th percentile of the error was the same: a
+dashboard of 25 groups would show such a number every 16th time.
+"""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,13 @@ from server.backends.columns import Domain
 class Backend(Protocol):
     """A database that answers BackendQueries. Frozen and picklable: worker processes get a copy."""
 
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone; reads no private row.
+
+        Raises: BackendUnavailable, SchemaChanged, QueryCancelled, BackendFailed.
+        """
+        ...
+
     def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
         """The public groups and the private join tuples, in one snapshot.
 

@@ -9,13 +9,18 @@ import psycopg
 
 from planner.schema import Column, ForeignKey, Schema, Table
 
+# A text whose collation finds different strings equal gets a type of its own, which no key can have.
 # Plain and partitioned tables only: a view has no rows of its own, and a partition is its parent's.
 # A plain table with inheritance children is left out: its keys are not enforced over the children.
 _COLUMNS = """
-    SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull
+    SELECT n.nspname, c.relname, a.attname,
+           format_type(a.atttypid, a.atttypmod)
+             || CASE WHEN l.collisdeterministic IS FALSE THEN ' with fuzzy collation' ELSE '' END,
+           NOT a.attnotnull
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_collation l ON l.oid = a.attcollation
     WHERE n.nspname = %(namespace)s AND NOT c.relispartition
       AND (c.relkind = 'p' OR (c.relkind = 'r' AND NOT EXISTS
             (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)))

@@ -69,12 +69,23 @@ class PostgresBackend:
           QueryCancelled: over a limit.
           BackendFailed: any other refusal by the database; the cause is chained for the log.
         """
+        with self._snapshot(query) as connection:
+            domain = _domain(connection, query)
+            columns = self._columns(connection, query)
+        return domain, join_tuples(columns, query, domain)
+
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone. Raises: as `read`."""
+        with self._snapshot(query) as connection:
+            return _domain(connection, query)
+
+    @contextmanager
+    def _snapshot(self, query: BackendQuery) -> Iterator[psycopg.Connection[Any]]:
+        """One transaction in which the schema is the one that the query was planned for."""
         with connected(self.url, self.limits.statement_ms) as connection, _translated():
             if read_schema(connection).fingerprint != query.fingerprint:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
-            domain = group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
-            columns = self._columns(connection, query)
-        return domain, join_tuples(columns, query, domain)
+            yield connection
 
     def _columns(self, connection: psycopg.Connection[Any], query: BackendQuery) -> list[tuple[object, ...]]:
         """The join's columns, in blocks; by a client-side cursor, since a server-side one forbids parallel plans."""
@@ -87,6 +98,10 @@ class PostgresBackend:
                 if len(rows) > self.limits.rows:
                     raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def _domain(connection: psycopg.Connection[Any], query: BackendQuery) -> Domain:
+    return group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
 
 
 def _domain_values(connection: psycopg.Connection[Any], query: BackendQuery, key: int) -> Sequence[object]:

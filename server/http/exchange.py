@@ -103,15 +103,14 @@ def _complete(headers: MutableHeaders, request_id: str) -> None:
 
 
 def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
+    # The route and not the path that was asked for: a client can write anything into a path.
     quanta = -int(-duration_s * 1000 // DURATION_QUANTUM_MS)
     _log.info(
         "request",
         request_id=exchange.request_id,
         analyst=exchange.analyst,
         method=scope["method"],
-        route=getattr(
-            scope.get("route"), "path", None
-        ),  # the route, not the path: a client can write SQL into a path
+        route=getattr(scope.get("route"), "path", None),
         code=exchange.code,
         status=exchange.status,
         duration_ms=quanta * DURATION_QUANTUM_MS,

@@ -24,7 +24,7 @@ from server.services import ledger_paths, read_policy
 from tests.demo import tpch
 from tests.demo.database import load_once
 
-ROOT = Path(".noisegate")
+ROOT = Path(os.environ.get("NOISEGATE_HOME", ".noisegate"))
 PORT = 8432
 _START_TIMEOUT_S = 60.0
 

@@ -6,7 +6,9 @@ import psycopg
 import pytest
 
 from planner.schema import Column, ForeignKey
+from planner.sql_types import Family, sql_type
 from server.backends.catalog import read_schema
+from tests.support.tpch_schema import tpch_schema
 
 
 def _execute(url: str, *statements: str) -> None:
@@ -89,3 +91,29 @@ def test_the_fingerprint_follows_the_structure(scratch_url: str, change: str) ->
         assert read_schema(connection).fingerprint == before
         connection.execute(change.encode())
         assert read_schema(connection).fingerprint != before
+
+
+def test_a_collation_that_finds_different_texts_equal_makes_another_type(scratch_url: str) -> None:
+    _execute(
+        scratch_url,
+        "CREATE COLLATION loose (provider = libc, locale = 'C')",
+        "CREATE TABLE person (email text COLLATE loose PRIMARY KEY, name text)",
+        # How a collation of ICU would look, which the embedded server is built without.
+        "UPDATE pg_collation SET collisdeterministic = false WHERE collname = 'loose'",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        person = read_schema(connection).tables["person"]
+    email, name = person.columns
+    assert sql_type(email.type).family is Family.OTHER
+    assert sql_type(name.type).family is Family.TEXT
+
+
+def test_the_planners_fixture_is_the_demonstrations_catalog(tpch_url: str) -> None:
+    with psycopg.connect(tpch_url) as connection:
+        real = read_schema(connection).tables
+    fixture = tpch_schema().tables
+    assert set(real) == set(fixture)
+    for name, table in real.items():
+        assert {column.name for column in table.columns} == {column.name for column in fixture[name].columns}
+        assert set(table.unique_keys) == set(fixture[name].unique_keys)
+        assert set(table.foreign_keys) == set(fixture[name].foreign_keys)

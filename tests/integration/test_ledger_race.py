@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -34,6 +33,7 @@ def test_racing_charges_never_exceed_the_budget(tmp_path: Path) -> None:
         spenders = [processes.submit(spend, path, marker, seed) for seed in (1, 2)]
         granted_by = [spender.result(timeout=120) for spender in spenders]
     granted = [nano for part in granted_by for nano in part]
+    print("SHARES", [len(p) for p in granted_by])
     assert min(len(part) for part in granted_by) >= 10  # both had a share, so they did race
     assert sum(granted) <= granted_epsilon(BUDGET)
     assert sum(granted) > granted_epsilon(BUDGET) - charged_epsilon(LARGEST)  # and the budget is used up
@@ -71,7 +71,6 @@ def spend_in_thread(ledger: SqliteLedger, seed: int) -> list[int]:
         except BudgetExhausted:
             ceiling /= 2
             continue
-        time.sleep(choice.uniform(0.0, 0.04))  # the query; without it one process can keep the file to itself
         if choice.random() < 0.2:
             ledger.release(reservation)
         else:

@@ -1,4 +1,4 @@
-"""Random inner joins over the demonstration's catalog: always a plan or a planner's error, and invariants of plans."""
+"""Random inner joins over the demonstration's catalog: a plan or a planner's error, and invariants of plans."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from planner.schema import Column, ForeignKey, Schema, Table
 
 _COLUMNS = {
     "region": "r_regionkey integer, r_name char(25), r_comment varchar(152)",
-    "nation": "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",
+    "nation": "n_nationkey integer, n_name varchar(25), n_regionkey integer, n_comment varchar(152)",
     "part": "p_partkey bigint, p_name varchar(55), p_mfgr char(25), p_brand char(10), p_type varchar(25), "
     "p_size integer, p_container char(10), p_retailprice numeric(15;2), p_comment varchar(23)",
     "customer": "c_custkey bigint, c_name varchar(25), c_address varchar(40), c_nationkey integer, c_phone char(15), "
@@ -47,6 +47,8 @@ _FOREIGN_KEYS = {
     "orders": (ForeignKey(("o_custkey",), "customer", ("c_custkey",)),),
     "lineitem": (
         ForeignKey(("l_orderkey",), "orders", ("o_orderkey",)),
+        ForeignKey(("l_partkey",), "part", ("p_partkey",)),
+        ForeignKey(("l_suppkey",), "supplier", ("s_suppkey",)),
         ForeignKey(("l_partkey", "l_suppkey"), "partsupp", ("ps_partkey", "ps_suppkey")),
     ),
     "knows": (

@@ -39,15 +39,13 @@ def test_simple_bounds_save_most_solves() -> None:
 
 
 def test_what_might_be_better_is_solved_before_a_certain_front_runner_wins() -> None:
-    """The first is certain: value 0, score 0. The second may be anything up to a value that beats it by far."""
-    ladder, free = Ladder(0, 1), Scores(Ladder(0, 1), 0.0, 0.0)
-    values = np.array([[0, 30 * ONE]])
-    answer = RevealingAnswer(values, ladder, np.zeros((1, 2), np.int64), np.array([[0, 60 * ONE]]))
-    assert choose(answer, free, np.zeros((1, 2), np.int64)).index.tolist() == [1]
-    worth_a_look = RevealingAnswer(values, ladder, np.array([[0, 2 * ONE]]), np.array([[0, 30 * ONE]]))
-    head_start = np.array([[1024 * 40, 1024 * 29]])
-    full = np.argmin(free(values, values) - head_start, axis=1)
-    assert choose(worth_a_look, free, head_start).index.tolist() == full.tolist()
+    """The first scores 0 whatever the second is worth; the second scores between 0 and 10, and has 5 as noise."""
+    ladder, scores = Ladder(0, 1), Scores(Ladder(0, 1), 0.0, 30.0)
+    upper = np.array([[0, 30 * ONE]])
+    for truth, winner in ((30, 1), (0, 0)):
+        answer = RevealingAnswer(np.array([[0, truth * ONE]]), ladder, np.zeros((1, 2), np.int64), upper)
+        assert choose(answer, scores, np.array([[0, 5 * 1024]])).index.tolist() == [winner]
+        assert answer.solved == [(0, 1)]
 
 
 def test_a_choice_prints_nothing() -> None:

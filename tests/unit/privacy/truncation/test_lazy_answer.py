@@ -82,7 +82,9 @@ def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> Non
             best = program.scale == self.exact
             return certified_optimum(program, slack) if best else _sloppy(program, slack)
 
-    ladder, instance = Ladder(-3, 8), group_instance(compact(from_sets(_hypergraph(6))), 0)
+    # Nearly proportional to tau up to 8, so that an exact cell there bounds its neighbours as tightly as can be.
+    tuples = [(owners, 8 * weight) for owners, weight in _hypergraph(6)] + [(frozenset({98, 99}), ONE // 8)]
+    ladder, instance = Ladder(-2, 6), group_instance(compact(from_sets(tuples)), 0)
     for first in range(len(ladder)):
         uneven = Uneven(int(ladder.units[first]))
         answer = LazyAnswer(instance, ladder, GAP, uneven)

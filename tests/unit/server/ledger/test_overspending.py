@@ -21,7 +21,7 @@ DELTAS = st.floats(min_value=0.0, max_value=3e-6) | st.sampled_from([0.0, 1e-6, 
 FATES = st.sampled_from(["commit", "fail", "release", "leave"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EPSILONS, DELTAS, st.lists(st.tuples(EPSILONS, DELTAS, FATES), max_size=25))
 def test_the_filter_never_overspends(
     budget_epsilon: float, budget_delta: float, asked: list[tuple[float, float, str]]

@@ -1,0 +1,127 @@
+"""What is charged when something fails: a real ledger, real worker processes, a database that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from planner.errors import SchemaChanged, UnknownTable
+from planner.policy import parse_policy
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    BudgetExhausted,
+    QueryCancelled,
+    WorkerFailed,
+)
+from server.ledger.ledger import Ledger
+from server.ledger.open_ledger import create_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from server.workers import WorkerLimits, WorkerPool
+from tests.support.backends import FailingBackend
+from tests.support.proxies import POLICY
+from tests.support.tpch_schema import tpch_schema
+
+QUESTION = QueryRequest("ada", "SELECT count(*) FROM orders", epsilon=1.0, request_id="request-1")
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0))
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    ledger.add_analyst("ada", "0" * 64, epsilon=2.0, delta=0.0)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, ledger: Ledger, workers: WorkerPool) -> Callable[..., Pipeline]:
+    def make(*failures: BaseException) -> Pipeline:
+        backend = FailingBackend(tmp_path / "reads", failures)
+        return Pipeline(parse_policy(POLICY.read_text()), tpch_schema(), backend, ledger, workers)
+
+    return make
+
+
+def _left(ledger: Ledger) -> float:
+    return ledger.budget("ada").epsilon_left
+
+
+def test_an_answer_is_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    answer = pipeline().answer(QUESTION)
+    assert answer.budget.epsilon_left == _left(ledger) == 1.0
+    assert answer.request_id == "request-1"
+    low, high = answer.intervals[0][0].low, answer.intervals[0][0].high  # type: ignore[union-attr]
+    assert low is not None and high is not None
+    assert low <= answer.rows[0][0] <= high  # type: ignore[operator]
+
+
+def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.raises(UnknownTable):
+        pipeline().answer(QueryRequest("ada", "SELECT count(*) FROM nowhere"))
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
+
+
+def test_beyond_the_budget_nothing_is_read(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.raises(BudgetExhausted):
+        pipeline().answer(QueryRequest("ada", QUESTION.sql, epsilon=3.0))
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
+
+
+@pytest.mark.parametrize("failure", [BackendUnavailable("no database"), SchemaChanged("changed")])
+def test_what_fails_before_a_private_row_is_read_is_given_back(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, failure: Exception
+) -> None:
+    with pytest.raises(type(failure)):
+        pipeline(failure).answer(QUESTION)
+    assert _left(ledger) == 2.0
+
+
+@pytest.mark.parametrize("failure", [BackendFailed("refused"), QueryCancelled("too long"), ValueError("secret 4711")])
+def test_what_fails_after_that_is_charged(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, failure: Exception
+) -> None:
+    expected = type(failure) if isinstance(failure, BackendFailed | QueryCancelled) else WorkerFailed
+    with pytest.raises(expected) as caught:
+        pipeline(failure).answer(QUESTION)
+    assert "4711" not in repr(caught.value)
+    assert _left(ledger) == 1.0
+
+
+def test_a_lost_connection_is_retried_under_one_reservation(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
+) -> None:
+    answer = pipeline(BackendConnectionLost("lost")).answer(QUESTION)
+    assert (tmp_path / "reads").read_text().splitlines() == ["read", "read"]
+    assert answer.budget.epsilon_left == _left(ledger) == 1.0
+
+
+@pytest.mark.parametrize("second", [BackendConnectionLost("lost again"), BackendUnavailable("gone")])
+def test_after_a_lost_connection_the_charge_stands(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, second: Exception
+) -> None:
+    with pytest.raises(type(second)):
+        pipeline(BackendConnectionLost("lost"), second).answer(QUESTION)
+    assert len((tmp_path / "reads").read_text().splitlines()) == 2
+    assert _left(ledger) == 1.0
+
+
+def test_explain_reads_and_charges_nothing(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
+    explained = pipeline().explain(QUESTION)
+    assert explained.privacy_units == ("customer",)
+    assert explained.expected_noise[0][1]
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()

@@ -1,0 +1,44 @@
+"""Databases that fail on purpose; frozen and importable, since worker processes get a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from planner.plan import BackendQuery
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.units import ONE
+from server.backends.columns import Domain
+from server.errors import ServerError
+
+
+def people(count: int) -> JoinTuples:
+    """One tuple of full weight for each of `count` people."""
+    owner = OwnerColumn("customer", np.arange(count), np.zeros(count, bool))
+    return JoinTuples((owner,), np.zeros(count, np.int64), 1, np.full((1, count), ONE, np.int64))
+
+
+@dataclass(frozen=True)
+class FailingBackend:
+    """Raises each error of a list in turn, then answers with a thousand people.
+
+    Attributes:
+      log: a file that gets a line per read, so that reads in other processes can be counted.
+      failures: what the first reads raise.
+    """
+
+    log: Path
+    failures: tuple[ServerError | BaseException | type[BaseException], ...] = field(default=())
+
+    def domain(self, query: BackendQuery) -> Domain:
+        return Domain(())
+
+    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+        reads = len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        with self.log.open("a") as log:
+            log.write("read\n")
+        if reads < len(self.failures):
+            raise self.failures[reads]
+        return Domain(()), people(1000)

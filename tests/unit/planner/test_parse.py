@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from planner.errors import (
+    InvalidSyntax,
+    PlannerError,
+    ReadOnly,
+    StatementTooComplex,
+    StatementTooLong,
+    UnsupportedSQL,
+)
+from planner.limits import MAX_LENGTH, MAX_NESTING
+from planner.parse import parse
+
+# statement, error, a word of its message, the text at its position
+REFUSED = [
+    ("DELETE FROM orders", ReadOnly, "DELETE", "DELETE"),
+    ("  create table x (a int)", ReadOnly, "CREATE", "create"),
+    ("WITH x AS (INSERT INTO a VALUES (1) RETURNING 1) SELECT 1", ReadOnly, "INSERT", "INSERT"),
+    ("WITH x AS (SELECT 1) SELECT count(*) FROM x", UnsupportedSQL, "WITH", "WITH"),
+    ("SELECT 1 UNION SELECT 2", UnsupportedSQL, "UNION", "UNION"),
+    ("SELECT 1 EXCEPT ALL SELECT 2", UnsupportedSQL, "EXCEPT", "EXCEPT"),
+    ("EXPLAIN SELECT 1", UnsupportedSQL, "EXPLAIN", "EXPLAIN"),
+    ("SET x = 1", UnsupportedSQL, "SET", "SET"),
+    ("VALUES (1)", UnsupportedSQL, "VALUES", "VALUES"),
+    ("SELECT count(*) FROM a LEFT JOIN b ON a.x = b.x", UnsupportedSQL, "LEFT JOIN", "LEFT"),
+    ("SELECT count(*) FROM a full outer join b ON true", UnsupportedSQL, "FULL JOIN", "full"),
+    ("SELECT count(*) FROM a NATURAL JOIN b", UnsupportedSQL, "NATURAL", "NATURAL"),
+    ("SELECT count(*) FROM a semi JOIN b ON true", UnsupportedSQL, "SEMI JOIN", "semi"),
+    ("SELECT count(*) FROM a, LATERAL (SELECT 1) b", UnsupportedSQL, "LATERAL", None),
+    ("SELECT count(*) FROM (SELECT 1) a", UnsupportedSQL, "subquery", None),
+    ("SELECT count(*) FROM a WHERE EXISTS (SELECT 1 FROM b)", UnsupportedSQL, "EXISTS", "EXISTS"),
+    ("SELECT count(*) FROM a WHERE x IN (SELECT 1)", UnsupportedSQL, "subquery", None),
+    ("SELECT count(*) FROM a WHERE x = (SELECT 1)", UnsupportedSQL, "subquery", None),
+    ("SELECT count(*) FROM a WHERE x = ANY(ARRAY[1])", UnsupportedSQL, "array", "["),
+    ("SELECT DISTINCT x FROM a", UnsupportedSQL, "DISTINCT", "DISTINCT"),
+    ("SELECT count(DISTINCT x) FROM a", UnsupportedSQL, "DISTINCT", "DISTINCT"),
+    ("SELECT count(*) FROM a GROUP BY x HAVING count(*) > 1", UnsupportedSQL, "HAVING", "HAVING"),
+    ("SELECT count(*) FROM a ORDER BY 1", UnsupportedSQL, "ORDER BY", "ORDER"),
+    ("SELECT count(*) FROM a LIMIT 3", UnsupportedSQL, "LIMIT", "LIMIT"),
+    ("SELECT count(*) FROM a OFFSET 3", UnsupportedSQL, "OFFSET", "OFFSET"),
+    ("SELECT count(*) FROM a FOR UPDATE", UnsupportedSQL, "FOR UPDATE", "FOR"),
+    ("SELECT count(*) FROM a TABLESAMPLE BERNOULLI (1)", UnsupportedSQL, "TABLESAMPLE", "TABLESAMPLE"),
+    ("SELECT count(*) FROM ONLY a", UnsupportedSQL, "ONLY", "ONLY"),
+    ("SELECT count(*) FROM f(1)", UnsupportedSQL, "function f", "f("),
+    ("SELECT count(*) OVER () FROM a", UnsupportedSQL, "window", None),
+    ("SELECT count(*) FILTER (WHERE x = 1) FROM a", UnsupportedSQL, "FILTER", "FILTER"),
+    ("SELECT avg(x) FROM a", UnsupportedSQL, "AVG", "avg"),
+    ("SELECT max(x) FROM a", UnsupportedSQL, "MAX", "max"),
+    ("SELECT count(*) FROM a WHERE random() < 1", UnsupportedSQL, "function random", "random"),
+    ("SELECT count(*) FROM a WHERE now() > x", UnsupportedSQL, "function now", "now"),
+    ("SELECT count(*) FROM a WHERE pg_sleep(1) IS NULL", UnsupportedSQL, "function pg_sleep", "pg_sleep"),
+    ("SELECT count(*) FROM a WHERE x ~ 'y'", UnsupportedSQL, "regular expression", "x ~"),
+    ("SELECT count(*) FROM a WHERE x LIKE 'y' ESCAPE 'z'", UnsupportedSQL, "ESCAPE", "LIKE"),
+    ("SELECT count(*) FROM a WHERE x = $1", UnsupportedSQL, "placeholder", None),
+    ("SELECT count(*) FROM a WHERE x = E'y'", UnsupportedSQL, "escape string", "E'y'"),
+    ("SELECT count(*) FROM a GROUP BY ROLLUP (x)", UnsupportedSQL, "ROLLUP", "ROLLUP"),
+    ("SELECT count(*) FROM a; SELECT 1", InvalidSyntax, "more than one", ";"),
+    ("SELECT count(*) FROM a WHERE", InvalidSyntax, "not SQL", "WHERE"),
+    ("SELECT FROM WHERE", InvalidSyntax, "not SQL", "WHERE"),
+    ("SELECT 'abc", InvalidSyntax, "does not end", None),
+    ("", InvalidSyntax, "empty", None),
+    (" ; ", InvalidSyntax, "empty", None),
+    ("SELECT 'a\0b'", InvalidSyntax, "character", "\0"),
+    ("SELECT '\ud800'", InvalidSyntax, "character", "\ud800"),
+]
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "word", "at"),
+    REFUSED,
+    ids=[case[0][:40].encode("ascii", "ignore").decode().replace("\0", "") for case in REFUSED],
+)
+def test_refuses_by_name_and_place(sql: str, error: type[PlannerError], word: str, at: str | None) -> None:
+    with pytest.raises(error) as caught:
+        parse(sql)
+    assert word.lower() in caught.value.message.lower()
+    if at is not None:
+        assert caught.value.position is not None
+        assert sql[caught.value.position - 1 :].startswith(at)
+
+
+def test_position_survives_several_lines() -> None:
+    sql = "SELECT count(*)\nFROM a\n  , b é\nWHERE f(x) = 1"
+    with pytest.raises(UnsupportedSQL) as caught:
+        parse(sql)
+    assert caught.value.position == sql.index("f(x)") + 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM a;",
+        "-- why\nSELECT /* what */ sum(x * (1 - y) / 2) AS s, g FROM a JOIN b USING (z), c CROSS JOIN d GROUP BY g",
+        "SELECT count(x) FROM s.a AS q WHERE NOT (x IN (1, 2) OR y BETWEEN 1 AND 2) AND w NOT LIKE 'a'",
+        "SELECT sum(CASE WHEN a > DATE '1994-01-01' + INTERVAL '1' YEAR THEN 1 ELSE -2.5 END) FROM a",
+    ],
+)
+def test_reads_what_the_grammar_allows(sql: str) -> None:
+    assert isinstance(parse(sql), exp.Select)
+
+
+def test_length_limit_is_exact() -> None:
+    base = "SELECT count(*) FROM a"
+    assert parse(base + " " * (MAX_LENGTH - len(base)))
+    with pytest.raises(StatementTooLong):
+        parse(base + " " * (MAX_LENGTH - len(base) + 1))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("(", ")"), ("NOT ", ""), ("- ", ""), ("CASE WHEN ", " THEN 1 END")]
+)
+def test_nesting_limit_is_exact_and_comes_before_the_parser(opening: str, closing: str) -> None:
+    assert parse(f"SELECT {opening * MAX_NESTING}x{closing * MAX_NESTING} FROM a")
+    with pytest.raises(StatementTooComplex):
+        parse(f"SELECT {opening * (MAX_NESTING + 1)}x{closing * (MAX_NESTING + 1)} FROM a")
+
+
+def test_parentheses_in_strings_and_names_do_not_nest() -> None:
+    assert parse(f"SELECT count(*) FROM a WHERE x = '{'(' * 100}' AND \"{'(' * 50}\" = 1")
+
+
+def test_deepest_statement_parses_far_down_the_stack() -> None:
+    def below(frames: int) -> exp.Select:
+        if frames:
+            return below(frames - 1)
+        return parse(f"SELECT {'(' * MAX_NESTING}x{')' * MAX_NESTING} FROM a")
+
+    assert below(200)
+
+
+def test_running_out_of_stack_is_the_planners_own_error() -> None:
+    def below(frames: int) -> exp.Select:
+        if frames:
+            return below(frames - 1)
+        return parse(f"SELECT {'(' * MAX_NESTING}x{')' * MAX_NESTING} FROM a")
+
+    refused = 0
+    for frames in range(600, 880, 20):
+        try:
+            below(frames)
+        except StatementTooComplex:
+            refused += 1
+        except RecursionError:
+            break  # the stack ended before the planner was entered, or inside its first lines
+    assert refused

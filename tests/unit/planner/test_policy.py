@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import PolicyInvalid
+from planner.policy import ColumnPolicy, Policy, parse_policy
+from tests.support.planning import DEMO_POLICY, demo_policy
+
+MINIMAL = """
+name = "x"
+[database]
+url = "env:DB"
+[ledger]
+path = "l"
+[privacy]
+epsilon = 1
+max_epsilon = 2
+[privacy_units]
+person = "id"
+[tables.person]
+"""
+
+
+def test_demo_policy_is_read_in_full() -> None:
+    policy = demo_policy()
+    assert policy.privacy_units == {"customer": "c_custkey", "supplier": "s_suppkey"}
+    assert policy.column("lineitem", "l_discount") == ColumnPolicy(range=(0.0, 0.1))
+    assert policy.column("lineitem", "l_comment") == ColumnPolicy()
+    assert policy.is_public("nation")
+    assert not policy.is_public("orders")
+    assert not policy.is_public("elsewhere")
+    assert [(key.table, key.owning) for key in policy.foreign_keys] == [("lineitem", False), ("lineitem", False)]
+    assert (policy.epsilon, policy.max_epsilon, policy.delta, policy.global_sensitivity) == (1.0, 4.0, 0.0, 1048576.0)
+
+
+def test_defaults() -> None:
+    policy = parse_policy(MINIMAL)
+    assert (policy.delta, policy.global_sensitivity, policy.foreign_keys) == (0.0, None, ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"),
+    [
+        ('name = "x"', 'name = "x"\nextra = 1', "extra"),
+        ("epsilon = 1\n", "epsilon = 1\nepsilom = 1\n", "privacy.epsilom"),
+        ("[tables.person]", "[tables.person]\npublik = true", "tables.person.publik"),
+        ("[tables.person]", "[tables.person.columns]\nx = { rang = [0, 1] }", "tables.person.columns.x.rang"),
+        (
+            "[tables.person]",
+            '[[foreign_keys]]\ntable = "a"\ncolumns = ["b"]\nreferences = "c"\nkey = ["d"]\nown = true',
+            "own",
+        ),
+        (
+            "[tables.person]",
+            '[[foreign_keys]]\ntable = "a"\ncolumns = ["b"]\nreferences = "c"\nkey = ["d", "e"]',
+            "as many",
+        ),
+        ('"env:DB"', '"postgresql://me:hunter2@host/db"', "env:NAME"),
+        ('"env:DB"', '"postgresql://host/db?password=hunter2"', "env:NAME"),
+        ('"env:DB"', '"host=h password=hunter2"', "env:NAME"),
+        ('"env:DB"', '"postgresql://[broken"', "not a URL"),
+        ("epsilon = 1\n", "epsilon = 0\n", "epsilon"),
+        ("epsilon = 1\n", "epsilon = 3\n", "max_epsilon"),
+        ("epsilon = 1\n", "epsilon = nan\n", "finite"),
+        ("epsilon = 1\n", 'epsilon = "1"\n', "finite"),
+        ("epsilon = 1\n", "epsilon = true\n", "finite"),
+        ("epsilon = 1\n", "epsilon = 1\ndelta = 1.0\n", "delta"),
+        ("epsilon = 1\n", "epsilon = 1\nglobal_sensitivity = 0.5\n", "global_sensitivity"),
+        ('person = "id"\n', "", "nobody"),
+        ("[tables.person]", "[tables.person]\npublic = 1", "true or false"),
+        ("[tables.person]", "[tables.person.columns]\nx = { range = [0] }", "lowest"),
+        ("[tables.person]", "[tables.person.columns]\nx = { range = [0, inf] }", "finite"),
+        ("[tables.person]", "[tables.person.columns]\nx = { domain = 1 }", "list"),
+        ("[tables.person]", "[tables.person.columns]\nx = { domain = [[1]] }", "text"),
+        ('name = "x"', "name = [", "TOML"),
+    ],
+)
+def test_mistakes_are_named(before: str, after: str, word: str) -> None:
+    assert before in MINIMAL
+    with pytest.raises(PolicyInvalid, match=word) as caught:
+        parse_policy(MINIMAL.replace(before, after))
+    assert "hunter2" not in str(caught.value)
+
+
+def test_urls_without_a_password_are_taken() -> None:
+    url = "postgresql://reader@/db?host=/run/pg"
+    assert parse_policy(MINIMAL.replace("env:DB", url)).database_url == url
+
+
+def test_dates_in_domains_become_text() -> None:
+    policy = parse_policy(MINIMAL + "[tables.person.columns]\nx = { domain = [1994-01-31, true, 2, 'a'] }")
+    assert policy.column("person", "x").domain == ("1994-01-31", True, 2, "a")
+
+
+def test_hash_follows_the_content_not_the_layout() -> None:
+    text = DEMO_POLICY.read_text()
+    policy = parse_policy(text)
+    assert parse_policy(text.replace("\n", "  # note\n", 1) + "\n\n").hash == policy.hash
+    changed: list[Policy] = [
+        parse_policy(text.replace("range = [0, 50]", "range = [0, 51]")),
+        parse_policy(text.replace("[tables.part]\npublic = true", "[tables.part]")),
+        parse_policy(text.replace("owning = false", "owning = true", 1)),
+        parse_policy(text.replace("epsilon = 1.0", "epsilon = 0.5", 1)),
+    ]
+    assert len({policy.hash, *(other.hash for other in changed)}) == 5

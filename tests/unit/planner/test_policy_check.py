@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import PolicyInvalid
+from planner.policy import parse_policy
+from planner.policy_check import validate
+from planner.policy_draft import draft
+from planner.schema import Column, ForeignKey, Schema, Table
+from tests.support.planning import DEMO_POLICY, demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+
+def test_demo_policy_fits_the_demo_catalog() -> None:
+    validate(demo_policy(), tpch_schema())
+
+
+CASES = [
+    ('customer = "c_custkey"', 'customer = "c_id"', "privacy_units.customer: no column c_id"),
+    ('customer = "c_custkey"', 'custom = "c_custkey"', "privacy_units.custom: no such table"),
+    ('customer = "c_custkey"', 'customer = "c_nationkey"', "no enforced primary or unique key"),
+    ('customer = "c_custkey"', 'customer = "c_acctbal"', "whole number, text or uuid"),
+    ("[tables.orders]", "[tables.order]", "tables.order: no such table"),
+    ("l_tax = {", "l_taxes = {", "tables.lineitem.columns.l_taxes: no such column"),
+    ("[0, 0.08]", "[1, 0.08]", "is empty"),
+    ("[0, 0.08]", "[1e-200, 0.08]", "ends must be"),
+    ("l_tax = {", "l_linenumber = {", "must end in whole numbers"),
+    ("l_tax = {", "l_comment = {", "a range needs a number"),
+    ("range = [0, 0.08]", 'domain = ["x"]', "not of type numeric"),
+    ("range = [0, 0.08]", "domain = [1, 1]", "twice"),
+    ("range = [0, 0.08]", "domain = []", "empty"),
+    ("[tables.orders]", "[tables.orders]\npublic = true", "tables.orders: cannot be public"),
+    ("[tables.customer]", "[tables.customer]\npublic = true", "tables.customer: cannot be public"),
+    ("[tables.nation]\npublic = true", "[tables.nation]", "tables.nation: private, but no owning"),
+    ('references = "supplier"', 'references = "suppliers"', "no such table"),
+    ('key = ["s_suppkey"]', 'key = ["s_key"]', "no column s_key"),
+    ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "different types"),
+    ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "no enforced primary or unique key"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "problem"), CASES)
+def test_contradictions_are_named(before: str, after: str, problem: str) -> None:
+    text = DEMO_POLICY.read_text()
+    assert before in text
+    policy = parse_policy(text.replace(before, after))
+    schema = tpch_schema()
+    if "different types" in problem:
+        supplier = schema.tables["supplier"]
+        columns = tuple(
+            Column(column.name, "text" if column.name == "s_nationkey" else column.type, column.nullable)
+            for column in supplier.columns
+        )
+        changed = Table("supplier", "public", columns, supplier.unique_keys, ())
+        schema = Schema({**schema.tables, "supplier": changed})
+    with pytest.raises(PolicyInvalid, match=problem):
+        validate(policy, schema)
+
+
+def test_all_problems_are_listed_at_once() -> None:
+    text = DEMO_POLICY.read_text().replace("[0, 0.08]", "[1, 0.08]").replace("[tables.orders]", "[tables.order]")
+    with pytest.raises(PolicyInvalid) as caught:
+        validate(parse_policy(text), tpch_schema())
+    assert "is empty" in caught.value.message
+    assert "tables.order: no such table" in caught.value.message
+
+
+def _people(*, nullable: bool = False, boss: bool = False) -> Schema:
+    columns = (Column("id", "bigint", nullable), Column("boss", "bigint", True))
+    keys = (ForeignKey(("boss",), "person", ("id",)),) if boss else ()
+    return Schema({"person": Table("person", "public", columns, (("id",),), keys)})
+
+
+PEOPLE = """
+name = "x"
+database = { url = "env:DB" }
+ledger = { path = "l" }
+privacy = { epsilon = 1, max_epsilon = 1 }
+privacy_units = { person = "id" }
+tables = { person = {} }
+"""
+
+
+def test_a_nullable_unit_key_is_refused() -> None:
+    validate(parse_policy(PEOPLE), _people())
+    with pytest.raises(PolicyInvalid, match="may be NULL"):
+        validate(parse_policy(PEOPLE), _people(nullable=True))
+
+
+def test_a_self_reference_must_be_settled() -> None:
+    schema = _people(boss=True)
+    with pytest.raises(PolicyInvalid, match="in a circle"):
+        validate(parse_policy(PEOPLE), schema)
+    settled = (
+        '[[foreign_keys]]\ntable = "person"\ncolumns = ["boss"]\nreferences = "person"\nkey = ["id"]\nowning = false'
+    )
+    validate(parse_policy(PEOPLE + settled), schema)
+
+
+def test_a_reference_to_what_the_role_cannot_read_is_refused() -> None:
+    table = Table(
+        "person", "public", (Column("id", "bigint", False),), (("id",),), (ForeignKey(("id",), "x", ("y",)),)
+    )
+    with pytest.raises(PolicyInvalid, match="may not read"):
+        validate(parse_policy(PEOPLE), Schema({"person": table}))
+
+
+def test_the_draft_protects_everything() -> None:
+    schema = tpch_schema()
+    policy = parse_policy(draft(schema, "shop"))
+    assert policy.name == "shop"
+    assert set(policy.tables) == set(schema.tables)
+    assert not any(table.public for table in policy.tables.values())
+    assert set(policy.privacy_units) == {"customer", "nation", "orders", "part", "region", "supplier"}
+    assert not policy.database_url.startswith("postgres")
+    validate(policy, schema)
+
+
+def test_the_draft_settles_self_references_and_quotes_names() -> None:
+    columns = (Column("Id 1", "bigint", False), Column("boss", "bigint", True))
+    table = Table('odd "name"', "public", columns, (("Id 1",),), (ForeignKey(("boss",), 'odd "name"', ("Id 1",)),))
+    schema = Schema({table.name: table})
+    policy = parse_policy(draft(schema, 'a "b"'))
+    assert policy.privacy_units == {'odd "name"': "Id 1"}
+    assert [key.owning for key in policy.foreign_keys] == [False]
+    validate(policy, schema)
