@@ -19,7 +19,7 @@ from server.errors import ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.ledger import Ledger, Reservation
 from server.ledger.open_ledger import open_ledger
-from server.pipeline import Pipeline
+from server.pipeline import Pipeline, measure
 from server.secrets import resolve
 from server.workers import WorkerLimits, WorkerPool
 
@@ -72,7 +72,7 @@ def open_services(
         schema = read_schema(connection)
     validate(policy, schema)
     ledger = open_ledger(*ledger_paths(policy, policy_path))
-    workers = WorkerPool(limits)
+    workers = WorkerPool(limits, preload=measure.__module__)
     try:
         workers.warm()
         crashed = ledger.recover()

@@ -37,7 +37,7 @@ class Failure:
         return self.kind(self.message, hint=self.hint)
 
 
-def serve_calls(connection: Connection, memory_bytes: int) -> None:
+def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None:
     """Answer calls from the pipe until it closes.
 
     Libraries read the number of threads when they are imported, which happens after it is set here.
@@ -47,7 +47,7 @@ def serve_calls(connection: Connection, memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold private rows
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when a worker ends
-    importlib.import_module("server.pipeline")  # now, while nobody waits, rather than with the first question
+    importlib.import_module(preload)  # now, while nobody waits, rather than with the first question
     while True:
         try:
             function, arguments = connection.recv()

@@ -42,9 +42,11 @@ class WorkerLimits:
 class Worker:
     """One process and the pipe to it."""
 
-    def __init__(self, memory_bytes: int) -> None:
+    def __init__(self, memory_bytes: int, preload: str) -> None:
         self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=serve_calls, args=(theirs, memory_bytes), daemon=True, name="worker")
+        self._process = _SPAWN.Process(
+            target=serve_calls, args=(theirs, memory_bytes, preload), daemon=True, name="worker"
+        )
         self._process.start()
         theirs.close()
 
@@ -83,14 +85,20 @@ class Worker:
 
 
 class WorkerPool:
-    """A fixed number of workers, each lent to one caller at a time."""
+    """A fixed number of workers, each lent to one caller at a time.
 
-    def __init__(self, limits: WorkerLimits) -> None:
+    Args:
+      limits: public bounds.
+      preload: the module that every worker imports at once: the one whose functions will be called.
+    """
+
+    def __init__(self, limits: WorkerLimits, preload: str) -> None:
         self.limits = limits
+        self._preload = preload
         self._closed = threading.Event()
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the last one used has the warmest caches
         for _ in range(limits.workers):
-            self._free.put(Worker(limits.memory_bytes))
+            self._free.put(self._new_worker())
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Run a module-level function in a worker and wait for its result.
@@ -132,7 +140,10 @@ class WorkerPool:
         if self._closed.is_set():
             worker.stop()
         else:
-            self._free.put(worker if worker.alive else Worker(self.limits.memory_bytes))
+            self._free.put(worker if worker.alive else self._new_worker())
+
+    def _new_worker(self) -> Worker:
+        return Worker(self.limits.memory_bytes, self._preload)
 
 
 def _nothing() -> None:

@@ -31,7 +31,7 @@ QUESTION = QueryRequest("ada", "SELECT count(*) FROM orders", epsilon=1.0, reque
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0))
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
     pool.warm()
     yield pool
     pool.close()

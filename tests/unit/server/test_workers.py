@@ -18,7 +18,7 @@ _LIMITS = WorkerLimits(workers=1, call_s=20.0, wait_s=0.2, memory_bytes=4 << 30)
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[WorkerPool]:
-    pool = WorkerPool(_LIMITS)
+    pool = WorkerPool(_LIMITS, preload="server.query")
     yield pool
     pool.close()
 
@@ -68,7 +68,7 @@ def test_our_errors_cross_whole_and_without_their_cause(pool: WorkerPool) -> Non
 
 
 def test_an_unforeseen_error_loses_its_words(capfd: pytest.CaptureFixture[str]) -> None:
-    pool = WorkerPool(_LIMITS)  # begun here, so that its standard error is the captured one
+    pool = WorkerPool(_LIMITS, preload="server.query")  # begun here, so that its standard error is the captured one
     with pytest.raises(WorkerFailed) as caught:
         pool.call(_raise_with_a_secret)
     pool.close()
@@ -91,7 +91,7 @@ def test_too_much_memory_is_a_refusal(pool: WorkerPool) -> None:
 
 
 def test_over_the_time_limit_the_worker_is_killed() -> None:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=30.0))
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=30.0), preload="server.query")
     try:
         process = pool.call(_process)
         object.__setattr__(pool, "limits", WorkerLimits(workers=1, call_s=0.2))
