@@ -7,6 +7,8 @@ from typing import Literal
 
 from sqlglot import exp
 
+from planner.released import ReleasedExpression, SortKey
+
 MechanismName = Literal["gem", "r2t"]
 ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
 
@@ -29,12 +31,18 @@ class Release:
         never NULL, in [0, 2^30], total (it cannot raise).
       weight_bound: W > 0, the public bound of one tuple's weight, in the answer's own unit.
       epsilon: the part of the query's epsilon that this release spends, for all groups together.
+      distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
+        NULL and weight_bound is 1. None otherwise.
+      determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
+        most one value (privacy.md section 7)?
     """
 
     label: str
     weight: exp.Expression
     weight_bound: float
     epsilon: float
+    distinct: exp.Expression | None = None
+    determined: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,16 +68,14 @@ class Output:
 
     Attributes:
       name: the column's name.
-      type: its type.
-      group_key: index into Plan.group_keys, or None for an aggregate.
-      terms: for an aggregate, (index into Plan.releases, sign): the value is the signed sum of
-        value * weight_bound. COUNT is rounded to a whole number after the noise.
+      type: its type. A column of type int8 that is not a group key is rounded to a whole number.
+      expression: how it follows from released values and group keys. COUNT is one ReleasedValue; a SUM that
+        crosses zero is positive part - negative part; AVG is sum / count.
     """
 
     name: str
     type: ResultType
-    group_key: int | None
-    terms: tuple[tuple[int, int], ...]
+    expression: ReleasedExpression
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,9 @@ class Plan:
       releases: at least one.
       group_keys: empty without GROUP BY.
       outputs: the columns of the answer, in the order of the select list.
+      having: a released row is shown when this is true; None shows all.
+      order: how the released rows are sorted; empty leaves them in the order of the domain.
+      limit, offset: how many of the sorted rows are shown; None shows all.
       groups_per_unit: L0, the largest number of groups one unit can reach; None when only d bounds it.
       epsilon, delta: the charge.
       mechanism: which mechanism releases.
@@ -96,6 +105,10 @@ class Plan:
     releases: tuple[Release, ...]
     group_keys: tuple[GroupKey, ...]
     outputs: tuple[Output, ...]
+    having: ReleasedExpression | None
+    order: tuple[SortKey, ...]
+    limit: int | None
+    offset: int
     groups_per_unit: int | None
     epsilon: float
     delta: float
@@ -111,8 +124,11 @@ class BackendQuery:
     """Two kinds of statement for the backend, read in one snapshot.
 
     Attributes:
-      join: SELECT o0, o1, ..., k0, k1, ..., w0, w1, ...: owner keys, group keys, weights (bigint units),
-        one row per distinct owners and keys. Column names are exactly those.
+      join: SELECT o0, o1, ..., k0, k1, ..., w0, w1, ...: owner keys, group keys, weights (bigint units) of the
+        releases without `distinct`, in order, one row per distinct owners and keys. Column names are exactly
+        those. None when every release counts distinct values.
+      distinct: per release, the statement of a COUNT(DISTINCT x): SELECT o0, ..., k0, ..., v, w0: one row per
+        distinct owners, keys and value v; None for other releases.
       relations: the privacy-unit relation of each owner column.
       domains: per group key, the SQL that enumerates it (one column), or None when `values` does.
       values: per group key, the declared values, or None.
@@ -120,7 +136,8 @@ class BackendQuery:
       fingerprint: the schema the statement is valid for.
     """
 
-    join: str
+    join: str | None
+    distinct: tuple[str | None, ...]
     relations: tuple[str, ...]
     domains: tuple[str | None, ...]
     values: tuple[tuple[str | int | float | bool, ...] | None, ...]
