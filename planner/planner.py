@@ -14,6 +14,7 @@ from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import MechanismName, Output, Owner, Plan
 from planner.policy import Policy
 from planner.provenance import Provenance, provenance
+from planner.released import KeyValue
 from planner.releases import releases
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.join_tables import join_tables
@@ -51,7 +52,7 @@ def make_plan(
     keys = tuple(group_key(column, bound, schema, policy, found.equalities) for column in bound.keys)
     groups = groups_per_unit(found.owners, [(key.table, key.name) for key in bound.keys], found.equalities)
     outputs = [
-        aggregates[index] if output.key is None else Output(output.name, keys[output.key].type, output.key, ())
+        aggregates[index] if output.key is None else Output(output.name, keys[output.key].type, KeyValue(output.key))
         for index, output in enumerate(bound.outputs)
     ]
     return Plan(
@@ -60,6 +61,10 @@ def make_plan(
         releases=weights,
         group_keys=keys,
         outputs=tuple(outputs),
+        having=None,
+        order=(),
+        limit=None,
+        offset=0,
         groups_per_unit=groups,
         epsilon=charge,
         delta=_delta(delta, policy, chosen),

@@ -12,6 +12,7 @@ from planner.bound_query import BoundOutput, BoundQuery
 from planner.measure import Measure
 from planner.plan import Output, Release
 from planner.policy import Policy
+from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_if_known
 
 
@@ -42,10 +43,20 @@ def releases(query: BoundQuery, policy: Policy, epsilon: float) -> tuple[tuple[R
             if not known:
                 weights.append(weight)
             terms.append((known[0] if known else len(weights) - 1, sign))
-        kind = "int8" if output.aggregate == "count" else "float8"
-        outputs[index] = Output(output.name, "int8" if kind == "int8" else "float8", None, tuple(terms))
+        outputs[index] = Output(output.name, "int8" if output.aggregate == "count" else "float8", _signed_sum(terms))
     share = _share(epsilon, len(weights))
     return tuple(Release(weight.label, weight.sql, weight.bound, share) for weight in weights), outputs
+
+
+def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
+    """A release; its negative; or the positive part less the negative one."""
+    (first, sign), *rest = terms
+    value: ReleasedExpression = ReleasedValue(first)
+    if sign < 0:
+        value = Apply("negate", (value,))
+    for release, _ in rest:
+        value = Apply("-", (value, ReleasedValue(release)))
+    return value
 
 
 def _share(epsilon: float, count: int) -> float:
