@@ -1,0 +1,36 @@
+"""Rule: for COUNT(DISTINCT x), keep each value once per owners and keys; which of them count is decided in the proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+
+def compact_distinct(
+    source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], value: exp.Expr, weight: exp.Expr
+) -> exp.Select:
+    """One row per distinct owners, group keys and value; its weight is whole if any of its join tuples counts.
+
+    A maximum, not a sum: a second tuple of the same people with the same value adds nothing to a count of
+    distinct values, and a weight is either whole or zero (privacy.md section 7).
+
+    >>> from sqlglot import parse_one
+    >>> source = parse_one("SELECT FROM orders", dialect="postgres")
+    >>> compact = compact_distinct(source, [parse_one("o_custkey")], [], parse_one("o_clerk"), parse_one("weight"))
+    >>> print(compact.sql("postgres", pretty=True))
+    SELECT
+      o_custkey AS "o0",
+      o_clerk AS "v",
+      MAX(weight) AS "w0"
+    FROM orders
+    GROUP BY
+      1,
+      2
+    """
+    columns = [exp.alias_(owner.copy(), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
+    columns += [exp.alias_(key.copy(), f"k{i}", quoted=True) for i, key in enumerate(keys)]
+    columns.append(exp.alias_(value.copy(), "v", quoted=True))
+    grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
+    columns.append(exp.alias_(exp.Max(this=weight.copy()), "w0", quoted=True))
+    return source.select(*columns, append=False).group_by(*grouped)
