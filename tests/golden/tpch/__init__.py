@@ -1,0 +1,1 @@
+"""The 22 queries of TPC-H: what the planner makes of each."""

@@ -1,0 +1,54 @@
+"""The 22 queries of TPC-H: the table of verdicts, and each answered text against PostgreSQL itself."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from server.backends.catalog import read_schema
+from tests.golden.tpch.queries import NUMBERS, adapted, outcome, published, working
+from tests.golden.tpch.write_table import TABLE, table, verdict
+from tests.golden.untruncated import assert_same, postgres, untruncated
+from tests.support.tpch_schema import tpch_schema
+
+AS_IT_IS = {1, 5, 6, 7, 8, 9, 12, 14, 19}
+ADAPTED = {3, 4, 10, 11, 16, 17}
+
+
+def test_the_table_is_the_written_one() -> None:
+    assert table() == TABLE.read_text()
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_verdict(number: int) -> None:
+    expected = "works as it is" if number in AS_IT_IS else "works adapted" if number in ADAPTED else "refused"
+    assert verdict(number) == expected, outcome(published(number)).refusal
+
+
+@pytest.mark.parametrize("number", sorted(ADAPTED))
+def test_the_adapted_text_works(number: int) -> None:
+    text = adapted(number)
+    assert text is not None and text.startswith("-- ")
+    assert outcome(text).refusal is None
+
+
+@pytest.mark.parametrize("number", sorted(set(NUMBERS) - AS_IT_IS))
+def test_a_refusal_says_where_and_why(number: int) -> None:
+    refusal = outcome(published(number)).refusal
+    assert refusal is not None
+    assert refusal.position is not None
+    assert refusal.hint
+
+
+def test_the_catalog_is_the_loaded_one(tpch_url: str) -> None:
+    with psycopg.connect(tpch_url) as connection:
+        assert read_schema(connection).fingerprint == tpch_schema().fingerprint
+
+
+@pytest.mark.parametrize("name", sorted(working()))
+def test_untruncated_it_is_what_postgresql_says(name: str, tpch_url: str) -> None:
+    text = working()[name]
+    plan = outcome(text).plan
+    assert plan is not None, outcome(text).refusal
+    run = postgres(tpch_url)
+    assert_same(untruncated(plan, run), plan, run(text))

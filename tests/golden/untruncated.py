@@ -1,0 +1,135 @@
+"""The rewriting of a question, executed without truncation and noise, beside the question itself.
+
+The sums over the join tuples are taken by the database, so that nothing of the proxy but the planner is in between.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import psycopg
+
+from planner.plan import BackendQuery, Plan
+from planner.rewrite import rewrite
+from privacy.units import ONE
+from tests.golden.released_arithmetic import Value, evaluate, plain
+
+Rows = list[tuple[Any, ...]]
+Run = Callable[[str], Rows]
+"""A database: SQL text to rows."""
+
+_RELATIVE = Fraction(1, 10**7)  # what rounding every weight down to 2^-30 of its bound can amount to
+
+Group = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an analyst would see without truncation and noise.
+
+    Attributes:
+      rows: by group key, the columns of the answer, in the order shown; HAVING, LIMIT and OFFSET applied.
+      empty: the groups of the public domain that no join tuple falls into.
+    """
+
+    rows: dict[Group, tuple[Value, ...]]
+    empty: frozenset[Group]
+
+
+def postgres(url: str) -> Run:
+    """One connection per statement."""
+
+    def run(statement: str) -> Rows:
+        with psycopg.connect(url) as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+    return run
+
+
+def untruncated(plan: Plan, run: Run) -> Answer:
+    """Execute the plan's statements and apply its arithmetic, exactly."""
+    query = rewrite(plan)
+    weights = _weights(plan, query, run)
+    groups: list[Group] = list(itertools.product(*_domain(query, run)))
+    released = {group: _released(plan, weights, group) for group in groups}
+    shown = [group for group in groups if _passes(plan, released[group], group)]
+    for key in reversed(plan.order):
+        values = {group: evaluate(key.expression, released[group], group) for group in shown}
+        known = [group for group in shown if values[group] is not None]
+        null = [group for group in shown if values[group] is None]
+        known.sort(key=values.__getitem__, reverse=key.descending)  # type: ignore[arg-type]
+        shown = null + known if key.nulls_first else known + null
+    end = None if plan.limit is None else plan.offset + plan.limit
+    rows = {
+        group: tuple(evaluate(output.expression, released[group], group) for output in plan.outputs)
+        for group in shown[plan.offset : end]
+    }
+    return Answer(rows, frozenset(group for group in groups if not any(released[group])))
+
+
+def assert_same(answer: Answer, plan: Plan, written: Rows) -> None:
+    """Is the answer what the analyst's own statement returned? Groups that nothing falls into count as absent.
+
+    Counts agree to the last unit, everything else up to the rounding of weights; rows agree in order when
+    the statement has one, as far as its values do.
+    """
+    shown = [row for group, row in answer.rows.items() if group not in answer.empty or not plan.group_keys]
+    expected = [tuple(map(plain, row)) for row in written]
+    assert len(shown) == len(expected), f"{len(shown)} rows instead of {len(expected)}"
+    if not plan.order:
+        shown, expected = (sorted(rows, key=repr) for rows in (shown, expected))
+    for row, truth in zip(shown, expected, strict=True):
+        for output, value, true in zip(plan.outputs, row, truth, strict=True):
+            assert _close(value, true, exact=output.type == "int8"), f"{output.name}: {value} instead of {true}"
+
+
+def _close(value: Value, true: Value, *, exact: bool) -> bool:
+    if not isinstance(value, Fraction) or exact:
+        return value == true or (not value and true is None)  # an empty sum is zero here, NULL there
+    if true is None:
+        return value == 0
+    return isinstance(true, Fraction) and abs(value - true) <= _RELATIVE * max(abs(true), Fraction(1))
+
+
+def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]]:
+    """Per release, the sum of the weights by group."""
+    keys = [f"k{index}" for index in range(len(plan.group_keys))]
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    found: list[dict[Group, int]] = [{} for _ in plan.releases]
+    joined = [index for index, statement in enumerate(query.distinct) if statement is None]
+    if query.join is not None:
+        sums = [f"sum(w{place})" for place in range(len(joined))]
+        for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined{by}"):
+            for place, index in enumerate(joined):
+                found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
+    for index, statement in enumerate(query.distinct):
+        if statement is not None:
+            counted = ", ".join([*keys, "count(DISTINCT v)"])
+            for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0{by}"):
+                found[index][tuple(map(plain, row[:-1]))] = int(row[-1]) * ONE
+    return found
+
+
+def _domain(query: BackendQuery, run: Run) -> list[list[Value]]:
+    """Per group key, the values that the public knows."""
+    domain = []
+    for statement, values in zip(query.domains, query.values, strict=True):
+        assert (statement is None) != (values is None)
+        listed: Sequence[object] = values or [] if statement is None else [row[0] for row in run(statement)]
+        domain.append([plain(value) for value in listed])
+    return domain
+
+
+def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list[Fraction]:
+    return [
+        Fraction(release.weight_bound) * weight.get(group, 0) / ONE
+        for release, weight in zip(plan.releases, weights, strict=True)
+    ]
+
+
+def _passes(plan: Plan, released: list[Fraction], group: Group) -> bool:
+    return plan.having is None or evaluate(plan.having, released, group) is True
