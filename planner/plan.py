@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner.released import ReleasedExpression, SortKey
 
 MechanismName = Literal["gem", "r2t"]
+SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
 
 
@@ -79,6 +80,30 @@ class Output:
 
 
 @dataclass(frozen=True)
+class SamplingPlan:
+    """How the join tuples are sampled.
+
+    Attributes:
+      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `thinning`: the
+        database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
+        same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
+        fans out.
+      rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
+      relation: the relation whose rows are sampled, None when the proxy samples.
+      alias: its alias in the source, None when the proxy samples.
+      amplifies: does each join tuple enter the sample independently, so that amplification may be claimed?
+      reason: one sentence why this strategy, and what is charged.
+    """
+
+    strategy: SamplingStrategy
+    rate: float
+    relation: str | None
+    alias: str | None
+    amplifies: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """What will be read, released and charged.
 
@@ -98,6 +123,9 @@ class Plan:
       reason: one sentence why this mechanism and these numbers, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
       policy_hash: of the policy that the plan was made for.
+      tuples_per_unit: Delta, the public bound on the join tuples of one unit by declared fan-outs, before
+        compaction; None when none follows.
+      sampling: how the join tuples are sampled; None reads them all.
     """
 
     source: exp.Select
@@ -117,6 +145,8 @@ class Plan:
     reason: str
     fingerprint: str
     policy_hash: str
+    tuples_per_unit: int | None = None
+    sampling: SamplingPlan | None = None
 
 
 @dataclass(frozen=True)

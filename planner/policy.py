@@ -30,21 +30,35 @@ class ColumnPolicy:
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """What the custodian declares of one table; a table that has none is not queryable."""
+    """What the custodian declares of one table; a table that has none is not queryable.
+
+    Attributes:
+      public: it says nothing about a person.
+      columns: per column.
+      rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns.
+    """
 
     public: bool = False
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+    rows_per_unit: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class DeclaredForeignKey:
-    """A foreign key that the policy adds to the catalog's, or whose ownership it settles."""
+    """A foreign key that the policy adds to the catalog's, or whose ownership or fan-out it settles.
+
+    Attributes:
+      table, columns, references, key: `columns` of `table` reference `key` of `references`.
+      owning: does the parent's owner own the row?
+      fanout: the most rows of `table` that hold the same values in `columns`; None promises nothing.
+    """
 
     table: str
     columns: tuple[str, ...]
     references: str
     key: tuple[str, ...]
     owning: bool = True
+    fanout: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +162,7 @@ def _foreign_key(section: TomlSection) -> DeclaredForeignKey:
         references=section.text("references"),
         key=section.texts("key"),
         owning=section.flag("owning", True),
+        fanout=section.count("fanout"),
     )
     section.finish()
     if len(foreign_key.columns) != len(foreign_key.key):
@@ -162,8 +177,10 @@ def _tables(section: TomlSection) -> dict[str, TablePolicy]:
 def _table(section: TomlSection) -> TablePolicy:
     columns = section.section("columns")
     public = section.flag("public", False)
+    units = section.section("rows_per_unit")
     section.finish()
-    return TablePolicy(public, {name: _column(columns.section(name)) for name in columns.names()})
+    rows = {relation: count for relation in units.names() if (count := units.count(relation)) is not None}
+    return TablePolicy(public, {name: _column(columns.section(name)) for name in columns.names()}, rows)
 
 
 def _column(section: TomlSection) -> ColumnPolicy:

@@ -54,6 +54,9 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
         if table is None:
             yield f"tables.{name}: no such table, or the proxy's role may not read it"
             continue
+        for relation in declared.rows_per_unit:
+            if relation not in policy.privacy_units:
+                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit"
         for column, settings in declared.columns.items():
             found = table.column(column)
             if found is None:

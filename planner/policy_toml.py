@@ -13,6 +13,8 @@ from planner.errors import PolicyInvalid
 DomainValue = str | int | float | bool
 """A group key as a policy writes it; dates are ISO text."""
 
+_MAX_COUNT = 10**12
+
 
 class TomlSection:
     """One TOML table that keeps count of what was read of it."""
@@ -90,6 +92,15 @@ class TomlSection:
     def number_or_none(self, key: str) -> float | None:
         """A finite number, or None when absent."""
         return self.number(key) if key in self._values else None
+
+    def count(self, key: str) -> int | None:
+        """A whole number from 1 to 10^12, or None when absent."""
+        value = self._values.pop(key, None)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
+            raise self.problem(key, f"must be a whole number between 1 and {_MAX_COUNT:.0e}")
+        return value
 
     def interval(self, key: str) -> tuple[float, float] | None:
         """[lo, hi], or None when absent."""
