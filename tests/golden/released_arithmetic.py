@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from planner.released import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue
 
@@ -22,7 +23,7 @@ _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": operator.mul,
 }
 
-_COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,

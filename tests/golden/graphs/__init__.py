@@ -1,0 +1,1 @@
+"""Pattern counts over one edge table."""

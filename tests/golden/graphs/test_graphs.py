@@ -1,0 +1,94 @@
+"""Graph questions: two spellings are one plan, every node is an owner, and the count is the brute-force one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from planner.plan import Plan
+from planner.policy import parse_policy
+from planner.rewrite import rewrite
+from planner.schema import Column, ForeignKey, Schema, Table
+from server.backends.embedded import EmbeddedPostgres
+from tests.golden.graphs.patterns import PATTERNS, Edge, Pattern
+from tests.golden.untruncated import postgres, untruncated
+from tests.support.planning import planned
+
+NODES = 11
+EDGES = 45
+
+_ENDS = tuple(ForeignKey((end,), "node", ("id",)) for end in ("src", "dst"))
+SCHEMA = Schema(
+    {
+        "node": Table("node", "public", (Column("id", "bigint", False),), (("id",),), ()),
+        "edge": Table(
+            "edge",
+            "public",
+            (Column("src", "bigint", False), Column("dst", "bigint", False)),
+            (("src", "dst"),),
+            _ENDS,
+        ),
+    }
+)
+POLICY = parse_policy(Path(__file__).with_name("policy.toml").read_text())
+
+
+def graph() -> list[Edge]:
+    """A random directed graph without loops, the same in every run."""
+    pairs = [(source, target) for source in range(NODES) for target in range(NODES) if source != target]
+    return random.Random(5).sample(pairs, EDGES)
+
+
+@pytest.fixture(scope="module")
+def graph_url(embedded_postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A database with the two tables."""
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS graph WITH (FORCE)")
+        connection.execute("CREATE DATABASE graph")
+        url = embedded_postgres.url(database="graph")
+        _load(url)
+        yield url
+        connection.execute("DROP DATABASE graph WITH (FORCE)")
+
+
+def _load(url: str) -> None:
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE node (id bigint PRIMARY KEY)")
+        ends = "src bigint REFERENCES node, dst bigint REFERENCES node"
+        cursor.execute(f"CREATE TABLE edge ({ends}, PRIMARY KEY (src, dst))".encode())
+        cursor.executemany("INSERT INTO node VALUES (%s)", [(node,) for node in range(NODES)])
+        cursor.executemany("INSERT INTO edge VALUES (%s, %s)", graph())
+
+
+def _plans(pattern: Pattern) -> list[Plan]:
+    return [planned(text, SCHEMA, POLICY) for text in pattern.spellings]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_two_spellings_are_one_question(pattern: Pattern) -> None:
+    first, second = map(rewrite, _plans(pattern))
+    assert first == second
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_every_node_owns_the_tuple(pattern: Pattern) -> None:
+    for plan in _plans(pattern):
+        assert len(plan.owners) == pattern.nodes
+        assert {owner.relation for owner in plan.owners} == {"node"}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_the_count_is_the_brute_force_one(pattern: Pattern, graph_url: str) -> None:
+    expected = pattern.count(graph())
+    assert expected > 0
+    for text, plan in zip(pattern.spellings, _plans(pattern), strict=True):
+        assert postgres(graph_url)(text) == [(expected,)]
+        assert untruncated(plan, postgres(graph_url)).rows == {(): (expected,)}
+
+
+def test_the_patterns_differ() -> None:
+    assert len({pattern.count(graph()) for pattern in PATTERNS}) == len(PATTERNS) == 8
