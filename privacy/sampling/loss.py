@@ -1,0 +1,52 @@
+"""How much one release from a sample may tell when the sample gains k tuples of one unit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privacy.errors import InvalidParameter
+
+
+@dataclass(frozen=True)
+class Loss:
+    """l(k) = 0 for k = 0, and step + slope * min(cap, k) for k >= 1: a bound on a release's log density ratio.
+
+    Source: privacy.md section 3.
+
+    Attributes:
+      step: what the first tuple costs at once, >= 0.
+      slope: what each tuple adds, >= 0.
+      cap: how many tuples add, > 0.
+    """
+
+    step: float
+    slope: float
+    cap: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.step < math.inf and 0 <= self.slope < math.inf and 0 < self.cap < math.inf):
+            raise InvalidParameter("a loss is finite and not negative")
+
+    @property
+    def most(self) -> float:
+        """l(infinity): the loss without any bound on how many tuples one unit has."""
+        return self.step + self.slope * self.cap
+
+
+def laplace_loss(tau: float, scale: float, gap: float = 0.0) -> Loss:
+    """Laplace noise of a scale on a truncated answer: (min(tau, k) + gap * tau) / scale.
+
+    Args:
+      tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
+      scale: of the noise, > 0.
+      gap: eta of the solver.
+    """
+    if not scale > 0:
+        raise InvalidParameter("a noise scale is positive")
+    return Loss(gap * tau / scale, 1 / scale, tau)
+
+
+def choice_loss(epsilon: float) -> Loss:
+    """A selection, or any release of which only epsilon is known: epsilon as soon as one tuple comes."""
+    return Loss(epsilon, 0.0, 1.0)

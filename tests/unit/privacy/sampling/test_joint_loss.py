@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privacy.errors import InvalidParameter
+from privacy.sampling.joint_loss import joint_loss
+from privacy.sampling.loss import Loss, choice_loss, laplace_loss
+
+TAUS = [2**i for i in range(11)]
+
+
+def as_published(epsilon: float, delta_bound: int, rate: float) -> tuple[float, list[Loss]]:
+    """Algorithm 2 of DP-S4S: thresholds from the largest down, each charged its own amplified budget."""
+    left, losses = epsilon, []
+    for remaining, tau in zip(range(len(TAUS), 0, -1), reversed(TAUS), strict=True):
+        loss = laplace_loss(tau, tau / (left / remaining))
+        left -= joint_loss([loss], delta_bound, rate)
+        losses.append(loss)
+    return epsilon - left, losses
+
+
+def test_the_published_sum_is_no_bound_on_the_joint_loss() -> None:
+    """privacy.md section 3: unsound where epsilon is large, wasteful where it is small."""
+    added, losses = as_published(4.0, 1024, 0.001)
+    assert added == pytest.approx(3.605, abs=5e-4)
+    assert joint_loss(losses, 1024, 0.001) == pytest.approx(4.360, abs=5e-4)
+    assert joint_loss(losses, 1024, 0.001) > 4
+    assert joint_loss(as_published(1.0, 1024, 0.001)[1], 1024, 0.001) == pytest.approx(0.901, abs=5e-4)
+
+
+def brute_force(losses: Sequence[Loss], n: int, rate: float) -> float:
+    """The expectation, term by term, with exact probabilities."""
+    q = Fraction(rate)
+    terms = []
+    for k in range(1, n + 1):
+        g = sum(loss.step + loss.slope * min(loss.cap, k) for loss in losses)
+        terms.append(float(math.comb(n, k) * q**k * (1 - q) ** (n - k)) * math.expm1(g))
+    return math.log1p(math.fsum(terms))
+
+
+LOSSES = st.lists(
+    st.builds(
+        Loss,
+        st.floats(0, 2),
+        st.floats(0, 1),
+        st.floats(0.25, 64).filter(lambda cap: cap > 0),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(LOSSES, st.integers(1, 80), st.floats(1e-9, 1.0))
+@settings(max_examples=150, deadline=None)
+def test_is_the_sum_over_all_counts(losses: list[Loss], n: int, rate: float) -> None:
+    assert joint_loss(losses, n, rate) == pytest.approx(brute_force(losses, n, rate), rel=2e-7, abs=1e-18)
+
+
+@pytest.mark.parametrize(("n", "rate"), [(10**12, 1e-9), (10**12, 1e-12), (10**7, 1e-3), (10**9, 1e-6)])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+def test_is_a_poisson_expectation_where_tuples_are_many_and_rare(n: int, rate: float, epsilon: float) -> None:
+    losses = [laplace_loss(tau, tau / (epsilon / 12)) for tau in (1.0, 8.0, 900.0, 4096.0, 2.0**20)]
+    losses.append(choice_loss(epsilon / 3))
+    mean = n * rate
+    k = np.arange(1, int(mean + 60 * math.sqrt(mean) + 200), dtype=np.float64)
+    log_p = k * math.log(mean) - mean - np.cumsum(np.log(k))
+    g = sum(loss.step + loss.slope * np.minimum(loss.cap, k) for loss in losses)
+    expected = math.log1p(math.fsum(np.exp(log_p) * np.expm1(g)))
+    assert joint_loss(losses, n, rate) == pytest.approx(expected, rel=1e-6 + 10 * rate)
+
+
+@given(LOSSES, st.integers(1, 10**12), st.floats(1e-9, 1.0))
+@settings(deadline=None)
+def test_never_exceeds_the_loss_without_sampling_and_grows_with_both(losses: list[Loss], n: int, rate: float) -> None:
+    value = joint_loss(losses, n, rate)
+    assert 0 <= value <= joint_loss(losses, None, rate) == pytest.approx(sum(loss.most for loss in losses))
+    assert value <= joint_loss(losses, 2 * n, rate) * (1 + 1e-7) + 1e-15
+    assert value <= joint_loss(losses, n, min(1.0, 2 * rate)) * (1 + 1e-7) + 1e-15
+
+
+def test_a_steep_loss_over_many_tuples_is_finite() -> None:
+    loss = laplace_loss(2.0, 2.0 / 40.0)
+    assert 39 < joint_loss([loss], 10**12, 1e-6) <= 40
+    assert joint_loss([laplace_loss(2.0**32, 2.0**32)], 10**12, 0.5) == pytest.approx(1.0)
+
+
+def test_without_sampling_it_is_the_loss_of_all_tuples() -> None:
+    assert joint_loss([laplace_loss(8.0, 8.0)], 3, 1.0) == pytest.approx(3 / 8)
+
+
+def test_amplification_of_one_tuple_is_the_known_formula() -> None:
+    assert joint_loss([choice_loss(1.0)], 1, 0.1) == pytest.approx(math.log1p(0.1 * math.expm1(1.0)))
+
+
+@pytest.mark.parametrize(("n", "rate"), [(0, 0.5), (1, 0.0), (1, 1.5), (1, math.nan)])
+def test_refuses_what_is_no_sampling(n: int, rate: float) -> None:
+    with pytest.raises(InvalidParameter):
+        joint_loss([choice_loss(1.0)], n, rate)
+
+
+def test_refuses_what_cannot_be_computed() -> None:
+    with pytest.raises(InvalidParameter):
+        joint_loss([choice_loss(700.0)], 1, 0.5)
+    with pytest.raises(InvalidParameter):
+        Loss(-1.0, 0.0, 1.0)
