@@ -1,0 +1,1 @@
+"""What analysts ask of a question-and-answer site: travel.stackexchange.com, users private."""

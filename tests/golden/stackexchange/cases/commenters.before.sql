@@ -1,0 +1,2 @@
+-- How many people take part in discussions?
+SELECT count(DISTINCT UserId) FROM comments

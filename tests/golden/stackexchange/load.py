@@ -1,0 +1,65 @@
+"""The site's data into PostgreSQL, once: parquet outside of the checkout, read through DuckDB."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg
+
+from server.backends.embedded import EmbeddedPostgres
+from tests.golden.stackexchange import tables
+
+_VERSION = "noisegate stackexchange_travel 1"  # of what is loaded: raise it when tables change
+_NAME = "stackexchange"
+_BLOCK = 1 << 20
+
+
+def folder() -> Path:
+    """Where the parquet files are: beside the checkout, or in $NOISEGATE_SHARED_DATA."""
+    shared = Path(os.environ.get("NOISEGATE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
+    return shared / "stackexchange_travel"
+
+
+def load_once(server: EmbeddedPostgres) -> str:
+    """Load every table of the catalog unless that is done; returns the URL. Cost: three seconds."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        if connection.execute(query, [_NAME]).fetchone() != (_VERSION,):
+            connection.execute(f"DROP DATABASE IF EXISTS {_NAME} WITH (FORCE)".encode())
+            connection.execute(f"CREATE DATABASE {_NAME}".encode())
+            _load(server.url(database=_NAME))
+            connection.execute(f"COMMENT ON DATABASE {_NAME} IS '{_VERSION}'".encode())
+    return server.url(database=_NAME)
+
+
+def _load(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name in tables.COLUMNS:
+            connection.execute(tables.create_table(name).encode())
+            if name in tables.LOOKUPS:
+                with connection.cursor() as cursor:
+                    cursor.executemany(f"INSERT INTO {name} VALUES (%s, %s)".encode(), tables.LOOKUPS[name].items())
+            else:
+                _copy(connection, name)
+        for name in tables.COLUMNS:
+            for statement in tables.add_foreign_keys(name):
+                connection.execute(statement.encode())
+        connection.execute("VACUUM ANALYZE")
+
+
+def _copy(connection: psycopg.Connection[Any], name: str) -> None:
+    """One parquet file by way of CSV."""
+    columns = ", ".join(words.split(" ", 1)[0] for words in tables.COLUMNS[name].split(", "))
+    with tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
+        path = Path(temporary) / f"{name}.csv"
+        source = folder() / f"{name}.parquet"
+        with duckdb.connect() as reader:
+            reader.execute(f"COPY (SELECT {columns} FROM '{source}') TO '{path}' (FORMAT csv, HEADER)")
+        command = f"COPY {name} ({columns}) FROM STDIN (FORMAT csv, HEADER)".encode()
+        with path.open("rb") as file, connection.cursor() as cursor, cursor.copy(command) as copy:
+            while block := file.read(_BLOCK):
+                copy.write(block)

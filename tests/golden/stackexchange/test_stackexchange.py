@@ -1,0 +1,70 @@
+"""Twenty questions about a question-and-answer site: word for word, and executed where its data is."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from planner.errors import PolicyInvalid
+from planner.policy import parse_policy
+from planner.policy_check import validate
+from server.backends.catalog import read_schema
+from server.backends.embedded import EmbeddedPostgres
+from tests.golden.stackexchange.load import folder, load_once
+from tests.golden.stackexchange.tables import schema
+from tests.golden.stackexchange.write_cases import CASES, NAMES, after_file, after_text, before, plan, policy, truth
+from tests.golden.untruncated import assert_same, postgres, untruncated
+
+needs_data = pytest.mark.skipif(not folder().is_dir(), reason=f"the data of the site is not in {folder()}")
+
+
+@pytest.fixture(scope="session")
+def site_url(embedded_postgres: EmbeddedPostgres) -> str:
+    """The site's database as its owner."""
+    return load_once(embedded_postgres)
+
+
+def test_there_are_twenty() -> None:
+    assert len(NAMES) == 20
+    assert all(before(name).startswith("-- ") for name in NAMES)
+    assert {path.name.split(".")[0] for path in CASES.iterdir()} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rewritten_sql_is_the_golden_one(name: str) -> None:
+    assert after_text(name) == after_file(name).read_text()
+
+
+def test_the_policy_fits_the_catalog() -> None:
+    validate(policy(), schema())
+
+
+def test_the_self_reference_must_be_settled() -> None:
+    """Without a word on posts.parentid, nobody can say whether the asker owns the answers."""
+    text = (CASES.parent / "policy.toml").read_text()
+    start = text.index('[[foreign_keys]]\ntable = "posts"\ncolumns = ["parentid"]')
+    unsettled = text[:start] + text[text.index("[[foreign_keys]]", start + 1) :]
+    with pytest.raises(PolicyInvalid, match="parentid"):
+        validate(parse_policy(unsettled), schema())
+
+
+@pytest.mark.parametrize(
+    ("name", "owners"),
+    [("commenters", 2), ("own_discussions", 1), ("comments_to_others", 2), ("self_answers", 1), ("mutual_help", 2)],
+)
+def test_owners(name: str, owners: int) -> None:
+    """A comment belongs to its author and to the post's owner; equal columns are one owner."""
+    assert len(plan(name).owners) == owners
+
+
+@needs_data
+def test_the_catalog_is_the_loaded_one(site_url: str) -> None:
+    with psycopg.connect(site_url) as connection:
+        assert read_schema(connection).fingerprint == schema().fingerprint
+
+
+@needs_data
+@pytest.mark.parametrize("name", NAMES)
+def test_untruncated_it_is_the_truth(name: str, site_url: str) -> None:
+    run = postgres(site_url)
+    assert_same(untruncated(plan(name), run), plan(name), run(truth(name)))
