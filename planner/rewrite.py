@@ -1,42 +1,63 @@
-"""A Plan to the statements that the database gets."""
+"""A Plan to the statements that the database gets, in its own dialect."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
 from sqlglot import ErrorLevel, exp
 
+from planner.dialects.duckdb import duckdb_sql
 from planner.plan import BackendQuery, Plan, Release
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
+from planner.schema import Schema
+
+Dialect = Literal["postgres", "duckdb"]
+Write = Callable[[exp.Expr], str]
 
 
-def rewrite(plan: Plan) -> BackendQuery:
-    """Write the plan as SQL for PostgreSQL: one statement for all sums, one for each count of distinct values.
+def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None = None) -> BackendQuery:
+    """Write the plan as SQL: one statement for all sums, one for each count of distinct values.
 
+    Args:
+      dialect: of the database that will run it.
+      schema: the catalog that the plan was made for; DuckDB's statements depend on the columns' types.
     Returns: text that depends on the plan only; every identifier is quoted, every literal was read by the planner.
+    Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
     Cost: about 2 ms for TPC-H Q5.
     """
+    write = _writer(dialect, schema)
     summed = [release.weight for release in plan.releases if release.distinct is None]
     return BackendQuery(
-        join=_summed(plan, summed) if summed else None,
-        distinct=tuple(_distinct(plan, release) for release in plan.releases),
+        join=_summed(plan, summed, write) if summed else None,
+        distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
-        domains=tuple(None if key.domain is None else to_sql(key.domain) for key in plan.group_keys),
+        domains=tuple(None if key.domain is None else write(key.domain) for key in plan.group_keys),
         values=tuple(key.values for key in plan.group_keys),
         n_releases=len(summed),
         fingerprint=plan.fingerprint,
     )
 
 
-def _summed(plan: Plan, weights: list[exp.Expression]) -> str:
+def _writer(dialect: Dialect, schema: Schema | None) -> Write:
+    if dialect == "postgres":
+        return to_sql
+    assert schema is not None, "DuckDB's statements depend on the columns' types"
+    return partial(duckdb_sql, schema=schema)
+
+
+def _summed(plan: Plan, weights: list[exp.Expression], write: Write) -> str:
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
-    return to_sql(compact_provenance(plan.source, owners, keys, weights))
+    return write(compact_provenance(plan.source, owners, keys, weights))
 
 
-def _distinct(plan: Plan, release: Release) -> str | None:
+def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
     if release.distinct is None:
         return None
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
-    return to_sql(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
+    return write(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
 
 
 def to_sql(tree: exp.Expr, *, pretty: bool = False) -> str:

@@ -1,0 +1,43 @@
+"""Casts that the rules write, for DuckDB: each fails for no row and gives what PostgreSQL gives."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from planner.dialects.exact_digits import Typed, as_double, as_exact, exact_type
+from planner.errors import UnsupportedSQL
+from planner.sql_types import Family, SqlType
+
+_SAME_TEXT = frozenset(
+    {Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.DATE, Family.TIMESTAMP, Family.UUID}
+)
+"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+
+_LITERALS = {
+    "date": Family.DATE,
+    "timestamp": Family.TIMESTAMP,
+    "timestamptz": Family.TIMESTAMPTZ,
+    "uuid": Family.UUID,
+}
+
+
+def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
+    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
+
+    >>> column = Typed(exp.column("n"), SqlType(Family.INTEGER))
+    >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
+    'CAST(n AS DECIMAL(19, 0))'
+    """
+    if target.is_type("double"):
+        null = isinstance(value.sql, exp.Null)
+        return Typed(exp.cast(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
+    if target.is_type("bigint", "int") and value.type.is_number:
+        return Typed(exp.cast(value.sql, target.copy()), SqlType(Family.INTEGER))
+    if target.is_type("decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
+        return Typed(as_exact(value), exact_type(value.whole, value.scale))
+    if target.is_type("text", "varchar") and value.type.family in _SAME_TEXT:
+        return Typed(exp.cast(value.sql, "TEXT"), SqlType(Family.TEXT))
+    for name, family in _LITERALS.items():
+        if target.is_type(name) and isinstance(value.sql, exp.Literal):
+            return Typed(exp.cast(value.sql, target.copy()), SqlType(family))
+    raise UnsupportedSQL(f"this cast to {target.sql('postgres')} is not supported on DuckDB")

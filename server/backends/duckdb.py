@@ -1,0 +1,192 @@
+"""DuckDB: a database file, opened read-only for each question, with nothing else of the machine in reach."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from planner.errors import SchemaChanged
+from planner.plan import BackendQuery
+from planner.rewrite import Dialect
+from planner.schema import Schema
+from privacy.join_tuples import JoinTuples
+from server.backends.columns import Domain, group_domain, join_tuples
+from server.backends.duckdb_catalog import read_duckdb_schema
+from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
+
+_FETCH_ROWS = 65_536
+Config = dict[str, str | bool | int | float | list[str]]
+_CATALOG = "noisegate_data"
+
+# Whatever could make the same statement mean something else, or reach beyond the file. The last one is final.
+_SESSION = (
+    f"USE {_CATALOG}",
+    "SET TimeZone = 'UTC'",
+    "SET Calendar = 'gregorian'",
+    "SET default_collation = ''",
+    "SET integer_division = false",
+    "SET default_null_order = 'NULLS_LAST'",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+
+
+@dataclass(frozen=True)
+class DuckdbLimits:
+    """Public bounds of one read.
+
+    Attributes:
+      statement_ms: how long the statements of one question may take.
+      rows: the most distinct join tuples that are taken in.
+      memory_mb: what DuckDB may hold in memory before it spills to a folder of its own.
+      threads: how many processors one question may use.
+    """
+
+    statement_ms: int = 60_000
+    rows: int = 20_000_000
+    memory_mb: int = 4_096
+    threads: int = 2
+
+
+@dataclass(frozen=True)
+class DuckdbBackend:
+    """Reads join tuples from a DuckDB file, by an instance of its own per question.
+
+    Attributes:
+      path: the database file; never written.
+      namespace: the schema that holds the tables.
+      limits: see DuckdbLimits.
+    """
+
+    dialect: ClassVar[Dialect] = "duckdb"
+
+    path: Path
+    namespace: str = "main"
+    limits: DuckdbLimits = DuckdbLimits()
+
+    def schema(self) -> Schema:
+        """The catalog. Raises: BackendUnavailable."""
+        with self._connected() as connection, _translated(threading.Event()):
+            return read_duckdb_schema(connection, self.namespace)
+
+    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+        """The public groups and the private join tuples of one snapshot.
+
+        Raises:
+          BackendUnavailable: the file cannot be opened; nothing was read.
+          SchemaChanged: the catalog is not the plan's; no private row was read.
+          QueryCancelled: over a limit.
+          BackendFailed: any other refusal by the database; the cause is chained for the log.
+        """
+        with self._snapshot(query) as connection:
+            domain = _domain(connection, query)
+            columns = self._columns(connection, query)
+        return domain, join_tuples(columns, query, domain)
+
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone. Raises: as `read`."""
+        with self._snapshot(query) as connection:
+            return _domain(connection, query)
+
+    @contextmanager
+    def _snapshot(self, query: BackendQuery) -> Iterator[DuckDBPyConnection]:
+        """One transaction, limited in time, in which the schema is the one that the query was planned for."""
+        with self._connected() as connection:
+            expired = threading.Event()
+            timer = threading.Timer(self.limits.statement_ms / 1000, _interrupt, (connection, expired))
+            timer.start()
+            try:
+                with _translated(expired):
+                    connection.begin()
+                    if read_duckdb_schema(connection, self.namespace).fingerprint != query.fingerprint:
+                        raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+                    yield connection
+            finally:
+                timer.cancel()
+                timer.join()
+
+    @contextmanager
+    def _connected(self) -> Iterator[DuckDBPyConnection]:
+        """An instance that sees the file and nothing else; what it spills is deleted with it."""
+        with tempfile.TemporaryDirectory(prefix="noisegate-") as spill, _opened(self._config(spill)) as connection:
+            try:
+                path = str(self.path).replace("'", "''")
+                connection.execute(f"ATTACH '{path}' AS {_CATALOG} (READ_ONLY)")
+                for statement in _SESSION:
+                    connection.execute(statement)
+            except duckdb.Error as error:
+                raise BackendUnavailable(
+                    "the database file cannot be opened", hint="try again; nothing was charged"
+                ) from error
+            yield connection
+
+    def _config(self, spill: str) -> Config:
+        return {
+            "threads": self.limits.threads,
+            "memory_limit": f"{self.limits.memory_mb}MB",
+            "temp_directory": spill,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+        }
+
+    def _columns(self, connection: DuckDBPyConnection, query: BackendQuery) -> list[tuple[object, ...]]:
+        width = len(query.relations) + len(query.domains) + query.n_releases
+        rows: list[tuple[object, ...]] = []
+        assert query.join is not None
+        result = connection.execute(query.join)
+        while block := result.fetchmany(_FETCH_ROWS):
+            rows.extend(block)
+            if len(rows) > self.limits.rows:
+                raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+        return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def _domain(connection: DuckDBPyConnection, query: BackendQuery) -> Domain:
+    return group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
+
+
+def _domain_values(connection: DuckDBPyConnection, query: BackendQuery, key: int) -> Sequence[object]:
+    """The declared values of a key's domain, or those that the public table holds now."""
+    values, statement = query.values[key], query.domains[key]
+    if values is not None:
+        return values
+    assert statement is not None, "a group key has either values or a statement"
+    return [value for (value,) in connection.execute(statement).fetchall()]
+
+
+@contextmanager
+def _opened(config: Config) -> Iterator[DuckDBPyConnection]:
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _interrupt(connection: DuckDBPyConnection, expired: threading.Event) -> None:
+    expired.set()
+    connection.interrupt()
+
+
+@contextmanager
+def _translated(expired: threading.Event) -> Iterator[None]:
+    """Turn the database's errors into ours, none of whose words are the database's."""
+    try:
+        yield
+        if expired.is_set():
+            raise duckdb.InterruptException
+    except duckdb.InterruptException as error:
+        raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates") from error
+    except duckdb.OutOfMemoryException as error:
+        raise QueryCancelled("the query needs more memory than its limit", hint="join less") from error
+    except duckdb.Error as error:
+        raise BackendFailed("the database refused the rewritten query") from error
