@@ -47,6 +47,26 @@ class JoinTuples:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class DistinctTuples:
+    """Join tuples that each carry one value, of which the distinct ones are counted.
+
+    Attributes:
+      owners: one column per owner position; several may name the same relation (a self-join).
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      n_groups: number of public groups, 1 without GROUP BY.
+      value: (m,) int64 >= 0, equal exactly where the values are; -1: nothing to count (NULL, or filtered out).
+    """
+
+    owners: tuple[OwnerColumn, ...]
+    group: NDArray[np.int64]
+    n_groups: int
+    value: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"DistinctTuples(owners={len(self.owners)}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CompactJoinTuples:
     """Join tuples with integer-coded privacy units, equal provenance sets merged, in canonical order.
 

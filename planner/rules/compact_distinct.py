@@ -1,4 +1,4 @@
-"""Rule: for COUNT(DISTINCT x), keep each value once per owners and keys; which of them count is decided in the proxy."""
+"""Rule: for COUNT(DISTINCT x), keep each value once per owners and keys; what of it counts is decided later."""
 
 from __future__ import annotations
 

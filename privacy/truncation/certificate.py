@@ -70,7 +70,7 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
       y: (n,) duals; negative or not finite entries count as zero.
     Cost: linear.
     """
-    bits = max(0, _CAP_BITS - program.scale.bit_length())
+    bits = max(0, _CAP_BITS - int(program.caps.max(initial=1)).bit_length())
     fine = PreparedProgram(program.weights << bits, program.incidence, program.caps << bits)
     value = exact_sum(_filled(fine, _feasible(fine, _fixed_point(fine, x))))
     return Certificate(value, _dual_bound(fine, y), bits)

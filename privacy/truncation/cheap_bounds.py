@@ -9,6 +9,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.group_instance import GroupInstance
 from privacy.truncation.incidence import fair_share
 from privacy.truncation.saturating import saturating_add, saturating_multiples
+from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS, saturating_sums
 
 _FILLS = 3
@@ -18,8 +19,8 @@ _PASSES = 12
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def cheap_bounds(instance: GroupInstance, ladder: Ladder) -> Bounds:
-    """lower <= min(fbar, MAX_UNITS) <= upper, each (G, L), equal where a closed form applies.
+def cheap_bounds(instance: GroupInstance, ladder: Ladder) -> StartingBounds:
+    """Bounds of fbar for every group and threshold, equal where a closed form applies.
 
     Thresholds from the largest load up are exact (nothing is cut), and so are those at which no tuple has
     two overloaded owners. Elsewhere: splits of the tuples among their owners, dual points that are equal
@@ -35,8 +36,7 @@ def cheap_bounds(instance: GroupInstance, ladder: Ladder) -> Bounds:
         low, high = _column_bounds(instance, int(ladder.units[column]))
         np.maximum(lower[:, column], low, out=lower[:, column])
         np.minimum(upper[:, column], high, out=upper[:, column])
-    _spread(lower, upper, linear_until(instance, ladder))
-    return lower, upper
+    return StartingBounds(lower, upper, linear_until(instance, ladder)).spread()
 
 
 def linear_until(instance: GroupInstance, ladder: Ladder) -> NDArray[np.int64]:
@@ -123,19 +123,3 @@ def _proportional(instance: GroupInstance, weights: NDArray[np.int64], tau: int)
     for _ in range(_FILLS):
         x = x + fair_share(instance.incidence, weights - x, tau - instance.incidence.unit_sums(x))
     return instance.row_totals(x)
-
-
-def _spread(lower: NDArray[np.int64], upper: NDArray[np.int64], linear: NDArray[np.int64]) -> None:
-    """In place: fbar grows with tau and, being concave with fbar(0) = 0, at most doubles when tau doubles.
-
-    Exactly doubles up to the threshold `linear` of its group.
-    """
-    for column in range(lower.shape[1] - 2, -1, -1):
-        above = upper[:, column + 1]
-        halved = np.where(column < linear, above - (above >> 1), above)
-        np.maximum(lower[:, column], lower[:, column + 1] >> 1, out=lower[:, column])
-        np.minimum(upper[:, column], halved, out=upper[:, column])
-    for column in range(1, lower.shape[1]):
-        np.maximum(lower[:, column], lower[:, column - 1], out=lower[:, column])
-        doubled = np.minimum(upper[:, column - 1], MAX_UNITS >> 1) << 1
-        np.minimum(upper[:, column], doubled, out=upper[:, column])

@@ -48,7 +48,7 @@ class GroupInstance:
     @cached_property
     def heaviest(self) -> NDArray[np.int64]:
         """(G,) the largest load, 0 in an empty group."""
-        return self._members.reduced(np.maximum, self.loads, 0)
+        return self.member_max(self.loads)
 
     @cached_property
     def lightest(self) -> NDArray[np.int64]:
@@ -62,6 +62,10 @@ class GroupInstance:
     def member_totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(G,) saturating totals of a value per member, in [0, MAX_UNITS]."""
         return self._members.sums(values)
+
+    def member_max(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G,) the largest of a value per member >= 0, 0 in an empty group."""
+        return self._members.reduced(np.maximum, values, 0)
 
     def program(self, group: int, tau: int) -> PreparedProgram:
         """The truncation program of one group at threshold tau, before presolve."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,48 +11,68 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.truncation.certificate import Certificate
-from privacy.truncation.cheap_bounds import cheap_bounds, linear_until
 from privacy.truncation.concavity import tighten
-from privacy.truncation.group_instance import GroupInstance
 from privacy.truncation.program import PreparedProgram
 from privacy.truncation.routes import certified_optimum
+from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS
 
 Optimiser = Callable[[PreparedProgram, int], Certificate]
 """Bounds of a program's optimum that are at most so many units apart, or SolverFailed."""
 
 
+class Instance(Protocol):
+    """A block of independent programs, one per group."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        ...
+
+    def program(self, group: int, tau: int) -> PreparedProgram:
+        """The truncation program of one group at threshold tau, before presolve."""
+        ...
+
+
 class LazyAnswer:
     """A TruncatedAnswer: v in [fbar - gap * tau, fbar], each cell a function of (data, group, tau) alone.
 
     The value of a cell comes from the first of: its cheap bounds when they are close enough; the certified
-    program of its anchor, scaled down, when tau is at most every weight of the group (fbar is linear
-    there; the anchor is the largest such threshold); its own certified program. Answers to earlier
+    program of its anchor, scaled down, where fbar is known to be linear in tau (the anchor is the
+    largest such threshold); its own certified program. Answers to earlier
     questions tighten `bounds` and never enter a value. Programs are certified to half the gap; the other
-    half pays for rounding down after scaling.
+    half pays for rounding down after scaling. With gap 0 the optimiser must be exact, and so must the scaling.
 
     Not safe for use from several threads.
     """
 
     def __init__(
-        self, instance: GroupInstance, ladder: Ladder, gap: float, optimiser: Optimiser = certified_optimum
+        self,
+        instance: Instance,
+        start: StartingBounds,
+        ladder: Ladder,
+        gap: float,
+        optimiser: Optimiser = certified_optimum,
     ) -> None:
-        """Compute the cheap bounds of every cell.
+        """Settle the cells whose bounds are close enough.
 
         Args:
-          gap: eta in (0, 1), a public constant; gap * tau is at least two units at every threshold.
+          start: bounds of every cell of the instance.
+          gap: eta in [0, 1), a public constant; 0, or gap * tau is at least two units at every threshold.
           optimiser: solves one program; replaced in tests.
         Raises: InvalidParameter for a gap out of range.
         """
-        if not 0.0 < gap < 1.0 or int(gap * int(ladder.units[0])) < 2:
-            raise InvalidParameter("the gap must be below 1 and at least two units of 2^-30 at every threshold")
+        if not 0.0 <= gap < 1.0 or (gap and int(gap * int(ladder.units[0])) < 2):
+            raise InvalidParameter(
+                "the gap must be below 1, and zero or at least two units of 2^-30 at every threshold"
+            )
         self._instance = instance
         self._ladder = ladder
         self._gap = gap
         self._optimiser = optimiser
         self._slack = np.array([int(gap * tau) for tau in ladder.units.tolist()], np.int64)
-        self._linear = linear_until(instance, ladder)
-        self._fbar_low, self._fbar_high = cheap_bounds(instance, ladder)
+        self._linear = start.linear
+        self._fbar_low, self._fbar_high = start.lower.copy(), start.upper.copy()
         self._low = np.maximum(self._fbar_low - self._slack, 0)
         self._high = self._fbar_high.copy()
         self._known = np.zeros(self._low.shape, bool)

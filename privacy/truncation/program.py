@@ -26,8 +26,8 @@ class PreparedProgram:
 
     @property
     def scale(self) -> int:
-        """The largest cap: dividing by it gives the solver numbers of size one."""
-        return int(self.caps.max(initial=1))
+        """The most that any tuple can count: dividing by it gives the solver variables of size one."""
+        return min(int(self.weights.max(initial=1)), int(self.caps.max(initial=1)))
 
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights and caps divided by `scale`, as floats for a solver."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
+from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.group_instance import group_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.single_owner import single_owner
@@ -32,4 +33,5 @@ def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float
         raise InvalidParameter("there is no such release")
     if gap == 0:
         return single_owner(tuples, release, ladder)
-    return LazyAnswer(group_instance(tuples, release), ladder, gap)
+    instance = group_instance(tuples, release)
+    return LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, gap)

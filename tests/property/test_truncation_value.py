@@ -65,10 +65,10 @@ def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data:
 @given(hypergraphs())
 @settings(max_examples=80, deadline=None)
 def test_cheap_bounds_contain_the_optimum(table: list[Tuple]) -> None:
-    lower, upper = cheap_bounds(group_instance(compact(from_sets(table)), 0), LADDER)
+    start = cheap_bounds(group_instance(compact(from_sets(table)), 0), LADDER)
     for j, tau in enumerate(LADDER.units.tolist()):
         exact = optimum_of(table, tau)
-        assert lower[0, j] - 1e-6 * tau <= exact <= upper[0, j] + 1e-6 * tau
+        assert start.lower[0, j] - 1e-6 * tau <= exact <= start.upper[0, j] + 1e-6 * tau
 
 
 @given(hypergraphs(), st.permutations(CELLS))

@@ -11,7 +11,8 @@ LADDER = Ladder(-3, 6)
 
 
 def _bounds(tuples: list[Tuple]) -> tuple[list[float], list[float]]:
-    lower, upper = cheap_bounds(group_instance(compact(from_sets(tuples)), 0), LADDER)
+    start = cheap_bounds(group_instance(compact(from_sets(tuples)), 0), LADDER)
+    lower, upper = start.lower, start.upper
     return (lower[0] / ONE).tolist(), (upper[0] / ONE).tolist()
 
 

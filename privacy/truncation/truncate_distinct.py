@@ -1,0 +1,47 @@
+"""How many distinct values are left when nobody may contribute more than tau of them."""
+
+from __future__ import annotations
+
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import DistinctTuples
+from privacy.ladder import Ladder
+from privacy.truncation.certificate import Certificate
+from privacy.truncation.distinct_bounds import distinct_bounds
+from privacy.truncation.distinct_instance import distinct_instance
+from privacy.truncation.flow_solver import FlowSolver
+from privacy.truncation.lazy_answer import LazyAnswer
+from privacy.truncation.program import PreparedProgram
+from privacy.truncation.routes import certified_optimum
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+
+def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> TruncatedAnswer:
+    """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
+
+        fbar(tau) = max sum_p min(1, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, 0 <= x_t <= 1
+
+    A value that n people reach needs only 1/n of each, so thresholds below one are worth having. At tau = 1 every
+    value counts in full if no unit reaches two of them.
+
+    Args:
+      tuples: m join tuples with their owners and their values.
+      ladder: public thresholds.
+      gap: eta, a public constant. 0 when the plan proves one owner per tuple: a maximum flow. Otherwise
+        values may lie below fbar by up to gap * tau, proved by a dual point.
+    Returns: v in [fbar - gap * tau, fbar], int64 units.
+    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
+      decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
+    Raises: InvalidParameter for a gap out of range, or gap = 0 with several owners per tuple.
+    Cost: the bounds now, one program per cell asked for later.
+    Source: R2T (SIGMOD 2022), the program for queries with projection; privacy.md section 7.
+    """
+    instance = distinct_instance(tuples)
+    if gap == 0 and not instance.single_owner:
+        raise InvalidParameter("an exact count needs exactly one owner per tuple")
+    optimiser = exact_flow if gap == 0 else certified_optimum
+    return LazyAnswer(instance, distinct_bounds(instance, ladder), ladder, gap, optimiser)
+
+
+def exact_flow(program: PreparedProgram, slack: int) -> Certificate:
+    """The optimum of a program of one owner and one value per tuple, as two equal bounds."""
+    return certified_optimum(program, slack, (FlowSolver(),))
