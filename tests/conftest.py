@@ -14,6 +14,7 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
 from tests.demo.database import ROLE, load_once
+from tests.support.tpch_duckdb import load_tpch
 
 SMALL_SCALE = 0.01
 """TPC-H's scale in tests: 1,500 customers, 60,000 lines, 7,500 edges."""
@@ -33,6 +34,16 @@ def tpch_url(embedded_postgres: EmbeddedPostgres) -> str:
     """TPC-H and the graph at a small scale, as the proxy's SELECT-only role."""
     with Progress(disable=True) as progress:
         return load_once(embedded_postgres, "tpch", SMALL_SCALE, progress)
+
+
+@pytest.fixture(scope="session")
+def tpch_duckdb() -> Path:
+    """The same rows in a DuckDB file, in the schema `public`."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    path = Path(".noisegate") / "tests" / worker / "tpch-1.duckdb"
+    if not path.exists():
+        load_tpch(path, SMALL_SCALE)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import duckdb as duckdb_driver
 import psycopg
 
 from planner.plan import BackendQuery, Plan
@@ -50,9 +52,20 @@ def postgres(url: str) -> Run:
     return run
 
 
-def untruncated(plan: Plan, run: Run) -> Answer:
-    """Execute the plan's statements and apply its arithmetic, exactly."""
-    query = rewrite(plan)
+def duckdb(path: Path, namespace: str) -> Run:
+    """One connection per statement; names without a schema are those of `namespace`."""
+
+    def run(statement: str) -> Rows:
+        with duckdb_driver.connect(path, read_only=True) as connection:
+            connection.execute(f"USE {namespace}")
+            return connection.execute(statement).fetchall()
+
+    return run
+
+
+def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answer:
+    """Execute the plan's statements, PostgreSQL's unless `query` holds others, and apply its arithmetic, exactly."""
+    query = query or rewrite(plan)
     weights = _weights(plan, query, run)
     groups: list[Group] = list(itertools.product(*_domain(query, run)))
     released = {group: _released(plan, weights, group) for group in groups}
