@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.golden.refusals.cases import REFUSALS, Refusal
+from tests.golden.refusals.cases import REFUSALS
+from tests.golden.refusals.refusal import Refusal
 from tests.golden.tpch.queries import outcome
 
 

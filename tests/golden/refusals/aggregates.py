@@ -1,0 +1,80 @@
+"""Aggregates, group keys and what is done with released values."""
+
+from __future__ import annotations
+
+from planner.errors import InvalidSyntax, SensitivityUnbounded, UnsupportedSQL
+from tests.golden.refusals.refusal import Refusal
+
+_ORDERS = "SELECT count(*) FROM orders"
+
+AGGREGATES = (
+    Refusal("SELECT ^max(l_quantity) FROM lineitem", UnsupportedSQL, "MAX", "one person"),
+    Refusal("SELECT ^min(l_quantity) FROM lineitem", UnsupportedSQL, "MIN", "one person"),
+    Refusal(
+        "SELECT ^stddev(l_quantity) FROM lineitem",
+        UnsupportedSQL,
+        "stddev",
+        "SUM",
+        "SELECT sum(l_quantity), sum(l_quantity * l_quantity), count(*) FROM lineitem",
+    ),
+    Refusal(
+        "SELECT ^percentile_cont(0.5) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
+        UnsupportedSQL,
+        "percentile_cont",
+    ),
+    Refusal("SELECT ^array_agg(o_custkey) FROM orders", UnsupportedSQL, "array_agg"),
+    Refusal("SELECT ^string_agg(o_clerk, ',') FROM orders", UnsupportedSQL, "string_agg"),
+    Refusal("SELECT sum(^DISTINCT l_quantity) FROM lineitem", UnsupportedSQL, "DISTINCT"),
+    Refusal("SELECT sum(^count(*)) FROM lineitem", UnsupportedSQL, "aggregate"),
+    Refusal(
+        f"{_ORDERS} WHERE ^count(*) > 1",
+        UnsupportedSQL,
+        "aggregate",
+        "HAVING",
+        f"{_ORDERS} HAVING count(*) > 1",
+    ),
+    Refusal("SELECT sum(^o_clerk) FROM orders", UnsupportedSQL, "o_clerk"),
+    Refusal("SELECT ^o_clerk FROM orders", UnsupportedSQL, "aggregate", "COUNT", _ORDERS),
+    Refusal("SELECT ^* FROM orders", UnsupportedSQL, "aggregate", "COUNT", _ORDERS),
+    Refusal(
+        "SELECT ^o_orderpriority, count(*) FROM orders",
+        UnsupportedSQL,
+        "o_orderpriority",
+        "group by",
+        "SELECT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority",
+    ),
+    Refusal(
+        "SELECT o_orderstatus, count(*) FROM orders GROUP BY ^ROLLUP (o_orderpriority, o_orderstatus)",
+        UnsupportedSQL,
+        "ROLLUP",
+        "plain columns",
+        "SELECT o_orderstatus, count(*) FROM orders GROUP BY o_orderpriority, o_orderstatus",
+    ),
+    Refusal("SELECT count(*) FROM orders GROUP BY ^2", InvalidSyntax, "position"),
+    Refusal("SELECT count(*) FROM orders HAVING ^o_totalprice > 5", UnsupportedSQL, "o_totalprice"),
+    Refusal("SELECT count(*) FROM orders ORDER BY ^o_totalprice", UnsupportedSQL, "o_totalprice"),
+    Refusal(
+        "SELECT count(*) FROM orders HAVING count(*) > (^SELECT count(*) FROM customer)",
+        UnsupportedSQL,
+        "subquery",
+        "literal",
+        "SELECT count(*) FROM orders HAVING count(*) > 1500",
+    ),
+)
+
+POLICY = (
+    Refusal(
+        "SELECT ^o_clerk, count(*) FROM orders GROUP BY o_clerk",
+        SensitivityUnbounded,
+        "orders.o_clerk",
+        "domain",
+        "SELECT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority",
+    ),
+    Refusal(
+        "SELECT sum(^o_shippriority * 2) FROM orders",
+        SensitivityUnbounded,
+        "orders.o_shippriority",
+        "range",
+        "SELECT sum(o_totalprice * 2) FROM orders",
+    ),
+)
