@@ -9,6 +9,8 @@ Everything before `reserve` is public. Everything between `read` and `release` h
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.bind import bind
@@ -25,8 +27,11 @@ from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.compact import compact
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.backend import Backend
 from server.backends.columns import Domain
+from server.backends.query_tuples import QueryTuples
 from server.errors import BackendConnectionLost, BackendUnavailable, TooManyQueries
 from server.explanation import explanation
 from server.ledger.ledger import Charge, Ledger, Reservation
@@ -121,19 +126,31 @@ def measure(
     """Read, compact, truncate, release: the private part of the way, run in a worker process."""
     entropy = OpendpEntropy()
     domain, tuples = backend.read(query)
-    compacted = compact(tuples)
-    noisy = tuple(
-        measured.release(truncate(compacted, index, measured.ladder, measured.gap), entropy)
-        for index, measured in enumerate(measurements)
-    )
+    answers = _truncated(tuples, measurements)
+    noisy = tuple(measured.release(next(answers), entropy) for measured in measurements)
     return domain, noisy
 
 
+def _truncated(tuples: QueryTuples, measurements: tuple[Measurement, ...]) -> Iterator[TruncatedAnswer]:
+    """Each release's truncated answer in turn; the sums share one compaction."""
+    compacted = None if tuples.join is None else compact(tuples.join)
+    rows = itertools.count()
+    for measured, distinct in zip(measurements, tuples.distinct, strict=True):
+        if distinct is not None:
+            yield truncate_distinct(distinct, measured.ladder, measured.gap)
+        else:
+            assert compacted is not None, "sums have a join"
+            yield truncate(compacted, next(rows), measured.ladder, measured.gap)
+
+
 def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:
-    """The measurement of each release, from public quantities."""
+    """The measurement of each release, from public quantities.
+
+    A count of values of which one unit reaches one at most has nothing to select: its threshold is 1.
+    """
     return tuple(
         measurement(
-            plan.mechanism,
+            "fixed" if release.determined else plan.mechanism,
             epsilon=release.epsilon,
             groups_per_unit=plan.groups_per_unit,
             gap=plan.gap,

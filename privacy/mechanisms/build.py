@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privacy.errors import InvalidParameter
+from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.r2t import R2T
@@ -18,11 +19,11 @@ def measurement(
     """Fix a mechanism's public parameters.
 
     Args:
-      name: `gem` or `r2t`.
+      name: `gem`, `r2t`, or `fixed`: at the threshold 1.
       epsilon: for all groups of the release together, > 0.
       groups_per_unit: L0, or None when only the number of groups bounds it.
       gap: eta, the solver's constant relative gap.
-      global_sensitivity: what one unit adds at most, in normalised weight; `r2t` needs it, `gem` does not.
+      global_sensitivity: what one unit adds at most, in normalised weight; `r2t` needs it, others do not.
     Returns: a measurement; make the truncated answer on its `ladder`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
@@ -32,4 +33,6 @@ def measurement(
         if global_sensitivity is None:
             raise InvalidParameter("r2t needs a global sensitivity")
         return R2T(epsilon, global_sensitivity, groups_per_unit, gap)
+    if name == "fixed":
+        return Fixed(epsilon, groups_per_unit, gap)
     raise InvalidParameter("there is no mechanism of this name")

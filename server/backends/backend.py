@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.plan import BackendQuery
-from privacy.join_tuples import JoinTuples
 from server.backends.columns import Domain
+from server.backends.query_tuples import QueryTuples
 
 
 class Backend(Protocol):
@@ -19,7 +19,7 @@ class Backend(Protocol):
         """
         ...
 
-    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples, in one snapshot.
 
         Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry is worth it;

@@ -7,15 +7,19 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
-from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from server.errors import BackendFailed
 
 Column = tuple[object, ...]
+
+_COUNTABLE = {int, str, bool, float, Decimal, uuid.UUID}
+"""Types of which equal values are equal here too. Not dates: the driver refuses those at infinity."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +47,43 @@ def group_domain(values: Sequence[Sequence[object]]) -> Domain:
 
 
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
-    """Code the columns o0.., k0.., w0.. of a BackendQuery.
+    """Code the columns o0.., k0.., w0.. of BackendQuery.join.
 
     Raises: BackendFailed when an owner's key has a type whose equality is not ours to decide.
     Cost: linear in the rows, with one sort per text key.
     """
+    owners, group, weights = _parts(columns, query, domain)
+    return JoinTuples(
+        owners=owners,
+        group=group,
+        n_groups=len(domain),
+        weights=np.array(weights, dtype=np.int64).reshape(len(weights), len(group)),
+    )
+
+
+def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> DistinctTuples:
+    """Code the columns o0.., k0.., v, w0 of one of BackendQuery.distinct; nothing to count is where w0 is 0.
+
+    Raises: BackendFailed when a key or value has a type whose equality is not ours to decide.
+    Cost: as `join_tuples`, and a sort of the distinct values.
+    """
+    owners, group, (values, weights) = _parts(columns, query, domain)
+    codes = np.where(np.array(weights, dtype=np.int64) > 0, _value_codes(values), -1)
+    return DistinctTuples(owners=owners, group=group, n_groups=len(domain), value=codes)
+
+
+def _parts(
+    columns: Sequence[Column], query: BackendQuery, domain: Domain
+) -> tuple[tuple[OwnerColumn, ...], NDArray[np.int64], Sequence[Column]]:
+    """The owners, the group of each row, and the columns after the keys."""
     n_owners, n_keys = len(query.relations), len(domain.keys)
-    owners = columns[:n_owners]
-    keys = columns[n_owners : n_owners + n_keys]
-    weights = columns[n_owners + n_keys :]
-    rows = len(weights[0])
-    group = np.zeros(rows, np.int64)
+    owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
+    group = np.zeros(len(rest[0]), np.int64)
     for column, values in zip(keys, domain.keys, strict=True):
         index = _key_index(column, values)
         group = np.where((group < 0) | (index < 0), -1, group * len(values) + index)
-    return JoinTuples(
-        owners=tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True)),
-        group=group,
-        n_groups=len(domain),
-        weights=np.array(weights, dtype=np.int64).reshape(len(weights), rows),
-    )
+    owned = tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True))
+    return owned, group, rest
 
 
 def _owner(relation: str, column: Column) -> OwnerColumn:
@@ -85,3 +106,14 @@ def _key_index(column: Column, values: tuple[object, ...]) -> NDArray[np.int64]:
     """The place of each key in its domain, -1 for NULL and for what is not in it."""
     index = {value: place for place, value in enumerate(values)}
     return np.fromiter(map(index.get, column, itertools.repeat(-1)), np.int64, len(column))
+
+
+def _value_codes(column: Column) -> NDArray[np.int64]:
+    """The rank of each value among the distinct ones; -1 for NULL. All NaN are one value, as in SQL."""
+    kinds = set(map(type, column)) - {type(None)}
+    if len(kinds) > 1 or not kinds <= _COUNTABLE:
+        raise BackendFailed("a counted value has a type that cannot be compared outside the database")
+    known = {value for value in column if value is not None and value == value}
+    rank: dict[object, int] = dict(zip(sorted(known), itertools.count()))  # type: ignore[type-var]
+    nan = len(rank)
+    return np.fromiter((-1 if value is None else rank.get(value, nan) for value in column), np.int64, len(column))

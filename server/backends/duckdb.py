@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,9 +18,9 @@ from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
 from planner.rewrite import Dialect
 from planner.schema import Schema
-from privacy.join_tuples import JoinTuples
-from server.backends.columns import Domain, group_domain, join_tuples
+from server.backends.columns import Column, Domain, group_domain
 from server.backends.duckdb_catalog import read_duckdb_schema
+from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
@@ -77,7 +78,7 @@ class DuckdbBackend:
         with self._connected() as connection, _translated(threading.Event()):
             return read_duckdb_schema(connection, self.namespace)
 
-    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
 
         Raises:
@@ -88,8 +89,7 @@ class DuckdbBackend:
         """
         with self._snapshot(query) as connection:
             domain = _domain(connection, query)
-            columns = self._columns(connection, query)
-        return domain, join_tuples(columns, query, domain)
+            return domain, query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone. Raises: as `read`."""
@@ -138,11 +138,9 @@ class DuckdbBackend:
             "allow_community_extensions": False,
         }
 
-    def _columns(self, connection: DuckDBPyConnection, query: BackendQuery) -> list[tuple[object, ...]]:
-        width = len(query.relations) + len(query.domains) + query.n_releases
+    def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
         rows: list[tuple[object, ...]] = []
-        assert query.join is not None
-        result = connection.execute(query.join)
+        result = connection.execute(statement)
         while block := result.fetchmany(_FETCH_ROWS):
             rows.extend(block)
             if len(rows) > self.limits.rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -12,9 +13,9 @@ from psycopg import IsolationLevel, errors
 
 from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
-from privacy.join_tuples import JoinTuples
 from server.backends.catalog import read_schema
-from server.backends.columns import Domain, group_domain, join_tuples
+from server.backends.columns import Column, Domain, group_domain
+from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
 
 _CONNECT_TIMEOUT_S = 10
@@ -40,7 +41,7 @@ class ReadLimits:
 
     Attributes:
       statement_ms: statement timeout.
-      rows: the most distinct join tuples that are taken in.
+      rows: the most distinct join tuples that one statement may take in.
     """
 
     statement_ms: int = 60_000
@@ -59,7 +60,7 @@ class PostgresBackend:
     url: str = field(repr=False)
     limits: ReadLimits = ReadLimits()
 
-    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
 
         Raises:
@@ -71,8 +72,7 @@ class PostgresBackend:
         """
         with self._snapshot(query) as connection:
             domain = _domain(connection, query)
-            columns = self._columns(connection, query)
-        return domain, join_tuples(columns, query, domain)
+            return domain, query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone. Raises: as `read`."""
@@ -87,12 +87,11 @@ class PostgresBackend:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
             yield connection
 
-    def _columns(self, connection: psycopg.Connection[Any], query: BackendQuery) -> list[tuple[object, ...]]:
-        """The join's columns, in blocks; by a client-side cursor, since a server-side one forbids parallel plans."""
-        width = len(query.relations) + len(query.domains) + query.n_releases
+    def _columns(self, connection: psycopg.Connection[Any], statement: str, width: int) -> list[Column]:
+        """A statement's columns, in blocks; by a client-side cursor: a server-side one forbids parallel plans."""
         rows: list[tuple[object, ...]] = []
         with connection.cursor(binary=True) as cursor:
-            cursor.execute(query.join.encode())
+            cursor.execute(statement.encode())
             while block := cursor.fetchmany(_FETCH_ROWS):
                 rows.extend(block)
                 if len(rows) > self.limits.rows:

@@ -83,7 +83,8 @@ class Shop:
     def values(self, query: BackendQuery, gap: float) -> NDArray[np.int64]:
         """v on the whole ladder, in units."""
         _, tuples = PostgresBackend(self.url).read(query)
-        answer = truncate(compact(tuples), 0, LADDER, gap)
+        assert tuples.join is not None
+        answer = truncate(compact(tuples.join), 0, LADDER, gap)
         return np.array([answer.solve(0, index) for index in range(len(LADDER))])
 
 

@@ -11,6 +11,7 @@ from planner.plan import BackendQuery
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
 from server.backends.columns import Domain
+from server.backends.query_tuples import QueryTuples
 from server.errors import ServerError
 
 
@@ -35,10 +36,10 @@ class FailingBackend:
     def domain(self, query: BackendQuery) -> Domain:
         return Domain(())
 
-    def read(self, query: BackendQuery) -> tuple[Domain, JoinTuples]:
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         reads = len(self.log.read_text().splitlines()) if self.log.exists() else 0
         with self.log.open("a") as log:
             log.write("read\n")
         if reads < len(self.failures):
             raise self.failures[reads]
-        return Domain(()), people(1000)
+        return Domain(()), QueryTuples(people(1000), (None,))

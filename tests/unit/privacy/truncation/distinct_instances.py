@@ -25,7 +25,7 @@ def distinct_tuples(pairs: Sequence[Pair], group: Sequence[int] | None = None, n
 
 
 def projection_optimum(pairs: Sequence[Pair], tau: int) -> float:
-    """fbar in units, by R2T's program for projections as the paper writes it: a v for every value, duplicates kept."""
+    """fbar in units, by R2T's program for projections as it is written: a v for every value, duplicates kept."""
     counted = [(owners, value) for owners, value in pairs if owners and value >= 0]
     if not counted:
         return 0.0

@@ -1,0 +1,111 @@
+"""`fixed`: one release at a threshold that is public, because it follows from the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.mechanisms.checks import check_answer
+from privacy.mechanisms.exact import exact_epsilon, group_epsilon
+from privacy.mechanisms.release import release_noise, released
+from privacy.mechanisms.rung import Rung
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """v(tau) + Lap((1 + gap) tau / eps) at one public threshold: nothing is selected, so the release gets everything.
+
+    epsilon-DP: each group's release spends epsilon / L0 (see Rung), and one unit reaches at most L0 groups. For
+    COUNT(DISTINCT x) where every owner of a tuple determines x, one unit reaches one value, so tau = 1 cuts nothing
+    and v is the plain count. The noise is that of the truncated count all the same: a unit that reaches more
+    values after all would be cut to one.
+    Source: privacy.md section 7.
+
+    Attributes:
+      epsilon: for all groups together, > 0.
+      exponent: tau = 2^exponent, in normalised weight, chosen without looking at data.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      gap: eta; the solver's constant relative gap.
+      confidence: of the interval, over the release noise, in (0, 1).
+    """
+
+    epsilon: float
+    groups_per_unit: int | None = None
+    gap: float = 0.0
+    exponent: int = 0
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if self.groups_per_unit is not None and self.groups_per_unit < 1:
+            raise InvalidParameter("a unit reaches at least one group")
+        if not 0 <= self.gap <= 1:
+            raise InvalidParameter("a solver gap is between 0 and 1")
+        if not 0 < self.confidence < 1:
+            raise InvalidParameter("confidence is between 0 and 1")
+        assert len(self.ladder) == 1, "one threshold"
+
+    @property
+    def name(self) -> str:
+        """`fixed`."""
+        return "fixed"
+
+    @property
+    def ladder(self) -> Ladder:
+        """The one threshold."""
+        return Ladder(self.exponent, self.exponent)
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at epsilon, over all groups."""
+        return PureDP(self.epsilon)
+
+    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
+        """Release one noisy value per group.
+
+        Args:
+          answer: values of G groups on `ladder`, with a gap of at most `gap`.
+          entropy: where the noise comes from.
+        Returns: the noisy values; each interval covers the truncated answer.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+        Cost: G draws, and the solves that the bounds leave open.
+        """
+        check_answer(answer, self.ladder, self.gap)
+        rung = self._rung(answer.n_groups)
+        index = np.zeros(answer.n_groups, np.intp)
+        noise = release_noise(index, (rung,), entropy)
+        exact = np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
+        values = released(exact, noise, index, (rung,))
+        below, above = rung.interval(self.confidence)
+        return NoisyAnswer(
+            values=values,
+            tau=np.full(answer.n_groups, rung.tau),
+            noise_scale=np.full(answer.n_groups, rung.noise_scale),
+            low=values - below,
+            high=values + above,
+            confidence=self.confidence,
+            covers="truncated_full",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+        )
+
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, half-width of the interval), in normalised weight, for the one threshold.
+
+        Args:
+          n_groups: the number of public groups; it matters when L0 is None or larger.
+        """
+        rung = self._rung(n_groups)
+        return [(rung.tau, sum(rung.interval(self.confidence)) / 2)]
+
+    def _rung(self, n_groups: int) -> Rung:
+        share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        return Rung(int(self.ladder.units[0]), self.gap, share)
