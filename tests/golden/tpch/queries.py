@@ -58,15 +58,3 @@ def outcome(text: str) -> Outcome:
     except PlannerError as refusal:
         return Outcome(text, None, refusal)
     return Outcome(text, plan, None)
-
-
-def working() -> dict[str, str]:
-    """Every text that is answered: as published, else adapted, by name."""
-    texts = {}
-    for number in NUMBERS:
-        name = f"Q{number}"
-        if outcome(published(number)).plan is not None:
-            texts[name] = published(number)
-        elif (instead := adapted(number)) is not None:
-            texts[f"{name} adapted"] = instead
-    return texts
