@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from planner import functions
 from planner.errors import UnsupportedSQL
 from planner.positions import position_of
 
@@ -18,11 +19,26 @@ _BINARY = frozenset({"this", "expression"})
 _UNARY = frozenset({"this"})
 
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset({"expressions", "from_", "joins", "where", "group"}),
+    **functions.PARTS,
+    exp.Select: frozenset(
+        {"expressions", "from_", "joins", "where", "group", "with_", "distinct", "having", "order", "limit", "offset"}
+    ),
+    exp.With: frozenset({"expressions"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.Subquery: frozenset({"this", "alias", "joins"}),
     exp.From: _UNARY,
-    exp.Table: frozenset({"this", "db", "alias"}),
-    exp.TableAlias: _UNARY,
-    exp.Join: frozenset({"this", "on", "using", "kind"}),
+    exp.Table: frozenset({"this", "db", "alias", "joins"}),
+    exp.TableAlias: frozenset({"this", "columns"}),
+    exp.Join: frozenset({"this", "on", "using", "kind", "method", "side"}),
+    exp.Having: _UNARY,
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Fetch: frozenset({"direction", "count"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.Filter: _BINARY,
+    exp.Avg: _UNARY,
     exp.Where: _UNARY,
     exp.Group: frozenset({"expressions"}),
     exp.Alias: frozenset({"this", "alias"}),
@@ -31,44 +47,10 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Star: frozenset(),
     exp.Count: frozenset({"this", "big_int"}),
     exp.Sum: _UNARY,
-    exp.Literal: frozenset({"this", "is_string"}),
-    exp.Boolean: _UNARY,
-    exp.Null: frozenset(),
-    exp.Paren: _UNARY,
-    exp.Neg: _UNARY,
-    exp.Add: _BINARY,
-    exp.Sub: _BINARY,
-    exp.Mul: _BINARY,
-    exp.Div: frozenset({"this", "expression", "typed", "safe"}),
-    exp.EQ: _BINARY,
-    exp.NEQ: _BINARY,
-    exp.LT: _BINARY,
-    exp.LTE: _BINARY,
-    exp.GT: _BINARY,
-    exp.GTE: _BINARY,
-    exp.And: _BINARY,
-    exp.Or: _BINARY,
-    exp.Not: _UNARY,
-    exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions"}),
-    exp.Is: _BINARY | {"negate"},
-    exp.Like: _BINARY | {"negate"},
-    exp.Case: frozenset({"ifs", "default"}),
-    exp.If: frozenset({"this", "true"}),
-    exp.Cast: frozenset({"this", "to"}),
-    exp.DataType: frozenset({"this", "nested"}),
-    exp.Interval: frozenset({"this", "unit"}),
-    exp.Var: _UNARY,
 }
 
 _PARTS = {
-    "with_": ("WITH", "write the tables of the CTE into FROM"),
-    "distinct": ("DISTINCT", "use GROUP BY over a public key"),
-    "having": ("HAVING", "filter the released rows on your side"),
-    "order": ("ORDER BY", "sort the released rows on your side"),
-    "limit": ("LIMIT", "cut the released rows on your side"),
-    "offset": ("OFFSET", "cut the released rows on your side"),
-    "fetch": ("FETCH", "cut the released rows on your side"),
+    "recursive": ("WITH RECURSIVE", "join the table to itself as many times as the path is long"),
     "windows": ("WINDOW", None),
     "qualify": ("QUALIFY", None),
     "laterals": ("LATERAL", "join the tables themselves"),
@@ -81,47 +63,39 @@ _PARTS = {
     "totals": ("WITH TOTALS", "group by plain columns"),
     "catalog": ("a database name before the schema name", "write schema.table"),
     "only": ("ONLY", None),
-    "method": ("NATURAL JOIN", "name the columns: JOIN ... USING (column)"),
-    "side": ("JOIN", "use an inner JOIN; rows without a partner have no sound answer here"),
-    "symmetric": ("BETWEEN SYMMETRIC", "write the lower bound first"),
+    "on": ("DISTINCT ON", "select DISTINCT over all columns"),
     "query": ("a subquery in IN", "join the table instead"),
     "unnest": ("UNNEST", "write IN (value, ...)"),
 }
 
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.Subquery: ("a subquery", "join the tables in one SELECT"),
+    exp.Select: ("a subquery outside FROM", "join its tables instead"),
     exp.Exists: ("EXISTS", "join the table instead; EXISTS is not monotone in one person's rows"),
     exp.Any: ("ANY", "write IN (value, ...)"),
     exp.All: ("ALL", "compare with one value"),
     exp.Window: ("a window function", None),
-    exp.Distinct: ("DISTINCT inside an aggregate", None),
-    exp.Filter: ("FILTER", "write SUM(CASE WHEN condition THEN value ELSE 0 END)"),
-    exp.Avg: ("AVG", "ask for SUM(x) and COUNT(x) and divide them"),
+    exp.Union: ("UNION", "ask the two questions one after the other"),
+    exp.Intersect: ("INTERSECT", "join the tables instead"),
+    exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
     exp.Min: ("MIN", "one person decides a minimum, so it has no useful private answer"),
     exp.Max: ("MAX", "one person decides a maximum, so it has no useful private answer"),
     exp.TableSample: ("TABLESAMPLE", None),
     exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", None),
-    exp.Mod: ("the operator %", None),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
-    exp.ILike: ("ILIKE", "use LIKE"),
     exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
     exp.RegexpLike: ("a regular expression", "use LIKE"),
     exp.RegexpILike: ("a regular expression", "use LIKE"),
-    exp.Escape: ("LIKE ... ESCAPE", "write a backslash before a literal % or _"),
-    exp.NullSafeEQ: ("IS NOT DISTINCT FROM", "use = and IS NULL"),
-    exp.NullSafeNEQ: ("IS DISTINCT FROM", "use <> and IS NULL"),
     exp.Dot: ("a name of more than three parts", "write schema.table.column"),
     exp.Rollup: ("ROLLUP", "group by plain columns"),
     exp.Cube: ("CUBE", "group by plain columns"),
     exp.GroupingSets: ("GROUPING SETS", "group by plain columns"),
-    exp.Placeholder: ("a placeholder", "write the value into the statement"),
-    exp.Parameter: ("a placeholder", "write the value into the statement"),
 }
 
 
 _FUNCTION = "the function"
-_JOIN_KINDS = frozenset({"", "INNER", "CROSS"})
+_JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+_IN_FROM = (exp.From, exp.Join, exp.CTE)
 
 
 def check_grammar(select: exp.Expr, tokens: Sequence[Token]) -> None:
@@ -149,19 +123,27 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
     allowed = ALLOWED.get(type(node))
     if allowed is None:
         return *_construct(node), node
-    if isinstance(node, exp.Select) and node is not root:
-        return *_NAMES[exp.Subquery], node
-    if isinstance(node, exp.Join) and not node.side and node.kind not in _JOIN_KINDS:
-        return f"{node.kind} JOIN", "use an inner JOIN", node
-    if isinstance(node, exp.Case) and node.args.get("this") is not None:
-        return "CASE x WHEN", "write CASE WHEN x = 1 THEN ...", node
+    if isinstance(node, exp.Select) and node is not root and not _in_from(node):
+        return *_NAMES[exp.Select], node
+    if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT")):
+        hint = "use an inner JOIN; rows without a partner have no sound answer here"
+        return f"{node.side or node.kind} JOIN", hint, node
+    if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
+        return f"{node.method} JOIN", "use an inner JOIN", node
     for part, value in node.args.items():
         if value and part not in allowed:
             inner = value[0] if isinstance(value, list) else value
             name, hint = _PARTS.get(part, (f"the part {part!r} of {type(node).__name__}", None))
-            name = f"{value} JOIN" if part == "side" else name
             return name, hint, inner if isinstance(inner, exp.Expr) else node
     return None
+
+
+def _in_from(node: exp.Expr) -> bool:
+    """Is it a subquery of FROM, through any parentheses, or the body of a CTE?"""
+    parent = node.parent
+    while isinstance(parent, (exp.Subquery, exp.Paren)):
+        parent = parent.parent
+    return isinstance(parent, _IN_FROM)
 
 
 def _construct(node: exp.Expr) -> tuple[str, str | None]:

@@ -1,32 +1,20 @@
-"""Conditions over one join tuple: a whitelist of operators that cannot fail for any row."""
+"""Conditions over one join tuple, which can fail for no row."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import datetime
 
 from sqlglot import exp
 
-from planner import literals
+from planner.alignment import align, text, text_literal
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.exact_arithmetic import exact
+from planner.moments import not_a_number
 from planner.positions import position_of
-from planner.scope import Scope
+from planner.scalar import Binder, Scalar, repeated, wrap
 from planner.sql_types import Family, SqlType
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg)
-_TIMES = frozenset({Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ})
-_FLOAT_DIGITS = 300
-
-
-@dataclass(frozen=True)
-class _Operand:
-    """One side of a comparison; `type` is None for a quoted literal, which takes the other side's type."""
-
-    sql: exp.Expr
-    type: SqlType | None
+_BOOL = SqlType(Family.BOOL)
+_MAX_PERCENTS = 16
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -43,139 +31,115 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def bind_predicate(node: exp.Expr, scope: Scope) -> exp.Expr:
-    """Bind a condition: names resolved, types checked, literals typed.
-
-    Returns: SQL of a boolean that raises for no row.
-    Raises: UnsupportedSQL, InvalidSyntax, and what names raise; each with a position.
-    """
-    if isinstance(node, exp.Paren):
-        return bind_predicate(node.this, scope)
-    if isinstance(node, (exp.And, exp.Or)):
-        parts = [_wrap(bind_predicate(part, scope)) for part in node.flatten()]
-        join = exp.and_ if isinstance(node, exp.And) else exp.or_
-        return join(*parts, copy=False)
-    if isinstance(node, exp.Not):
-        return exp.Not(this=_wrap(bind_predicate(node.this, scope)))
-    if isinstance(node, _COMPARISONS):
-        left, right = _aligned(node, [_operand(node.this, scope), _operand(node.expression, scope)])
-        return type(node)(this=left, expression=right)
-    if isinstance(node, exp.Between):
-        operands = [_operand(node.args[part], scope) for part in ("this", "low", "high")]
-        value, low, high = _aligned(node, operands)
-        return exp.Between(this=value, low=low, high=high)
-    if isinstance(node, exp.In):
-        return _in_list(node, scope)
-    if isinstance(node, exp.Is):
-        return _is(node, scope)
-    if isinstance(node, exp.Like):
-        return _like(node, scope)
-    return _truth_value(node, scope)
+def connected(node: exp.Expr, binder: Binder) -> Scalar:
+    """AND, OR."""
+    assert isinstance(node, exp.Connector), "AND or OR"
+    parts = [wrap(binder.predicate(part)) for part in node.flatten()]
+    join = exp.and_ if isinstance(node, exp.And) else exp.or_
+    return _truth(node, join(*parts, copy=False))
 
 
-def _operand(node: exp.Expr, scope: Scope) -> _Operand:
-    if isinstance(node, exp.Paren):
-        return _operand(node.this, scope)
-    if isinstance(node, exp.Column):
-        column = scope.resolve(node)
-        return _Operand(column, scope.type_of(column))
-    if isinstance(node, exp.Literal) and node.is_string:
-        return _Operand(node, None)
-    if isinstance(node, exp.Boolean):
-        return _Operand(node.copy(), SqlType(Family.BOOL))
-    if isinstance(node, exp.Null):
-        hint = "write IS NULL"
-        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
-    value = literals.moment(node)
-    if value is not None:
-        family = Family.TIMESTAMP if isinstance(value, datetime) else Family.DATE
-        return _Operand(literals.moment_sql(value), SqlType(family))
-    if isinstance(node, (*_ARITHMETIC, exp.Literal)):
-        number = exact(node, scope)
-        return _Operand(number.sql, number.type)
-    name = type(node).__name__.upper()
-    raise UnsupportedSQL(f"{name} is not supported in a comparison", position=position_of(node))
+def denied(node: exp.Expr, binder: Binder) -> Scalar:
+    """NOT."""
+    return _truth(node, exp.Not(this=wrap(binder.predicate(node.this))))
 
 
-def _aligned(node: exp.Expr, operands: list[_Operand]) -> list[exp.Expr]:
-    """Type the quoted literals by the first typed side, and check that every pair compares without failing."""
-    known = next((operand.type for operand in operands if operand.type is not None), SqlType(Family.TEXT))
-    aligned = []
-    for operand in operands:
-        if operand.type is None:
-            assert isinstance(operand.sql, exp.Literal)
-            aligned.append(literals.typed(operand.sql, known))
-            continue
-        if not _comparable(known, operand.type):
-            names = f"{known.family.value} and {operand.type.family.value}"
-            hint = "compare values of one type"
-            raise UnsupportedSQL(f"{names} are not compared here", hint=hint, position=position_of(node))
-        aligned.append(operand.sql)
-    return aligned
+def compared(node: exp.Expr, binder: Binder) -> Scalar:
+    """`=`, `<>`, `<`, `<=`, `>`, `>=`."""
+    left, right = _aligned(node, [node.this, node.args["expression"]], binder)
+    return _truth(node, type(node)(this=left, expression=right))
 
 
-def _comparable(left: SqlType, right: SqlType) -> bool:
-    if left.is_number and right.is_number:
-        mixed = (left.family is Family.FLOAT) != (right.family is Family.FLOAT)
-        return not mixed or all(_fits_float(side) for side in (left, right))
-    if left.family in _TIMES and right.family in _TIMES:
-        return True
-    if left.is_string and right.is_string:
-        return True
-    return left.family is right.family and left.family is not Family.OTHER
+def between(node: exp.Expr, binder: Binder) -> Scalar:
+    """x BETWEEN low AND high; SYMMETRIC takes the ends in either order."""
+    value, low, high = _aligned(node, [node.args[part] for part in ("this", "low", "high")], binder)
+    inside: exp.Expr = exp.Between(this=value, low=low, high=high)
+    if node.args.get("symmetric"):
+        repeated(inside, node)
+        turned = exp.Between(this=value.copy(), low=high.copy(), high=low.copy())
+        inside = exp.or_(exp.Paren(this=inside), exp.Paren(this=turned), copy=False)
+    return _truth(node, inside)
 
 
-def _fits_float(kind: SqlType) -> bool:
-    """Converting to double precision raises for numerics of too many digits, before or after the point."""
-    if kind.family is not Family.NUMERIC:
-        return True
-    return kind.precision is not None and kind.precision <= _FLOAT_DIGITS and 0 <= (kind.scale or 0) <= _FLOAT_DIGITS
-
-
-def _in_list(node: exp.In, scope: Scope) -> exp.Expr:
-    value = _operand(node.this, scope)
-    items = [_operand(item, scope) for item in node.expressions]
-    for item, written in zip(items, node.expressions, strict=True):
-        if item.sql.find(exp.Column) is not None:
+def listed(node: exp.Expr, binder: Binder) -> Scalar:
+    """x IN (literal, ...)."""
+    for written in node.expressions:
+        if written.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
             raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(written))
-    first, *rest = _aligned(node, [value, *items])
-    return exp.In(this=_wrap(first), expressions=rest)
+    first, *rest = _aligned(node, [node.this, *node.expressions], binder)
+    return _truth(node, exp.In(this=wrap(first), expressions=rest))
 
 
-def _is(node: exp.Is, scope: Scope) -> exp.Expr:
-    inner = None
-    if isinstance(node.expression, exp.Null):
-        inner = _operand(node.this, scope).sql
-    elif isinstance(node.expression, exp.Boolean):
-        inner = bind_predicate(node.this, scope)
-    if inner is not None:
-        return exp.Is(this=_wrap(inner), expression=node.expression.copy(), negate=node.args.get("negate"))
-    raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+def tested(node: exp.Expr, binder: Binder) -> Scalar:
+    """IS [NOT] NULL, TRUE, FALSE and UNKNOWN."""
+    test, inner = node.args["expression"], None
+    if isinstance(test, exp.Null):
+        inner = binder.scalar(node.this).sql
+    elif isinstance(test, exp.Boolean):
+        inner = binder.predicate(node.this)
+    if inner is None or isinstance(inner, exp.Null):
+        raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+    return _truth(node, exp.Is(this=wrap(inner), expression=test.copy(), negate=node.args.get("negate")))
 
 
-def _like(node: exp.Like, scope: Scope) -> exp.Expr:
-    value, pattern = _operand(node.this, scope), node.expression
-    if value.type is None or not value.type.is_string:
-        raise UnsupportedSQL("LIKE over something that is not text", position=position_of(node))
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise UnsupportedSQL("LIKE with a pattern that is not a literal", position=position_of(node))
-    if not re.fullmatch(r"(?:[^\\]|\\.)*", pattern.name, re.DOTALL):
-        raise InvalidSyntax("a pattern that ends in a backslash", position=position_of(pattern))
-    return exp.Like(
-        this=_wrap(value.sql), expression=exp.Literal.string(pattern.name), negate=node.args.get("negate")
-    )
+def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
+    """IS [NOT] DISTINCT FROM, where NULL equals NULL."""
+    sides = [node.this, node.args["expression"]]
+    for side, other in (sides, sides[::-1]):
+        if isinstance(side.unnest(), exp.Null):
+            equal = isinstance(node, exp.NullSafeEQ)
+            return tested(exp.Is(this=other.copy(), expression=exp.Null(), negate=not equal), binder)
+    left, right = _aligned(node, sides, binder)
+    return _truth(node, type(node)(this=wrap(left), expression=wrap(right)))
 
 
-def _truth_value(node: exp.Expr, scope: Scope) -> exp.Expr:
-    if isinstance(node, (exp.Column, exp.Boolean)):
-        operand = _operand(node, scope)
-        if operand.type is not None and operand.type.family is Family.BOOL:
-            return operand.sql
-    hint = "write a comparison"
-    raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
+def like(node: exp.Expr, binder: Binder) -> Scalar:
+    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash."""
+    escape = "\\"
+    if isinstance(node, exp.Escape):
+        escape = text_literal(node.args["expression"], "ESCAPE with a character")
+        node = node.this
+    value = text(binder.scalar(node.this), binder)
+    if len(escape) > 1:
+        raise InvalidSyntax("ESCAPE takes one character", position=position_of(node))
+    if value.is_null:
+        raise UnsupportedSQL("a comparison with NULL is never true", hint="write IS NULL", position=position_of(node))
+    pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
+    sql = type(node)(this=wrap(value.sql), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
+    return _truth(node, sql)
 
 
-def _wrap(sql: exp.Expr) -> exp.Expr:
-    atomic = isinstance(sql, (exp.Column, exp.Literal, exp.Boolean, exp.Paren, exp.Cast, exp.Null, exp.Func))
-    return sql if atomic and not isinstance(sql, (exp.And, exp.Or)) else exp.Paren(this=sql)
+def _pattern(written: str, escape: str, node: exp.Expr) -> str:
+    pattern, escaped = [], False
+    for character in written:
+        if escaped or character != escape:
+            pattern.append("\\" + character if escaped or (character == "\\" != escape) else character)
+            escaped = False
+        else:
+            escaped = True
+    if escaped:
+        what = "a backslash" if escape == "\\" else "its escape character"
+        raise InvalidSyntax(f"a pattern that ends in {what}", position=position_of(node))
+    if len(re.findall("%+", written)) > _MAX_PERCENTS:
+        hint = f"use at most {_MAX_PERCENTS} of them"
+        raise UnsupportedSQL("a pattern with so many %", hint=hint, position=position_of(node))
+    return "".join(pattern)
+
+
+def constant(node: exp.Expr, binder: Binder) -> Scalar:
+    """TRUE, FALSE."""
+    return _truth(node, exp.Boolean(this=node.this))
+
+
+def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr]:
+    scalars = [binder.scalar(part) for part in parts]
+    for part, written in zip(scalars, parts, strict=True):
+        if part.is_null:
+            hint = "write IS NULL"
+            raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
+    return [part.sql for part in align(node, scalars, binder)]
+
+
+def _truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
+    return Scalar(node, _BOOL, sql, lambda: not_a_number(node, _BOOL))

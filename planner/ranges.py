@@ -1,16 +1,20 @@
 """Interval arithmetic: what is known of a number before any row is read.
 
 Bounds are computed in double precision, like the SQL that they bound: rounding to nearest is monotone, so
-the rounded end points bound every rounded result.
+the rounded end points bound every rounded result. Functions of the mathematical library, which may be off by
+a few units in the last place, get that much slack.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 _TINIEST = 1e-290
 _LARGEST = 1e290
 _ULP = 2.0**-53
+_SLACK = 2.0**-40
+"""Relative error allowed to a database's POWER, LN and EXP."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,14 @@ class Bounds:
       lo, hi: finite.
       least: > 0.
       integral: a whole number, of which division drops the fraction.
+      nonzero: never 0, whatever the interval says.
     """
 
     lo: float
     hi: float
     least: float
     integral: bool
+    nonzero: bool = False
 
     @property
     def safe(self) -> bool:
@@ -43,42 +49,162 @@ class Bounds:
         """The largest absolute value."""
         return max(abs(self.lo), abs(self.hi))
 
+    @property
+    def divides(self) -> bool:
+        """Is it proved to be no zero?"""
+        return self.nonzero or self.lo > 0 or self.hi < 0
+
+    @property
+    def smallest(self) -> float:
+        """The smallest absolute value that it can have, 0 left out."""
+        gap = self.lo if self.lo > 0 else -self.hi if self.hi < 0 else 0.0
+        return max(gap, self.least)
+
 
 def constant(value: float, integral: bool) -> Bounds:
     """One known number."""
     return Bounds(value, value, abs(value) or 1.0, integral)
 
 
+def whole(low: int, high: int) -> Bounds:
+    """A whole number."""
+    return Bounds(float(low), float(high), 1.0, True)
+
+
 def negative(inner: Bounds) -> Bounds:
     """-x."""
-    return Bounds(-inner.hi, -inner.lo, inner.least, inner.integral)
+    return replace(inner, lo=-inner.hi, hi=-inner.lo)
+
+
+def absolute(inner: Bounds) -> Bounds:
+    """|x|."""
+    low = 0.0 if inner.lo <= 0 <= inner.hi else min(abs(inner.lo), abs(inner.hi))
+    return replace(inner, lo=low, hi=inner.size)
 
 
 def total(left: Bounds, right: Bounds) -> Bounds:
     """x + y. Both are multiples of the last place of the smaller `least`, so a sum that is not 0 is at least that."""
-    least = min(left.least, right.least) * _ULP
-    return Bounds(left.lo + right.lo, left.hi + right.hi, least, left.integral and right.integral)
+    integral = left.integral and right.integral
+    least = min(left.least, right.least) * (1.0 if integral and min(left.least, right.least) >= 1 else _ULP)
+    return Bounds(left.lo + right.lo, left.hi + right.hi, least, integral)
 
 
 def product(left: Bounds, right: Bounds) -> Bounds:
     """x * y."""
     corners = [a * b for a in (left.lo, left.hi) for b in (right.lo, right.hi)]
-    return Bounds(min(corners), max(corners), left.least * right.least / 2, left.integral and right.integral)
+    integral = left.integral and right.integral
+    least = 1.0 if integral else left.least * right.least / 2
+    return Bounds(min(corners), max(corners), least, integral, left.divides and right.divides)
 
 
-def quotient(left: Bounds, divisor: float) -> Bounds:
-    """x / divisor, divisor not 0."""
-    corners = [left.lo / divisor, left.hi / divisor]
-    return Bounds(min(corners), max(corners), left.least / abs(divisor) / 2, False)
+def square(inner: Bounds) -> Bounds:
+    """x * x, which is never negative."""
+    size = absolute(inner)
+    return replace(product(size, size), integral=inner.integral)
 
 
-def truncated(left: Bounds, divisor: float) -> Bounds:
-    """The whole part of x / divisor: between 0 and x / divisor."""
-    inner = quotient(left, divisor)
-    return Bounds(min(0.0, inner.lo), max(0.0, inner.hi), min(1.0, inner.least), True)
+def power(inner: Bounds, exponent: int) -> Bounds:
+    """x ^ n, 1 <= n."""
+    base = absolute(inner) if exponent % 2 == 0 else inner
+    ends = [_power(base.lo, exponent), _power(base.hi, exponent)]
+    least = _power(inner.least, exponent) / 2
+    return _slack(Bounds(ends[0], ends[1], least, inner.integral, inner.divides))
+
+
+def _power(base: float, exponent: int) -> float:
+    try:
+        return base**exponent
+    except OverflowError:
+        return math.copysign(math.inf, base) if exponent % 2 else math.inf
+
+
+def square_root(inner: Bounds) -> Bounds:
+    """sqrt(x), 0 <= x."""
+    return Bounds(math.sqrt(inner.lo), math.sqrt(inner.hi), math.sqrt(inner.least) / 2, False, inner.divides)
+
+
+def logarithm(inner: Bounds, base: float) -> Bounds:
+    """The logarithm of x > 0. Near 1 it is about x - 1, and a double next to 1 is 2^-53 away."""
+    ends = [math.log(value) / math.log(base) for value in (inner.smallest, max(inner.hi, inner.smallest))]
+    return _slack(Bounds(ends[0], ends[1], 1e-18, False))
+
+
+def exponential(inner: Bounds) -> Bounds:
+    """e ^ x."""
+    ends = [math.exp(min(value, 700.0)) for value in (inner.lo, inner.hi)]
+    high = math.inf if inner.hi > 700 else ends[1]
+    return _slack(Bounds(max(ends[0], 0.0), high, max(math.exp(max(inner.lo, -740.0)) / 2, 5e-324), False, True))
+
+
+def _slack(inner: Bounds) -> Bounds:
+    margin = _SLACK * inner.size + (1e-15 if inner.lo < 0 < inner.hi else 0.0)
+    low = inner.lo if inner.lo == 0 else inner.lo - margin
+    if inner.lo > 0:
+        low = inner.lo * (1 - _SLACK)
+    high = inner.hi * (1 - _SLACK) if inner.hi < 0 else inner.hi + margin
+    return replace(inner, lo=low, hi=high)
+
+
+def quotient(left: Bounds, divisor: Bounds) -> Bounds:
+    """x / y, y proved not to be 0."""
+    assert divisor.divides, "the denominator is proved not to be zero"
+    ends = [divisor.lo, divisor.hi]
+    if divisor.lo <= 0 <= divisor.hi:
+        ends = [end for end in ends if end] + [divisor.least if divisor.hi > 0 else -divisor.least]
+        ends += [-divisor.least] if divisor.lo < 0 else []
+    corners = [_divided(x, y) for x in (left.lo, left.hi) for y in ends]
+    least = left.least / divisor.size / 2
+    return Bounds(min(corners), max(corners), least, False, left.divides)
+
+
+def _divided(x: float, y: float) -> float:
+    try:
+        return x / y
+    except OverflowError:  # pragma: no cover - doubles divide to infinity
+        return math.copysign(math.inf, x * y)
+
+
+def truncated(inner: Bounds) -> Bounds:
+    """The whole part of x: between 0 and x."""
+    if not inner.safe:
+        return inner
+    return Bounds(float(math.trunc(inner.lo)), float(math.trunc(inner.hi)), 1.0, True)
+
+
+def rounded(inner: Bounds, digits: int = 0) -> Bounds:
+    """x rounded up or down to a multiple of 10^-digits, in whichever direction."""
+    step = 10.0**-digits
+    if not inner.safe:
+        return inner
+    ends = [math.floor(inner.lo / step) * step, math.ceil(inner.hi / step) * step]
+    return Bounds(min(ends), max(ends), step / 2 if digits > 0 else 1.0, digits <= 0)
+
+
+def sign(inner: Bounds) -> Bounds:
+    """-1, 0 or 1."""
+    low = -1.0 if inner.lo < 0 else 0.0 if inner.lo == 0 else 1.0
+    high = 1.0 if inner.hi > 0 else 0.0 if inner.hi == 0 else -1.0
+    return Bounds(low, high, 1.0, True, inner.divides)
 
 
 def either(left: Bounds, right: Bounds) -> Bounds:
     """One of two."""
-    low, high = min(left.lo, right.lo), max(left.hi, right.hi)
-    return Bounds(low, high, min(left.least, right.least), left.integral and right.integral)
+    return Bounds(
+        min(left.lo, right.lo),
+        max(left.hi, right.hi),
+        min(left.least, right.least),
+        left.integral and right.integral,
+        left.divides and right.divides,
+    )
+
+
+def within(inner: Bounds, low: float | None, high: float | None) -> Bounds:
+    """x, known to be at least `low` and at most `high` as well."""
+    lo = inner.lo if low is None else max(inner.lo, low)
+    hi = inner.hi if high is None else min(inner.hi, high)
+    return replace(inner, lo=min(lo, hi), hi=max(lo, hi))
+
+
+def fractional(inner: Bounds) -> Bounds:
+    """x as a double: division keeps its fraction."""
+    return replace(inner, integral=False)

@@ -27,7 +27,13 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class SqlType:
-    """A family, and for `numeric(precision, scale)` its digits (None: as many as the database can hold)."""
+    """A family and its size.
+
+    Attributes:
+      precision: the most digits of `numeric(precision, scale)` or of a whole number, the most characters of a
+        text; None: as many as the database can hold.
+      scale: of a numeric, the digits after the point.
+    """
 
     family: Family
     precision: int | None = None
@@ -42,6 +48,11 @@ class SqlType:
     def is_string(self) -> bool:
         """May it be compared with a quoted literal as text?"""
         return self.family in (Family.TEXT, Family.CHAR)
+
+    @property
+    def is_moment(self) -> bool:
+        """Is it a date or a time of a date?"""
+        return self.family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
 _FAMILIES = {
@@ -74,6 +85,8 @@ _FAMILIES = {
     "uuid": Family.UUID,
 }
 
+_WHOLE_DIGITS = {"smallint": 5, "int2": 5, "integer": 10, "int4": 10, "int": 10, "bigint": 19, "int8": 19}
+
 _RESULTS: dict[Family, ResultType] = {
     Family.INTEGER: "int8",
     Family.NUMERIC: "numeric",
@@ -96,6 +109,11 @@ def sql_type(text: str) -> SqlType:
     family = _FAMILIES.get(words + (zone or ""), Family.OTHER)
     if family is Family.NUMERIC and precision is not None:
         return SqlType(family, int(precision), int(scale or 0))
+    if family in (Family.TEXT, Family.CHAR):
+        unsized = 1 if family is Family.CHAR and words != "bpchar" else None
+        return SqlType(family, unsized if precision is None else int(precision))
+    if family is Family.INTEGER:
+        return SqlType(family, _WHOLE_DIGITS[words])
     return SqlType(family)
 
 

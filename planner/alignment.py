@@ -1,0 +1,115 @@
+"""Expressions that meet: quoted literals and placeholders take the other side's type; the pair must compare exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from planner import literals
+from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.placeholder_slot import sample
+from planner.positions import position_of
+from planner.scalar import Binder, Scalar
+from planner.sql_types import Family, SqlType
+
+_TEXT = SqlType(Family.TEXT)
+_NUMBER = SqlType(Family.NUMERIC)
+_FLOAT_DIGITS = 300
+
+
+def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
+    """A quoted literal or placeholder as a value of that type; anything else as it is."""
+    if part.type is not None or part.is_null:
+        return part
+    written = part.plain
+    if isinstance(written, exp.Parameter):
+        return settle(binder.scalar(sample(written, kind)), kind, binder)
+    assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
+    sql = literals.typed(written, kind)
+    if kind.is_number:
+        return binder.scalar(sql)
+    if kind.family is Family.DATE and sql.find(exp.DataType) != exp.DataType.build("DATE"):
+        kind = SqlType(Family.TIMESTAMP)
+    length = len(written.name) if kind.is_string else None
+    return Scalar(part.node, SqlType(kind.family, length) if length is not None else kind, sql, part.clamped)
+
+
+def number(part: Scalar, binder: Binder) -> Scalar:
+    """A number, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    part = settle(part, _NUMBER, binder)
+    if not part.is_number:
+        raise wrong_type(part, "a number")
+    return part
+
+
+def text(part: Scalar, binder: Binder) -> Scalar:
+    """A text, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    part = settle(part, _TEXT, binder)
+    if not part.is_null and (part.type is None or not part.type.is_string):
+        raise wrong_type(part, "text")
+    return part
+
+
+def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
+    """The error for an argument of another type."""
+    return UnsupportedSQL(f"{part.kind} stands where {wanted} is needed", position=position_of(part.node))
+
+
+def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
+    """Type what has no type by the first part that has one, and check that every pair compares without failing."""
+    known = next((part.type for part in parts if part.type is not None), _TEXT)
+    aligned = []
+    for part in parts:
+        if part.type is not None and not _comparable(known, part.type):
+            names = f"{known.family.value} and {part.type.family.value}"
+            hint = "compare values of one type"
+            raise UnsupportedSQL(f"{names} are not compared here", hint=hint, position=position_of(node))
+        aligned.append(settle(part, known, binder))
+    return aligned
+
+
+def _comparable(left: SqlType, right: SqlType) -> bool:
+    if left.is_number and right.is_number:
+        mixed = (left.family is Family.FLOAT) != (right.family is Family.FLOAT)
+        return not mixed or all(fits_float(side) for side in (left, right))
+    if left.is_moment and right.is_moment:
+        return True
+    if left.is_string and right.is_string:
+        return True
+    return left.family is right.family and left.family is not Family.OTHER
+
+
+def fits_float(kind: SqlType) -> bool:
+    """Converting to double precision raises for numerics of too many digits, before or after the point."""
+    if kind.family is not Family.NUMERIC:
+        return True
+    return kind.precision is not None and kind.precision <= _FLOAT_DIGITS and 0 <= (kind.scale or 0) <= _FLOAT_DIGITS
+
+
+def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
+    """A whole number written out. Raises UnsupportedSQL for anything else, or one that is out of bounds."""
+    sign, inner = 1, node
+    while isinstance(inner, (exp.Paren, exp.Neg)):
+        sign, inner = (-sign if isinstance(inner, exp.Neg) else sign), inner.this
+    if isinstance(inner, exp.Parameter):
+        inner = sample(inner, SqlType(Family.INTEGER))
+    if isinstance(inner, exp.Literal) and len(inner.name) < 10 and inner.name.isdecimal() and inner.name.isascii():
+        value = sign * int(inner.name)
+        if lowest <= value <= highest:
+            return value
+    hint = f"write a whole number from {lowest} to {highest}"
+    raise UnsupportedSQL("this must be a whole number, written out", hint=hint, position=position_of(node))
+
+
+def text_literal(node: exp.Expr, what: str) -> str:
+    """A quoted literal's text. Raises UnsupportedSQL for anything else."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Parameter):
+        node = sample(node, _TEXT)
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        raise UnsupportedSQL(f"{what} that is not a literal", position=position_of(node))
+    if "\0" in node.name:
+        raise InvalidSyntax("a character that no database text can hold", position=position_of(node))
+    return node.name

@@ -1,0 +1,127 @@
+"""Expressions over one join tuple to total SQL, by the table of `planner.functions`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sqlglot import exp
+
+from planner import numbers, ranges
+from planner.alignment import settle
+from planner.errors import UnsupportedSQL
+from planner.functions import TABLE
+from planner.moments import not_a_number
+from planner.policy import ColumnPolicy
+from planner.positions import position_of
+from planner.ranges import Bounds
+from planner.rules.clamp_column import clamp_column
+from planner.scalar import Digits, Measured, Scalar, unfit
+from planner.sql_types import Family, SqlType
+
+_BOOL = SqlType(Family.BOOL)
+
+
+class Names(Protocol):
+    """What the columns of an expression may mean: a `planner.scope.Scope`."""
+
+    def resolve(self, column: exp.Column) -> exp.Expr:
+        """The bound column, or an expression over bound columns that a derived column stands for."""
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+
+
+def bind_scalar(node: exp.Expr, scope: Names) -> Scalar:
+    """Bind an expression of any type: names resolved, types checked, literals typed.
+
+    Args:
+      node: as parsed; its columns may already be bound.
+      scope: what its names mean.
+    Returns: the expression: `.sql`, `.type`, and for numbers `.measured()` within bounds. It raises for no row.
+    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each
+      with a position.
+    Cost: linear in the expression.
+    """
+    return _Binder(scope).scalar(node)
+
+
+def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
+    """Bind a condition; SQL of a boolean that raises for no row. Raises: as `bind_scalar`."""
+    return _Binder(scope).predicate(node)
+
+
+def bind_measure(node: exp.Expr, scope: Names) -> tuple[exp.Expr, Bounds]:
+    """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
+
+    Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
+    """
+    binder = _Binder(scope)
+    scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
+    sql, bounds = scalar.measured()
+    if bounds is not None and not bounds.weighable:
+        raise unfit(node)
+    return sql, bounds or ranges.constant(0.0, True)
+
+
+class _Binder:
+    def __init__(self, scope: Names) -> None:
+        self._scope = scope
+
+    def scalar(self, node: exp.Expr) -> Scalar:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return numbers.literal(node)
+        if isinstance(node, (exp.Literal, exp.Null, exp.Parameter)):
+            return numbers.null(node) if isinstance(node, exp.Null) else _untyped(node)
+        function = TABLE.get(type(node))
+        if function is None:
+            name = type(node).__name__.upper()
+            raise UnsupportedSQL(f"{name} is not supported here", position=position_of(node))
+        return function.bind(node, self)
+
+    def predicate(self, node: exp.Expr) -> exp.Expr:
+        scalar = settle(self.scalar(node), _BOOL, self)
+        if scalar.type != _BOOL:
+            hint = "write a comparison"
+            raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
+        return scalar.sql
+
+    def _column(self, node: exp.Column) -> Scalar:
+        found = self._scope.resolve(node)
+        if not isinstance(found, exp.Column):
+            return self.scalar(found)
+        kind = self._scope.type_of(found)
+        table, declared = self._scope.declared(found)
+        if not kind.is_number:
+            return Scalar(node, kind, found, lambda: _no_number(node, found), declared=declared.dates)
+        missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
+        low, high = declared.range or (0.0, 0.0)
+
+        def clamped() -> Measured:
+            assert not missing, "asked for by `measured`, which raises before"
+            return clamp_column(found, kind, low, high)
+
+        return Scalar(node, kind, found, clamped, _digits(kind), unranged=missing)
+
+
+def _untyped(node: exp.Expr) -> Scalar:
+    return Scalar(node, None, node.copy(), lambda: not_a_number(node, None))
+
+
+def _no_number(node: exp.Expr, column: exp.Column) -> Measured:
+    message = f"SUM over {column.name!r}, which is no number"
+    raise UnsupportedSQL(message, hint="sum numbers, or count rows", position=position_of(node))
+
+
+def _digits(kind: SqlType) -> Digits | None:
+    if kind.family is Family.INTEGER:
+        return Digits(kind.precision or 19, 0, True)
+    if kind.family is Family.NUMERIC and kind.precision is not None and kind.scale is not None:
+        return Digits(max(kind.precision - kind.scale, 1), max(kind.scale, 0), False)
+    return None

@@ -1,0 +1,160 @@
+"""CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from planner import numbers, ranges
+from planner.alignment import align, fits_float
+from planner.errors import UnsupportedSQL
+from planner.moments import converted, not_a_number
+from planner.positions import position_of
+from planner.ranges import Bounds
+from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
+from planner.sql_types import Family, SqlType
+from planner.texts import as_text
+
+_Build = Callable[[Sequence[exp.Expr]], exp.Expr]
+
+
+def case(node: exp.Expr, binder: Binder) -> Scalar:
+    """CASE WHEN condition THEN value ... ELSE value END, and CASE x WHEN value THEN ..."""
+    subject = node.args.get("this")
+    conditions = [_condition(subject, branch.this, binder) for branch in node.args["ifs"]]
+    values = [binder.scalar(branch.args["true"]) for branch in node.args["ifs"]]
+    default = node.args.get("default")
+    if default is not None:
+        values.append(binder.scalar(default))
+
+    def build(parts: Sequence[exp.Expr]) -> exp.Expr:
+        branches = [
+            exp.If(this=condition.copy(), true=part) for condition, part in zip(conditions, parts, strict=False)
+        ]
+        return exp.Case(ifs=branches, default=parts[-1] if default is not None else None)
+
+    return _choice(node, values, build, binder)
+
+
+def _condition(subject: exp.Expr | None, written: exp.Expr, binder: Binder) -> exp.Expr:
+    if subject is None:
+        return binder.predicate(written)
+    repeated(subject, subject)
+    if isinstance(written.unnest(), exp.Null):
+        hint = "write CASE WHEN x IS NULL THEN ..."
+        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
+    return binder.predicate(exp.EQ(this=subject.copy(), expression=written.copy()))
+
+
+def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
+    """COALESCE(x, ...)."""
+    values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    return _choice(node, values, lambda parts: exp.Coalesce(this=parts[0], expressions=list(parts[1:])), binder)
+
+
+def extreme(node: exp.Expr, binder: Binder) -> Scalar:
+    """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are."""
+    values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    literals = [float(part.value) for part in values if part.value is not None]
+
+    def build(parts: Sequence[exp.Expr]) -> exp.Expr:
+        return type(node)(this=parts[0], expressions=list(parts[1:]), ignore_nulls=True)
+
+    def tighten(known: Bounds) -> Bounds:
+        least = isinstance(node, exp.Least)
+        low, high = (None, min(literals, default=None)) if least else (max(literals, default=None), None)
+        return ranges.within(known, low, high)
+
+    return _choice(node, values, build, binder, tighten)
+
+
+def nullified(node: exp.Expr, binder: Binder) -> Scalar:
+    """NULLIF(x, y): NULLIF(x, 0) is never zero."""
+    left, right = align(node, [binder.scalar(node.this), binder.scalar(node.args["expression"])], binder)
+    if left.is_null:
+        return left
+    if right.is_null:
+        return left
+    kind = left.type
+    plain = exp.Nullif(this=left.sql, expression=right.sql)
+    if kind is None or not kind.is_number:
+        return Scalar(node, kind, plain, lambda: not_a_number(node, kind), span=left.span)
+
+    def clamped() -> Measured:
+        (a, x), (b, _) = left.measured(), right.measured()
+        if x is not None and right.value == 0:
+            x = Bounds(x.lo, x.hi, x.least, x.integral, nonzero=True)
+        return exp.Nullif(this=a, expression=b), x
+
+    both = left.plain is not None and right.plain is not None
+    missing = unranged([left, right])
+    return Scalar(node, kind, plain if both else None, clamped, left.digits, unranged=missing)
+
+
+def _choice(
+    node: exp.Expr,
+    values: Sequence[Scalar],
+    build: _Build,
+    binder: Binder,
+    tighten: Callable[[Bounds], Bounds] = lambda known: known,
+) -> Scalar:
+    values = _of_one_type(node, values, binder)
+    kind = next((part.type for part in values if part.type is not None), None)
+    if kind is None:
+        return numbers.null(node)
+    if not kind.is_number:
+        return _plain_choice(node, values, build)
+
+    def clamped() -> Measured:
+        measured = [part.measured() for part in values]
+        known = [bounds for _, bounds in measured if bounds is not None]
+        sql = build([sql for sql, _ in measured])
+        return sql, tighten(reduce(ranges.either, known)) if known else None
+
+    plain, digits, found = _plain_number(values, build)
+    return Scalar(node, found, plain, clamped, digits, unranged=unranged(values))
+
+
+def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | None, Digits | None, SqlType]:
+    """The plain form of a choice of numbers, and what is known of it."""
+    known = [part for part in values if not part.is_null]
+    digits = [part.digits for part in known]
+    families = {part.type.family for part in known if part.type is not None}
+    if any(part.plain is None for part in known):
+        return None, None, SqlType(Family.FLOAT)
+    plain = build([part.sql for part in values])
+    exact = [entry for entry in digits if entry is not None]
+    if len(exact) == len(digits):
+        whole, scale = max(entry.whole for entry in exact), max(entry.scale for entry in exact)
+        result = Digits(whole, scale, all(entry.integral for entry in exact))
+        return plain, result, result.type if families != {Family.INTEGER} else SqlType(Family.INTEGER, whole)
+    if Family.FLOAT not in families:
+        return plain, None, SqlType(Family.NUMERIC)
+    fits = all(part.type is not None and fits_float(part.type) for part in known)
+    return (plain if fits else None), None, SqlType(Family.FLOAT)
+
+
+def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Scalar:
+    known = [part for part in values if part.type is not None]
+    kind = known[0].type
+    assert kind is not None, "typed"
+    if kind.is_string:
+        sizes = [part.type.precision for part in known if part.type is not None]
+        kind = SqlType(Family.TEXT, max(s for s in sizes if s is not None) if None not in sizes else None)
+    spans = [part.span for part in known]
+    bounded = [span for span in spans if span is not None]
+    span = (min(s[0] for s in bounded), max(s[1] for s in bounded)) if len(bounded) == len(spans) else None
+    return Scalar(node, kind, build([part.sql for part in values]), lambda: not_a_number(node, kind), span=span)
+
+
+def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> list[Scalar]:
+    """Literals typed by the others; a char(n) and a text are text, a date and a timestamp are timestamps."""
+    aligned = align(node, values, binder)
+    families = {part.type.family for part in aligned if part.type is not None}
+    if families & {Family.CHAR}:
+        return [part if part.type is None else as_text(part) for part in aligned]
+    if len(families) > 1 and families <= {Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ}:
+        return [part if part.type is None else converted(part, SqlType(Family.TIMESTAMP)) for part in aligned]
+    return aligned

@@ -1,0 +1,125 @@
+"""Functions of one number: each total on every number, or on the interval that is proved of its argument."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner import numbers, ranges
+from planner.alignment import number, whole_literal
+from planner.errors import SensitivityUnbounded
+from planner.literals import number_sql
+from planner.positions import position_of
+from planner.ranges import Bounds
+from planner.scalar import Binder, Digits, Scalar, repeated, wrap
+
+_MOST_DIGITS = 12
+_MOST_POWER = 16
+
+
+def absolute(node: exp.Expr, binder: Binder) -> Scalar:
+    """abs(x)."""
+    inner = number(binder.scalar(node.this), binder)
+    return numbers.everywhere(node, inner, lambda sql: exp.Abs(this=sql), inner.digits, ranges.absolute)
+
+
+def sign(node: exp.Expr, binder: Binder) -> Scalar:
+    """sign(x)."""
+    inner = number(binder.scalar(node.this), binder)
+    digits = inner.digits and Digits(1, 0, inner.digits.integral)
+    return numbers.everywhere(node, inner, lambda sql: exp.Sign(this=sql), digits, ranges.sign)
+
+
+def ceiling(node: exp.Expr, binder: Binder) -> Scalar:
+    """floor(x), ceil(x)."""
+    inner = number(binder.scalar(node.this), binder)
+    digits = inner.digits and Digits(inner.digits.whole + 1, 0, inner.digits.integral)
+    return numbers.monotone(node, inner, lambda sql: type(node)(this=sql), digits, ranges.rounded)
+
+
+def rounded(node: exp.Expr, binder: Binder) -> Scalar:
+    """round(x), round(x, n), trunc(x), trunc(x, n), n a literal; halves are rounded away from zero."""
+    inner = number(binder.scalar(node.this), binder)
+    places = node.args.get("decimals")
+    count = 0 if places is None else whole_literal(places, -_MOST_DIGITS, _MOST_DIGITS)
+    known = inner.digits
+    digits = known and Digits(max(known.whole, -count) + 1, min(known.scale, max(count, 0)), known.integral)
+
+    def sql(argument: exp.Expr) -> exp.Expr:
+        if digits is None:
+            return _round_double(node, argument, count)
+        literal = exp.Literal.number(abs(count))
+        return type(node)(this=argument, decimals=literal if count >= 0 else exp.Neg(this=literal))
+
+    return numbers.monotone(node, inner, sql, digits, lambda bounds: ranges.rounded(bounds, count))
+
+
+def _round_double(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
+    """By whole numbers of 10^-n: engines differ on a double's halves, and have no ROUND of a double to n digits."""
+    scale = number_sql(Decimal(10) ** count)
+    scaled: exp.Expr = wrap(argument)
+    if count:
+        scaled = exp.Paren(this=exp.Mul(this=scaled, expression=scale.copy()))
+    if isinstance(node, exp.Trunc):
+        whole: exp.Expr = exp.Trunc(this=scaled)
+    else:
+        repeated(scaled, node)
+        half = exp.Add(this=exp.Abs(this=scaled), expression=exp.cast(exp.Literal.number("0.5"), "DOUBLE PRECISION"))
+        whole = exp.Mul(this=exp.Sign(this=scaled.copy()), expression=exp.Floor(this=half))
+    return exp.Div(this=wrap(whole), expression=scale, typed=True) if count else whole
+
+
+def power(node: exp.Expr, binder: Binder) -> Scalar:
+    """power(x, n), x ^ n: n a literal from 0 to 16."""
+    inner = number(binder.scalar(node.this), binder)
+    count = whole_literal(node.args["expression"], 0, _MOST_POWER)
+    two = exp.cast(exp.Literal.number(count), "DOUBLE PRECISION")
+
+    def bounds(known: Bounds) -> Bounds:
+        return ranges.power(known, count) if count else ranges.constant(1.0, known.integral)
+
+    return numbers.on_double(node, inner, lambda sql: exp.Pow(this=sql, expression=two), bounds)
+
+
+def square_root(node: exp.Expr, binder: Binder) -> Scalar:
+    """sqrt(x), x proved not to be negative."""
+    inner = number(binder.scalar(node.this), binder)
+
+    def bounds(known: Bounds) -> Bounds:
+        if known.lo < 0:
+            hint = "write sqrt(abs(x)) or sqrt(greatest(x, 0)), or ask the custodian for a range above zero"
+            raise SensitivityUnbounded("the root of what could be negative", hint=hint, position=position_of(node))
+        return ranges.square_root(known)
+
+    return numbers.on_double(node, inner, lambda sql: exp.Sqrt(this=sql), bounds)
+
+
+def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
+    """ln(x), and log(x), log10(x) of base 10; x proved to be positive."""
+    argument = node.this if node.args.get("expression") is None else node.args["expression"]
+    inner = number(binder.scalar(argument), binder)
+    natural = isinstance(node, exp.Ln)
+    if node.args.get("expression") is not None:
+        whole_literal(node.this, 10, 10)
+
+    def bounds(known: Bounds) -> Bounds:
+        if known.lo < 0 or not known.divides:
+            hint = "write ln(greatest(x, 1)), or ask the custodian for a range above zero"
+            raise SensitivityUnbounded("a logarithm of what could be zero", hint=hint, position=position_of(node))
+        return ranges.logarithm(known, math.e if natural else 10.0)
+
+    def sql(double: exp.Expr) -> exp.Expr:
+        if natural:
+            return exp.Ln(this=double)
+        ten = exp.cast(exp.Literal.number(repr(math.log(10.0))), "DOUBLE PRECISION")
+        return exp.Div(this=exp.Ln(this=double), expression=ten, typed=True)
+
+    return numbers.on_double(node, inner, sql, bounds)
+
+
+def exponential(node: exp.Expr, binder: Binder) -> Scalar:
+    """exp(x), x proved to be small enough."""
+    inner = number(binder.scalar(node.this), binder)
+    return numbers.on_double(node, inner, lambda sql: exp.Exp(this=sql), ranges.exponential)

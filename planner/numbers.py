@@ -1,0 +1,280 @@
+"""Arithmetic: exact decimals within proved digits, and doubles within proved bounds.
+
+PostgreSQL's own `int * int` raises on overflow, so whole numbers are computed as numeric; digits are counted
+so that no result can outgrow the type. What has no such digits (double precision, roots, quotients of
+columns) is computed from columns clamped to their declared ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner import literals, ranges
+from planner.alignment import number
+from planner.errors import UnsupportedSQL
+from planner.positions import position_of
+from planner.ranges import Bounds
+from planner.rules.clamp_column import clamp_column
+from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
+from planner.sql_types import Family, SqlType
+
+_MAX_DIGITS = 1000
+_DOUBLE = SqlType(Family.FLOAT)
+_OPERATORS: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
+    exp.Add: ranges.total,
+    exp.Sub: lambda left, right: ranges.total(left, ranges.negative(right)),
+    exp.Mul: ranges.product,
+}
+
+Exact = tuple[exp.Expr, Digits]
+"""SQL of a numeric and its digits."""
+
+
+def literal(node: exp.Expr) -> Scalar:
+    """A numeric literal; a sign before it is `negated`'s."""
+    value = literals.number(node)
+    text = format(value, "f")
+    whole, _, fraction = text.partition(".")
+    integral = node.name.isdigit()
+    digits = Digits(len(whole), len(fraction), integral)
+
+    def clamped() -> Measured:
+        sql = exp.cast(literals.number_sql(value), "DOUBLE PRECISION")
+        return sql, ranges.constant(float(value), integral)
+
+    return Scalar(node, digits.type, literals.number_sql(value), clamped, digits, value)
+
+
+def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
+    """`+`, `-`, `*` of numbers."""
+    left, right = number(left, binder), number(right, binder)
+    if left.is_null or right.is_null:
+        return null(node)
+    exact = _exact_pair(left, right)
+    plain = None if exact is None else _exact_result(node, *exact)
+    return _number(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+
+
+def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
+    a, b = exact_form(left), exact_form(right)
+    if a is None or b is None:
+        return None
+    if isinstance(a[0], exp.Literal) and isinstance(b[0], exp.Literal):  # 2147483647 + 1 is no integer
+        a = exp.cast(a[0], "DECIMAL"), a[1]
+    return a, b
+
+
+def _exact_result(node: exp.Expr, left: Exact, right: Exact) -> Exact:
+    (a, x), (b, y) = left, right
+    sql = type(node)(this=wrap(a), expression=wrap(b))
+    integral = x.integral and y.integral
+    if isinstance(node, exp.Mul):
+        return sql, Digits(x.whole + y.whole, x.scale + y.scale, integral)
+    return sql, Digits(max(x.whole, y.whole) + 1, max(x.scale, y.scale), integral)
+
+
+def _clamped_pair(node: exp.Expr, left: Scalar, right: Scalar) -> Measured:
+    (a, x), (b, y) = left.measured(), right.measured()
+    sql = type(node)(this=wrap(a), expression=wrap(b))
+    if x is None or y is None:
+        return sql, None
+    if isinstance(node, exp.Mul) and a == b:
+        return sql, ranges.square(x)
+    return sql, _OPERATORS[type(node)](x, y)
+
+
+def negated(node: exp.Expr, binder: Binder) -> Scalar:
+    """`-x`."""
+    inner = number(binder.scalar(node.this), binder)
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    plain = None if exact is None else (exp.Neg(this=wrap(exact[0])), exact[1])
+
+    def clamped() -> Measured:
+        sql, bounds = inner.measured()
+        return exp.Neg(this=wrap(sql)), bounds and ranges.negative(bounds)
+
+    value = None if inner.value is None else -inner.value
+    return _number(node, (inner,), plain, clamped, value)
+
+
+def quotient(node: exp.Expr, binder: Binder) -> Scalar:
+    """`x / y`, y proved not to be zero: a literal, NULLIF(y, 0), or an interval that leaves zero out.
+
+    Between whole numbers the fraction is dropped, as PostgreSQL does.
+    """
+    assert isinstance(node, exp.Binary)
+    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
+    if left.is_null or right.is_null:
+        return null(node)
+    plain = None
+    exact = exact_form(left)
+    if right.value is not None and exact is not None and right.digits is not None and right.value:
+        plain = _exact_quotient(exact, right.value, right.digits.integral)
+    if right.value == 0:
+        raise _could_be_zero(node.right)
+
+    def clamped() -> Measured:
+        (a, x), (b, y) = left.measured(), right.measured()
+        if y is not None and not y.divides:
+            raise _could_be_zero(node.right)
+        divisor = b if right.value is None else wrap(literals.number_sql(right.value))
+        sql: exp.Expr = exp.Div(this=wrap(a), expression=wrap(divisor), typed=True)
+        if x is None or y is None:
+            return sql, None
+        bounds = ranges.quotient(x, y)
+        if x.integral and y.integral:
+            return exp.Trunc(this=sql), ranges.truncated(bounds)
+        return sql, bounds
+
+    result = _number(node, (left, right), plain, clamped)
+    if plain is None and not result.unranged:
+        result.measured()
+    return result
+
+
+def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
+    hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
+    return UnsupportedSQL("division by something that could be zero", hint=hint, position=position_of(node))
+
+
+def _exact_quotient(left: Exact, value: Decimal, integral: bool) -> Exact:
+    sql, digits = left
+    denominator = literals.number_sql(value)
+    whole = digits.whole + max(0, -value.adjusted())
+    if digits.integral and integral:
+        return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
+    quotient_sql = exp.Div(this=wrap(sql), expression=wrap(denominator), typed=True)
+    return quotient_sql, Digits(whole, max(digits.scale, 20), False)
+
+
+def remainder(node: exp.Expr, binder: Binder) -> Scalar:
+    """`mod(x, m)` and `x % m`, m a literal other than zero; it has the sign of x."""
+    assert isinstance(node, exp.Binary)
+    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
+    exact = exact_form(left)
+    if not right.value or right.digits is None:
+        hint = "write a number other than 0 after it"
+        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, position=position_of(node))
+    if exact is None:
+        hint = "use a column of a whole or numeric type"
+        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
+    sql, digits = exact
+    scale = max(digits.scale, right.digits.scale)
+    integral = digits.integral and right.digits.integral
+    result = exp.Mod(this=wrap(sql), expression=wrap(right.sql)), Digits(right.digits.whole, scale, integral)
+    end = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
+
+    def bounds(inner: Bounds) -> Bounds:
+        return ranges.within(inner, -end if inner.lo < 0 else 0.0, end if inner.hi > 0 else 0.0)
+
+    return _from_exact(node, left, result, bounds)
+
+
+def monotone(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
+    bounds: Callable[[Bounds], Bounds],
+) -> Scalar:  # fmt: skip
+    """A function that rounds: computed exactly where digits are known, then clamped; on doubles otherwise."""
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    if exact is not None and digits is not None:
+        return _from_exact(node, inner, (sql(exact[0]), digits), bounds)
+    return on_double(node, inner, sql, bounds)
+
+
+def everywhere(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
+    bounds: Callable[[Bounds], Bounds],
+) -> Scalar:  # fmt: skip
+    """A function that is exact and total on every number, NaN and infinities too."""
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    double = on_double(node, inner, sql, bounds)
+    if exact is not None and digits is not None:
+        return _number(node, (inner,), (sql(exact[0]), digits), double.clamped)
+    return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
+
+
+def on_double(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
+) -> Scalar:
+    """A function of a clamped double, of which no exact form exists."""
+    if inner.is_null:
+        return null(node)
+
+    def clamped() -> Measured:
+        argument, known = inner.measured()
+        return sql(argument), known and bounds(known)
+
+    result = Scalar(node, _DOUBLE, None, clamped, unranged=inner.unranged)
+    if not inner.unranged:
+        result.measured()
+    return result
+
+
+def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
+    """An exact result, whose clamped form is the same number within what follows from the argument's bounds."""
+
+    def clamped() -> Measured:
+        _, known = inner.measured()
+        if known is None:
+            return null(node).clamped()
+        limits = bounds(known)
+        kind = SqlType(Family.NUMERIC, None, result[1].scale)
+        sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
+        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, limits.nonzero)
+
+    return _number(node, (inner,), result, clamped)
+
+
+def _number(
+    node: exp.Expr,
+    parts: tuple[Scalar, ...],
+    exact: Exact | None,
+    clamped: Callable[[], Measured],
+    value: Decimal | None = None,
+) -> Scalar:
+    if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
+        if exact is not None and not unranged(parts):
+            exact = None
+        elif exact is not None:
+            hint = "compare the column itself, or move the arithmetic to the literal's side"
+            raise UnsupportedSQL("arithmetic with too many digits", hint=hint, position=position_of(node))
+    if exact is None:
+        return Scalar(node, _DOUBLE, None, clamped, unranged=unranged(parts))
+    sql, digits = exact
+    return Scalar(node, digits.type, sql, clamped, digits, value, unranged=unranged(parts))
+
+
+def exact_form(part: Scalar) -> Exact | None:
+    """The plain form as a numeric, which does not overflow; None where no digits are proved."""
+    if part.plain is None or part.digits is None:
+        return None
+    machine = part.type is not None and part.type.family is Family.INTEGER and not _is_numeric(part.plain)
+    return (exp.cast(part.sql, "DECIMAL") if machine else part.sql), part.digits
+
+
+def _is_numeric(sql: exp.Expr) -> bool:
+    """Is it a literal, or already computed as numeric? Columns, casts and choices may be machine integers."""
+    return not isinstance(sql, (exp.Column, exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest))
+
+
+def null(node: exp.Expr) -> Scalar:
+    """A number that is always NULL."""
+    return Scalar(node, None, exp.Null(), lambda: (exp.cast(exp.Null(), "DOUBLE PRECISION"), None))
+
+
+def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
+    """An integer expression that lies within [low, high] wherever it is not NULL."""
+    digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
+    bounds = ranges.whole(low, high)
+    plain = exp.cast(sql, "BIGINT")
+    return Scalar(node, digits.type, plain, lambda: (exp.cast(plain.copy(), "DOUBLE PRECISION"), bounds), digits)
