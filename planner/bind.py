@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from planner.bound_query import BoundOutput, BoundQuery, BoundTable
-from planner.errors import InvalidSyntax, StatementTooComplex, UnknownColumn, UnsupportedSQL
-from planner.limits import MAX_OUTPUTS, MAX_TABLES
+from planner.aggregates import Aggregates
+from planner.bound_query import BoundKey, BoundOutput, BoundQuery
+from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.from_clause import Flattened, bind_from
+from planner.group_keys import bind_keys, position_in
+from planner.limits import MAX_OUTPUTS
 from planner.policy import Policy
 from planner.positions import position_of
-from planner.predicates import bind_predicate, conjuncts
+from planner.released import KeyValue, ReleasedExpression, SortKey
+from planner.released_binding import Released, ReleasedBinder
 from planner.schema import Schema
-from planner.scope import Scope, fold
+from planner.scope import Scope, Tables, fold
+
+_MAX_ROWS = 1 << 62
 
 
 def bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
@@ -22,147 +28,133 @@ def bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
       schema: the catalog.
       policy: names the tables that can be queried.
     Returns: the query in normal form.
-    Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
+    Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
-    scope = Scope(schema, policy)
-    predicates = _bind_from(select, scope)
-    where = select.args.get("where")
-    predicates += [bind_predicate(part, scope) for part in conjuncts(where.this)] if where else []
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
-    keys = _bind_keys(select, scope)
-    outputs = tuple(_bind_output(item, scope, keys) for item in select.expressions)
-    if not any(output.aggregate for output in outputs):
-        hint = "select COUNT(*) or SUM(expression)"
-        position = position_of(select.expressions[0]) if select.expressions else None
-        raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
-    return BoundQuery(tuple(scope.tables), tuple(predicates), tuple(keys), outputs)
+    flat = Flattened(Tables(schema, policy))
+    scope = bind_from(select, flat, {})
+    keys = bind_keys(select, scope)
+    return _Answer(select, scope, keys, flat).query()
 
 
-def _bind_from(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    clause = select.args.get("from_")
-    if clause is None:
-        raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(select))
-    joins = select.args.get("joins") or []
-    if len(joins) >= MAX_TABLES:
-        raise StatementTooComplex(f"more than {MAX_TABLES} tables", position=position_of(joins[MAX_TABLES - 1]))
-    tree = [scope.add(_table(clause.this))]
-    predicates: list[exp.Expr] = []
-    for join in joins:
-        entry = scope.add(_table(join.this))
-        condition, using = join.args.get("on"), join.args.get("using") or []
-        if condition is None and not using and not join.kind:
-            tree = []  # a comma: USING does not look across it
-        elif condition is None and not using and join.kind == "INNER":
-            raise InvalidSyntax("INNER JOIN lacks its ON or USING", position=position_of(join))
-        predicates += [_bind_using(name, tree, entry, scope) for name in using]
-        if condition is not None:
-            predicates += [bind_predicate(part, scope) for part in conjuncts(condition)]
-        tree.append(entry)
-    return predicates
+class _Answer:
+    """The parts of a SELECT that speak of released rows."""
+
+    def __init__(self, select: exp.Select, scope: Scope, keys: list[BoundKey], flat: Flattened) -> None:
+        self._select = select
+        self._scope = scope
+        self._keys = keys
+        self._flat = flat
+        self._aggregates = Aggregates(scope)
+        self._binder = ReleasedBinder(scope, keys, self._aggregates)
+
+    def query(self) -> BoundQuery:
+        """The whole query; the select list first, so that its aggregates lead."""
+        outputs = [self._output(item) for item in self._select.expressions]
+        having = self._having()
+        order = self._order(outputs)
+        if not self._aggregates.found:
+            hint = "select COUNT(*) or SUM(expression)"
+            position = position_of(self._select.expressions[0]) if self._select.expressions else None
+            raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
+        self._check_distinct(outputs)
+        return BoundQuery(
+            tables=tuple(self._scope.tables),
+            predicates=tuple(self._flat.predicates),
+            keys=tuple(self._keys),
+            aggregates=tuple(self._aggregates.found),
+            outputs=tuple(outputs),
+            having=having,
+            order=order,
+            limit=self._count("limit"),
+            offset=self._count("offset") or 0,
+        )
+
+    def _bind(self, node: exp.Expr) -> Released:
+        return self._binder.bind(self._scope.bind(node))
+
+    def _output(self, item: exp.Expr) -> BoundOutput:
+        node = item.unalias()
+        released = self._bind(node)
+        name = fold(item.args["alias"]) if isinstance(item, exp.Alias) else _default_name(node)
+        return BoundOutput(name, released.type or "text", released.expression)
+
+    def _having(self) -> ReleasedExpression | None:
+        clause = self._select.args.get("having")
+        if clause is None:
+            return None
+        released = self._bind(clause.this)
+        if released.type not in ("bool", None):
+            hint = "write a comparison"
+            raise UnsupportedSQL("HAVING takes a condition", hint=hint, position=position_of(clause))
+        return released.expression
+
+    def _order(self, outputs: list[BoundOutput]) -> tuple[SortKey, ...]:
+        clause = self._select.args.get("order")
+        return tuple(self._sort_key(item, outputs) for item in clause.expressions) if clause is not None else ()
+
+    def _sort_key(self, item: exp.Ordered, outputs: list[BoundOutput]) -> SortKey:
+        """A position or an alias of the select list, as in PostgreSQL before any column; or an expression."""
+        node = item.this.unnest()
+        expression = None
+        if isinstance(node, exp.Literal) and not node.is_string:
+            expression = outputs[position_in(self._select, node, "ORDER BY")].expression
+        elif (
+            isinstance(node, exp.Column) and node.args.get("table") is None and isinstance(node.this, exp.Identifier)
+        ):
+            named = {output.expression for output in outputs if output.name == fold(node.this)}
+            if len(named) > 1:
+                hint = "sort by its position"
+                raise UnsupportedSQL(
+                    "ORDER BY a name that several columns have", hint=hint, position=position_of(node)
+                )
+            expression = next(iter(named), None)
+        if expression is None:
+            expression = self._bind(node).expression
+        return SortKey(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+
+    def _count(self, part: str) -> int | None:
+        """LIMIT or OFFSET; NULL and ALL mean no limit."""
+        clause = self._select.args.get(part)
+        fetch = self._select.args.get("limit") if part == "limit" else None
+        if clause is None:
+            return None
+        node = fetch.args.get("count") if isinstance(fetch, exp.Fetch) else clause.expression
+        if node is None and isinstance(fetch, exp.Fetch):
+            return 1  # FETCH FIRST ROW ONLY
+        if isinstance(node, exp.Null) or (isinstance(node, exp.Column) and node.name.lower() == "all"):
+            return None
+        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
+            message = f"{part.upper()} takes a whole number"
+            raise UnsupportedSQL(message, hint="write the number", position=position_of(clause))
+        return min(int(node.name[:20]), _MAX_ROWS)
+
+    def _check_distinct(self, outputs: list[BoundOutput]) -> None:
+        """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""
+        clause = self._select.args.get("distinct")
+        if clause is None:
+            return
+        shown = {output.expression for output in outputs}
+        if clause.args.get("on") is not None:
+            raise UnsupportedSQL("DISTINCT ON is not supported", position=position_of(clause))
+        if not all(KeyValue(index) in shown for index in range(len(self._keys))):
+            hint = "select every group key, or leave DISTINCT out"
+            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint)
 
 
-def _table(node: exp.Expr) -> exp.Table:
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-        return node
-    raise UnsupportedSQL("FROM takes tables only", hint="name the tables", position=position_of(node))
-
-
-def _bind_using(name: exp.Expr, tree: list[BoundTable], entry: BoundTable, scope: Scope) -> exp.Expr:
-    column, position = fold(name), position_of(name)
-    left = scope.unqualified(column, tree, position)
-    right = scope.unqualified(column, [entry], position)
-    scope.merge(left, entry)
-    return bind_predicate(exp.EQ(this=_written(left, scope), expression=_written(right, scope)), scope)
-
-
-def _written(column: exp.Column, scope: Scope) -> exp.Column:
-    """The bound column under the analyst's name of its table, as `bind_predicate` expects names."""
-    entry = next(entry for entry in scope.tables if entry.alias == column.table)
-    return exp.Column(this=column.this.copy(), table=exp.to_identifier(entry.name, quoted=True))
-
-
-def _bind_keys(select: exp.Select, scope: Scope) -> list[exp.Column]:
-    group = select.args.get("group")
-    keys: list[exp.Column] = []
-    for item in group.expressions if group is not None else []:
-        column = _bind_key(item, select, scope)
-        if column not in keys:
-            keys.append(column)
-    return keys
-
-
-def _bind_key(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Column:
-    """A column; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output."""
-    if isinstance(item, exp.Literal) and item.name.isdigit():
-        index = int(item.name) - 1 if len(item.name) < 4 else -1
-        if not 0 <= index < len(select.expressions):
-            raise InvalidSyntax("GROUP BY names a position that is not there", position=position_of(item))
-        return _key_column(select.expressions[index].unalias(), scope, item)
-    if isinstance(item, exp.Column) and item.args.get("table") is None:
-        try:
-            return scope.resolve(item)
-        except UnknownColumn:
-            for output in select.expressions:
-                if isinstance(output, exp.Alias) and fold(output.args["alias"]) == fold(item.this):
-                    return _key_column(output.this, scope, item)
-            raise
-    return _key_column(item, scope, item)
-
-
-def _key_column(node: exp.Expr, scope: Scope, written: exp.Expr) -> exp.Column:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if not isinstance(node, exp.Column):
-        hint = "group by plain columns"
-        raise UnsupportedSQL("GROUP BY an expression is not supported", hint=hint, position=position_of(written))
-    return scope.resolve(node)
-
-
-def _bind_output(item: exp.Expr, scope: Scope, keys: list[exp.Column]) -> BoundOutput:
-    alias = fold(item.args["alias"]) if isinstance(item, exp.Alias) else None
-    node, position = item.unalias(), position_of(item)
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        column = scope.resolve(node)
-        if column not in keys:
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {column.name!r} is not a group key", hint=hint, position=position)
-        return BoundOutput(alias or column.name, None, None, keys.index(column), column.name, position)
-    label = node.sql("postgres", comments=False).lower()[:60]
-    if isinstance(node, exp.Count):
-        return BoundOutput(alias or "count", "count", _counted(node, scope), None, label, position)
-    if isinstance(node, exp.Sum):
-        return BoundOutput(alias or "sum", "sum", _bound(node.this, scope), None, label, position)
-    hint = "select COUNT(*), COUNT(column), SUM(expression) and group keys"
-    raise UnsupportedSQL("this is not supported in the select list", hint=hint, position=position)
-
-
-def _counted(node: exp.Count, scope: Scope) -> exp.Expr | None:
-    argument = node.this
-    if argument is None or isinstance(argument, (exp.Star, exp.Literal)):
-        return None
-    if not isinstance(argument, exp.Column):
-        hint = "count a column, or SUM(CASE WHEN ... THEN 1 ELSE 0 END)"
-        raise UnsupportedSQL("COUNT of an expression is not supported", hint=hint, position=position_of(node))
-    return scope.resolve(argument)
-
-
-def _bound(node: exp.Expr, scope: Scope) -> exp.Expr:
-    """Resolve the columns of an aggregate's argument; conditions inside CASE are bound as predicates."""
+def _default_name(node: exp.Expr) -> str:
+    """The name that PostgreSQL gives to a column without an alias."""
+    node = node.unnest()
+    if isinstance(node, exp.Filter):
+        return _default_name(node.this)
     if isinstance(node, exp.Column):
-        column = scope.resolve(node)
-        column.meta.update(node.this.meta)
-        return column
-    if isinstance(node, exp.If):
-        return exp.If(this=bind_predicate(node.this, scope), true=_bound(node.args["true"], scope))
-    arguments: dict[str, object] = {}
-    for name, value in node.args.items():
-        if isinstance(value, list):
-            arguments[name] = [_bound(part, scope) for part in value]
-        else:
-            arguments[name] = _bound(value, scope) if isinstance(value, exp.Expr) else value
-    bound = type(node)(**arguments)
-    bound.meta.update(node.meta)
-    return bound
+        return fold(node.this)
+    if isinstance(node, exp.Cast):
+        inner = _default_name(node.this)
+        return inner if inner != "?column?" else node.args["to"].this.name.lower()
+    if isinstance(node, exp.TimestampTrunc):
+        return "date_trunc"
+    if isinstance(node, (exp.Func, exp.Case)) and not isinstance(node, (exp.And, exp.Or)):
+        return node.key.lower()
+    return "?column?"

@@ -27,6 +27,9 @@ MAX_TOKENS = 16_384
 MAX_OUTPUTS = 64
 """Columns of an answer."""
 
+MAX_GROUPS = 100_000
+"""Groups of an answer."""
+
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}

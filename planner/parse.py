@@ -77,19 +77,17 @@ def _check_words(tokens: list[Token]) -> None:
         if token.token_type in (TokenType.L_BRACKET, TokenType.L_BRACE):
             raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)
     if word == "WITH":
-        raise _with(tokens)
-    if word not in ("SELECT", "("):
+        _check_with(tokens)
+    elif word not in ("SELECT", "("):
         known = word.isalpha() and word.isascii()
         name = word if known else "a statement that starts like this"
         raise UnsupportedSQL(f"{name} is not supported", hint="write one SELECT", position=first.start + 1)
 
 
-def _with(tokens: list[Token]) -> ReadOnly | UnsupportedSQL:
+def _check_with(tokens: list[Token]) -> None:
     for token in tokens:
         if token.token_type in (TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE):
-            return ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
-    hint = "write the tables of the CTE into FROM"
-    return UnsupportedSQL("WITH is not supported", hint=hint, position=tokens[0].start + 1)
+            raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
 
 
 def _select(sql: str, tokens: list[Token]) -> exp.Select:
@@ -104,6 +102,8 @@ def _select(sql: str, tokens: list[Token]) -> exp.Select:
     except RecursionError:
         raise StatementTooComplex("the statement nests too deep") from None
     tree = trees[0] if len(trees) == 1 else None
+    while isinstance(tree, exp.Subquery) and tree.is_wrapper:
+        tree = tree.this
     if isinstance(tree, exp.Select):
         return tree
     for token in tokens:

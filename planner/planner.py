@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 from sqlglot import exp
 
 from planner.bound_query import BoundQuery, bound_column
 from planner.dependencies import groups_per_unit
-from planner.domains import group_key
+from planner.domains import group_keys
+from planner.equalities import ColumnRef
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import MechanismName, Output, Owner, Plan
 from planner.policy import Policy
 from planner.provenance import Provenance, provenance
-from planner.released import KeyValue
+from planner.released import substitute
 from planner.releases import releases
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.join_tables import join_tables
@@ -47,30 +50,33 @@ def make_plan(
     """
     charge = _epsilon(epsilon, policy)
     chosen = _mechanism(mechanism, policy)
-    weights, aggregates = releases(bound, policy, charge)
     found = provenance(bound, schema, policy)
-    keys = tuple(group_key(column, bound, schema, policy, found.equalities) for column in bound.keys)
-    groups = groups_per_unit(found.owners, [(key.table, key.name) for key in bound.keys], found.equalities)
-    outputs = [
-        aggregates[index] if output.key is None else Output(output.name, keys[output.key].type, KeyValue(output.key))
-        for index, output in enumerate(bound.outputs)
-    ]
+
+    def reached(columns: Sequence[ColumnRef]) -> int | None:
+        return groups_per_unit(found.owners, columns, found.equalities)
+
+    released = releases(bound, charge, lambda columns: reached(columns) == 1)
+    keys = group_keys(bound, schema, policy, found.equalities)
+    groups = reached([column for key in bound.keys for column in key.columns])
     return Plan(
         source=complete_provenance(join_tables(bound.tables, bound.predicates), found.completions),
         owners=tuple(_owner(relation, column, found) for relation, column in found.owners),
-        releases=weights,
+        releases=released.releases,
         group_keys=keys,
-        outputs=tuple(outputs),
-        having=None,
-        order=(),
-        limit=None,
-        offset=0,
+        outputs=tuple(
+            Output(output.name, output.type, substitute(output.expression, released.values))
+            for output in bound.outputs
+        ),
+        having=None if bound.having is None else substitute(bound.having, released.values),
+        order=tuple(replace(key, expression=substitute(key.expression, released.values)) for key in bound.order),
+        limit=bound.limit,
+        offset=bound.offset,
         groups_per_unit=groups,
         epsilon=charge,
         delta=_delta(delta, policy, chosen),
         mechanism=chosen,
         gap=0.0 if len(found.owners) == 1 else _GAP,
-        reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(weights)),
+        reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(released.releases)),
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,
     )

@@ -9,6 +9,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import date
+from functools import cached_property
 from urllib.parse import parse_qsl, urlsplit
 
 from planner.errors import PolicyInvalid
@@ -20,12 +22,19 @@ class ColumnPolicy:
     """What the custodian declares of one column.
 
     Attributes:
-      range: (lo, hi); every value is clamped to it in SQL before it is summed.
-      domain: the values that may appear as group keys; others are dropped.
+      range: of a number, (lo, hi); every value is clamped to it in SQL before it is summed.
+      dates: of a date or timestamp, the first and the last day; written as `range`, too.
+      domain: the values that may appear as group keys.
+      step: from one group key to the next within the range: a whole number; for dates `day`, `week`, `month`,
+        `quarter` or `year`.
+      other: the group of values outside the domain and of NULL; without it they are dropped.
     """
 
     range: tuple[float, float] | None = None
     domain: tuple[DomainValue, ...] | None = None
+    dates: tuple[date, date] | None = None
+    step: int | str | None = None
+    other: DomainValue | None = None
 
 
 @dataclass(frozen=True)
@@ -89,10 +98,10 @@ class Policy:
     foreign_keys: tuple[DeclaredForeignKey, ...]
     tables: Mapping[str, TablePolicy]
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical content: layout and comments of the file do not count."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, default=str).encode()).hexdigest()
 
     def column(self, table: str, column: str) -> ColumnPolicy:
         """What is declared of the column: nothing, unless the file says so."""
@@ -184,7 +193,14 @@ def _table(section: TomlSection) -> TablePolicy:
 
 
 def _column(section: TomlSection) -> ColumnPolicy:
-    column = ColumnPolicy(section.interval("range"), section.values("domain"))
+    dates = section.days("range")
+    column = ColumnPolicy(
+        range=None if dates else section.interval("range"),
+        domain=section.values("domain"),
+        dates=dates,
+        step=section.step("step"),
+        other=section.value("other"),
+    )
     section.finish()
     return column
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from planner.errors import PolicyInvalid
 
+CALENDAR_UNITS = ("day", "week", "month", "quarter", "year")
+"""What dates may step by."""
+
 DomainValue = str | int | float | bool
 """A group key as a policy writes it; dates are ISO text."""
 
@@ -110,6 +113,30 @@ class TomlSection:
         if not isinstance(value, list) or len(value) != 2:
             raise self.problem(key, "must be [lowest, highest]")
         return self._finite(key, value[0]), self._finite(key, value[1])
+
+    def days(self, key: str) -> tuple[date, date] | None:
+        """[first, last] when both are dates; otherwise None, and the setting stays to be read."""
+        value = self._values.get(key)
+        if not isinstance(value, list) or len(value) != 2 or not any(isinstance(item, date) for item in value):
+            return None
+        first, last = self._values.pop(key)
+        if type(first) is not date or type(last) is not date:
+            raise self.problem(key, "must be two numbers or two dates")
+        return first, last
+
+    def step(self, key: str) -> int | str | None:
+        """A whole number or a unit of the calendar, or None when absent."""
+        value = self._values.pop(key, None)
+        if value is None or (isinstance(value, str) and value in CALENDAR_UNITS):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self.problem(key, f"must be a whole number above 0, or one of {', '.join(CALENDAR_UNITS)}")
+        return value
+
+    def value(self, key: str) -> DomainValue | None:
+        """Text, a number, a truth value or a date (as ISO text), or None when absent."""
+        value = self._values.pop(key, None)
+        return None if value is None else self._value(key, value)
 
     def values(self, key: str) -> tuple[DomainValue, ...] | None:
         """A list of text, numbers, truth values or dates (as ISO text), or None when absent."""

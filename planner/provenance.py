@@ -60,7 +60,7 @@ def join_equalities(query: BoundQuery) -> Equalities:
     """The classes of equal columns that the conditions of a query prove; only equal types count."""
     equalities = Equalities()
     for entry in query.tables:
-        equalities.add(entry.alias, entry.table)
+        equalities.add(entry.alias, entry.table, always_present=entry.outer is None)
     for condition in query.predicates:
         if not isinstance(condition, exp.EQ):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,3 +57,16 @@ class SortKey:
     expression: ReleasedExpression
     descending: bool = False
     nulls_first: bool = False
+
+
+def substitute(expression: ReleasedExpression, values: Sequence[ReleasedExpression]) -> ReleasedExpression:
+    """The expression with values[i] in place of ReleasedValue(i).
+
+    >>> substitute(Apply("negate", (ReleasedValue(1),)), [ReleasedValue(0), Given(2)])
+    Apply(operator='negate', arguments=(Given(value=2),))
+    """
+    if isinstance(expression, ReleasedValue):
+        return values[expression.release]
+    if isinstance(expression, Apply):
+        return Apply(expression.operator, tuple(substitute(part, values) for part in expression.arguments))
+    return expression

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
-from planner.bound_query import BoundOutput, BoundQuery
-from planner.measure import Measure
-from planner.plan import Output, Release
-from planner.policy import Policy
+from planner.bound_query import BoundAggregate, BoundQuery
+from planner.plan import Release
 from planner.released import Apply, ReleasedExpression, ReleasedValue
-from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_if_known
+from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_where
 
 
 @dataclass(frozen=True)
@@ -23,29 +22,54 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
+    distinct: exp.Expr | None = None
+
+    def same(self, other: _Weight) -> bool:
+        """Would the other be the same number?"""
+        return (self.sql, self.bound, self.distinct) == (other.sql, other.bound, other.distinct)
 
 
-def releases(query: BoundQuery, policy: Policy, epsilon: float) -> tuple[tuple[Release, ...], dict[int, Output]]:
+@dataclass(frozen=True)
+class Releases:
+    """What is released, and how each aggregate follows.
+
+    Attributes:
+      releases: each once.
+      values: per aggregate of the BoundQuery, over `releases`.
+    """
+
+    releases: tuple[Release, ...]
+    values: tuple[ReleasedExpression, ...]
+
+
+Determined = Callable[[Sequence[tuple[str, str]]], bool]
+
+
+def releases(query: BoundQuery, epsilon: float, distinct: Determined) -> Releases:
     """Weights of every aggregate, the budget shared equally; equal ones are released once.
 
-    Returns: the releases, and the answer's aggregate columns by their index in the select list.
-    Raises: SensitivityUnbounded, UnsupportedSQL.
+    Args:
+      distinct: does every owner of a tuple determine these columns, and to one value?
     """
-    measure = Measure(query, policy)
     weights: list[_Weight] = []
-    outputs: dict[int, Output] = {}
-    for index, output in enumerate(query.outputs):
-        if output.aggregate is None:
-            continue
+    values = []
+    for aggregate in query.aggregates:
         terms = []
-        for weight, sign in _weights(output, measure):
-            known = [i for i, other in enumerate(weights) if (other.sql, other.bound) == (weight.sql, weight.bound)]
+        for weight, sign in _weights(aggregate):
+            known = [index for index, other in enumerate(weights) if other.same(weight)]
             if not known:
                 weights.append(weight)
             terms.append((known[0] if known else len(weights) - 1, sign))
-        outputs[index] = Output(output.name, "int8" if output.aggregate == "count" else "float8", _signed_sum(terms))
+        values.append(_signed_sum(terms))
     share = _share(epsilon, len(weights))
-    return tuple(Release(weight.label, weight.sql, weight.bound, share) for weight in weights), outputs
+    return Releases(tuple(_release(weight, share, distinct) for weight in weights), tuple(values))
+
+
+def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
+    value = weight.distinct
+    columns = [] if value is None else [(column.table, column.name) for column in value.find_all(exp.Column)]
+    determined = value is not None and distinct(columns)
+    return Release(weight.label, weight.sql, weight.bound, share, value, determined)
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
@@ -71,17 +95,19 @@ def _share(epsilon: float, count: int) -> float:
     return share
 
 
-def _weights(output: BoundOutput, measure: Measure) -> list[tuple[_Weight, int]]:
-    if output.aggregate == "count":
-        argument = output.argument
-        return [(_Weight(output.label, whole_weight_if_known(argument) if argument else whole_weight(), 1.0), 1)]
-    assert output.argument is not None, "SUM has an argument"
-    sql, bounds = measure.bounded(output.argument)
+def _weights(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
+    """The parts of an aggregate, each with its sign."""
+    label, condition = aggregate.label, aggregate.condition
+    if aggregate.function != "sum":
+        weight = whole_weight() if condition is None else whole_weight_where(condition)
+        return [(_Weight(label, weight, 1.0, aggregate.argument), 1)]
+    sql, bounds = aggregate.argument, aggregate.bounds
+    assert sql is not None and bounds is not None, "SUM has an argument"
     if bounds.lo >= 0:
-        return [(_Weight(output.label, guard_weight(sql, bounds.hi or 1.0), bounds.hi or 1.0), 1)]
+        return [(_Weight(label, guard_weight(sql, bounds.hi or 1.0), bounds.hi or 1.0), 1)]
     minus = exp.Neg(this=sql if isinstance(sql, (exp.Cast, exp.Case)) else exp.Paren(this=sql))
-    negative = _Weight(f"{output.label}, negative part", guard_weight(minus, -bounds.lo), -bounds.lo)
+    negative = _Weight(f"{label}, negative part", guard_weight(minus, -bounds.lo), -bounds.lo)
     if bounds.hi <= 0:
         return [(negative, -1)]
-    positive = _Weight(f"{output.label}, positive part", guard_weight(sql, bounds.hi), bounds.hi)
+    positive = _Weight(f"{label}, positive part", guard_weight(sql, bounds.hi), bounds.hi)
     return [(positive, 1), (negative, -1)]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Schema:
 
     tables: Mapping[str, Table]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the structure; a plan made for one fingerprint never runs on another."""
         document = {name: asdict(table) for name, table in sorted(self.tables.items())}

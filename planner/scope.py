@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from planner.bound_query import BoundTable, bound_column, column_type
-from planner.errors import AmbiguousColumn, InvalidSyntax, UnknownColumn, UnknownTable, UnsupportedSQL
-from planner.policy import Policy
+from planner.errors import (
+    AmbiguousColumn,
+    InvalidSyntax,
+    StatementTooComplex,
+    UnknownColumn,
+    UnknownTable,
+    UnsupportedSQL,
+)
+from planner.limits import MAX_TABLES, check_depth
+from planner.policy import ColumnPolicy, Policy
 from planner.positions import position_of
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_MAX_DERIVED_NODES = 4096
+_ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 
 
 def fold(identifier: exp.Expr) -> str:
@@ -23,80 +34,213 @@ def fold(identifier: exp.Expr) -> str:
     return name if identifier.args.get("quoted") else name.translate(_UPPER_TO_LOWER)
 
 
-class Scope:
-    """The tables seen so far in FROM, and the columns that USING has merged."""
+class Tables:
+    """The base tables of the whole statement, and the expressions that derived columns have put into it."""
 
     def __init__(self, schema: Schema, policy: Policy) -> None:
         self._schema = schema
         self._policy = policy
-        self._merged: dict[tuple[str, str], str] = {}
-        self.tables: list[BoundTable] = []
+        self._nodes = 0
+        self._by_alias: dict[str, Table] = {}
+        self.entries: list[BoundTable] = []
 
-    def add(self, node: exp.Table) -> BoundTable:
-        """Enter a table of FROM. Raises UnknownTable; InvalidSyntax when two entries share a name."""
-        table = self._lookup(node)
-        alias = node.args.get("alias")
-        name = fold(alias.this) if alias is not None and alias.this is not None else table.name
-        if any(entry.name == name for entry in self.tables):
-            hint = "give each table of a self-join its own alias"
-            raise InvalidSyntax(f"table name {name!r} stands twice in FROM", hint=hint, position=position_of(node))
-        entry = BoundTable(generated_alias(table.name, len(self.tables)), name, table)
-        self.tables.append(entry)
-        return entry
-
-    def merge(self, left: exp.Column, right: BoundTable) -> None:
-        """After USING, the unqualified name means the left column."""
-        self._merged[right.alias, left.name] = left.table
-
-    def resolve(self, column: exp.Column) -> exp.Column:
-        """The bound column that a name means. Raises UnknownTable, UnknownColumn, AmbiguousColumn."""
-        if not isinstance(column.this, exp.Identifier):
-            raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
-        name = fold(column.this)
-        if column.args.get("table") is not None:
-            return self._qualified(column, name)
-        return self.unqualified(name, self.tables, position_of(column))
-
-    def unqualified(self, name: str, tables: list[BoundTable], position: int | None) -> exp.Column:
-        """The one column of that name in `tables`, merged columns counting once."""
-        aliases = {self._representative(entry.alias, name) for entry in tables if entry.table.column(name)}
-        if not aliases:
-            raise UnknownColumn(f"no table of the query has a column {name!r}", position=position)
-        if len(aliases) > 1:
-            hint = "put the table's name and a dot before it"
-            raise AmbiguousColumn(f"several tables have a column {name!r}", hint=hint, position=position)
-        return bound_column(aliases.pop(), name)
-
-    def type_of(self, column: exp.Column) -> SqlType:
-        """The type of a bound column."""
-        entry = next(entry for entry in self.tables if entry.alias == column.table)
-        return column_type(entry.table, column.name)
-
-    def _qualified(self, column: exp.Column, name: str) -> exp.Column:
-        qualifier = fold(column.args["table"])
-        namespace = column.args.get("db")
-        entry = next((entry for entry in self.tables if entry.name == qualifier), None)
-        if entry is None or (namespace is not None and fold(namespace) != entry.table.namespace):
-            hint = "a table with an alias is known by the alias only"
-            raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, position=position_of(column))
-        if entry.table.column(name) is None:
-            raise UnknownColumn(f"{qualifier!r} has no column {name!r}", position=position_of(column))
-        return bound_column(entry.alias, name)
-
-    def _representative(self, alias: str, name: str) -> str:
-        while (alias, name) in self._merged:
-            alias = self._merged[alias, name]
-        return alias
-
-    def _lookup(self, node: exp.Table) -> Table:
+    def lookup(self, node: exp.Table) -> Table:
+        """The catalog's table. Raises UnknownTable, also for one that the policy does not name."""
         name = fold(node.this)
         namespace = node.args.get("db")
-        tables: Mapping[str, Table] = self._schema.tables
-        table = tables.get(name) if name in self._policy.tables else None
+        table = self._schema.tables.get(name) if name in self._policy.tables else None
         if table is None or (namespace is not None and fold(namespace) != table.namespace):
             shown = name if namespace is None else f"{fold(namespace)}.{name}"
             raise UnknownTable(f"there is no table {shown!r} that can be queried", position=position_of(node))
         return table
+
+    def add(self, name: str, table: Table, position: int | None) -> BoundTable:
+        """Enter a base table under a new alias. Raises StatementTooComplex."""
+        if len(self.entries) >= MAX_TABLES:
+            raise StatementTooComplex(f"more than {MAX_TABLES} tables", position=position)
+        entry = BoundTable(generated_alias(table.name, len(self.entries)), name, table)
+        self.entries.append(entry)
+        self._by_alias[entry.alias] = table
+        return entry
+
+    def replace(self, index: int, entry: BoundTable) -> None:
+        """Change an entry, but not its alias or table."""
+        self.entries[index] = entry
+
+    def is_public(self, table: Table) -> bool:
+        """Does the policy say so?"""
+        return self._policy.is_public(table.name)
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+        return column_type(self._by_alias[column.table], column.name)
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+        table = self._by_alias[column.table].name
+        return table, self._policy.column(table, column.name)
+
+    def may_be_null(self, column: exp.Column) -> bool:
+        """May a bound column be NULL in some join tuple?"""
+        found = self._by_alias[column.table].column(column.name)
+        assert found is not None, "bound columns exist"
+        outer = any(entry.alias == column.table and entry.outer is not None for entry in self.entries)
+        return outer or found.nullable
+
+    def expand(self, derived: exp.Expr, position: int | None) -> exp.Expr:
+        """A copy of a derived column's expression. Raises StatementTooComplex: copies of copies grow fast."""
+        self._nodes += sum(1 for _ in derived.walk())
+        if self._nodes > _MAX_DERIVED_NODES:
+            hint = "name fewer computed columns inside FROM"
+            raise StatementTooComplex("computed columns of FROM grow too long", hint=hint, position=position)
+        copy = derived.copy()
+        return copy if isinstance(copy, _ATOMS) else exp.Paren(this=copy)
+
+
+Meaning = exp.Expr | tuple[str, str]
+"""What a name means: an expression over bound columns; for a base table's column its (alias, name)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One item of FROM under the analyst's name for it, None for a subquery without one.
+
+    Attributes:
+      namespace: of a base table, which may stand before its name.
+      columns: what each name means; None for one that several columns have.
+      first, last: the base tables behind it are those of this range of indices.
+    """
+
+    name: str | None
+    namespace: str | None
+    columns: Mapping[str, Meaning | None]
+    first: int
+    last: int
+
+
+class Scope:
+    """What one SELECT sees: its FROM, and the columns that USING has merged."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._hidden: set[tuple[int, str]] = set()
+        self.sources: list[Source] = []
+
+    @property
+    def tables(self) -> list[BoundTable]:
+        """The base tables of the whole statement so far."""
+        return self._tables.entries
+
+    def add(self, source: Source, position: int | None) -> Source:
+        """Enter an item of FROM. Raises InvalidSyntax when two share a name."""
+        if source.name is not None and any(other.name == source.name for other in self.sources):
+            hint = "give each table of a self-join its own alias"
+            raise InvalidSyntax(f"table name {source.name!r} stands twice in FROM", hint=hint, position=position)
+        self.sources.append(source)
+        return source
+
+    def hide(self, source: Source, name: str) -> None:
+        """After USING, the unqualified name means the left column only."""
+        self._hidden.add((id(source), name))
+
+    def visible(self, sources: Iterable[Source]) -> list[str]:
+        """The names that `*` shows, in order."""
+        return [name for source in sources for name in source.columns if (id(source), name) not in self._hidden]
+
+    def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
+        """What a name means: a bound column, or a derived column's expression over bound columns.
+
+        A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
+        """
+        if column.meta.get("bound"):
+            return column.copy()
+        if not isinstance(column.this, exp.Identifier):
+            raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
+        name, position = fold(column.this), position_of(column)
+        sources = self.sources if among is None else among
+        if column.args.get("table") is not None:
+            return self._column(self._qualified(column, sources), name, position)
+        return self.unqualified(name, sources, position)
+
+    def unqualified(self, name: str, sources: Iterable[Source], position: int | None) -> exp.Expr:
+        """The one column of that name in `sources`, merged columns counting once."""
+        found = [s for s in sources if name in s.columns and (id(s), name) not in self._hidden]
+        if not found:
+            raise UnknownColumn(f"no table of the query has a column {name!r}", position=position)
+        if len(found) > 1:
+            hint = "put the table's name and a dot before it"
+            raise AmbiguousColumn(f"several tables have a column {name!r}", hint=hint, position=position)
+        return self._column(found[0], name, position)
+
+    def bind(self, node: exp.Expr, among: Sequence[Source] | None = None) -> exp.Expr:
+        """A copy of an expression whose every column is bound. Raises what `resolve` does; StatementTooComplex."""
+        bound = self._bind(node, among)
+        if any(source.name is None or source.namespace is None for source in self.sources):
+            check_depth(bound)
+        return bound
+
+    def star(self, node: exp.Expr) -> list[tuple[str, Meaning | None]]:
+        """The columns that `*` or `table.*` stands for."""
+        if isinstance(node, exp.Column):
+            return list(self._qualified(node, self.sources).columns.items())
+        return [
+            (name, meaning)
+            for source in self.sources
+            for name, meaning in source.columns.items()
+            if (id(source), name) not in self._hidden
+        ]
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+        return self._tables.type_of(column)
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+        return self._tables.declared(column)
+
+    def may_be_null(self, column: exp.Column) -> bool:
+        """May a bound column be NULL in some join tuple?"""
+        return self._tables.may_be_null(column)
+
+    def _bind(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            return self.resolve(node, among)
+        arguments: dict[str, object] = {}
+        for name, value in node.args.items():
+            if isinstance(value, list):
+                arguments[name] = [self._bind(part, among) if isinstance(part, exp.Expr) else part for part in value]
+            else:
+                arguments[name] = self._bind(value, among) if isinstance(value, exp.Expr) else value
+        bound = type(node)(**arguments)
+        if node.meta:
+            bound.meta.update(node.meta)
+        return bound
+
+    def _qualified(self, column: exp.Column, sources: Sequence[Source]) -> Source:
+        qualifier = fold(column.args["table"])
+        namespace = column.args.get("db")
+        for source in sources:
+            if source.name == qualifier and (namespace is None or fold(namespace) == source.namespace):
+                return source
+        hint = "a table with an alias is known by the alias only"
+        raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, position=position_of(column))
+
+    def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:
+        if name not in source.columns:
+            raise UnknownColumn(f"{source.name!r} has no column {name!r}", position=position)
+        found = source.columns[name]
+        if found is None:
+            hint = "give its columns different aliases"
+            raise AmbiguousColumn(
+                f"several columns of {source.name!r} are named {name!r}", hint=hint, position=position
+            )
+        if isinstance(found, exp.Expr):
+            return self._tables.expand(found, position)
+        column = bound_column(*found)
+        column.meta["bound"] = True
+        if position is not None:
+            column.meta["start"] = position - 1
+        return column
 
 
 def generated_alias(table: str, index: int) -> str:

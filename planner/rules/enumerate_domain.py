@@ -17,14 +17,18 @@ _CASTS = {
 }
 
 
-def group_key_sql(column: exp.Column, kind: SqlType) -> exp.Column | exp.Cast:
+DISTINCT_FAMILIES = frozenset(_CASTS) | {Family.UUID, Family.BOOL}
+"""Types whose canonical form is a bigint or a text that is equal exactly when the values are."""
+
+
+def canonical_value(value: exp.Expr, kind: SqlType) -> exp.Expr:
     """A key in the form that all its spellings share: bigint, text without padding, dates as ISO text.
 
-    >>> group_key_sql(exp.column("n_name"), SqlType(Family.CHAR)).sql("postgres")
+    >>> canonical_value(exp.column("n_name"), SqlType(Family.CHAR)).sql("postgres")
     'CAST(n_name AS TEXT)'
     """
     target = _CASTS.get(kind.family)
-    return column.copy() if target is None else exp.cast(column.copy(), target)
+    return value.copy() if target is None else exp.cast(value.copy(), target)
 
 
 def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
@@ -36,5 +40,5 @@ def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
     """
     name = exp.Column(this=exp.to_identifier(column, quoted=True))
     known = exp.Is(this=name.copy(), expression=exp.Null(), negate=True)
-    key = exp.alias_(group_key_sql(name, kind), "k", quoted=True)
+    key = exp.alias_(canonical_value(name, kind), "k", quoted=True)
     return exp.select(key).distinct().from_(table_sql(table, "d")).where(known).order_by(exp.Literal.number(1))

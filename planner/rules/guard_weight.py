@@ -46,13 +46,12 @@ def whole_weight() -> exp.Cast:
     return exp.cast(exp.Literal.number(UNITS), "BIGINT")
 
 
-def whole_weight_if_known(column: exp.Expr) -> exp.Cast:
-    """The weight of COUNT(column): a NULL counts nothing.
+def whole_weight_where(condition: exp.Expr) -> exp.Cast:
+    """The weight of a row that counts one where a condition is true, and nothing where it is false or NULL.
 
     >>> from sqlglot import parse_one
-    >>> print(whole_weight_if_known(parse_one("x")).sql("postgres"))
-    CAST(CASE WHEN x IS NULL THEN 0 ELSE 1073741824 END AS BIGINT)
+    >>> print(whole_weight_where(parse_one("NOT x IS NULL")).sql("postgres"))
+    CAST(CASE WHEN NOT x IS NULL THEN 1073741824 ELSE 0 END AS BIGINT)
     """
-    null = exp.Is(this=column.copy(), expression=exp.Null())
-    weight = exp.Case().when(null, exp.Literal.number(0)).else_(exp.Literal.number(UNITS))
+    weight = exp.Case().when(condition, exp.Literal.number(UNITS)).else_(exp.Literal.number(0))
     return exp.cast(weight, "BIGINT")

@@ -29,10 +29,15 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
         seen.add(entry.alias)
+        if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
+            condition = conjunction(condition.copy() for condition in entry.outer) or exp.true()
+            select.join(table_sql(entry.table, entry.alias), on=condition, join_type="left", copy=False)
+            continue
         ready = [predicate.copy() for aliases, predicate in waiting if aliases <= seen]
         waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
         condition = conjunction(ready)
         kind = "inner" if ready else "cross"
         select.join(table_sql(entry.table, entry.alias), on=condition, join_type=kind, copy=False)
-    add_conditions(select, [predicate.copy() for aliases, predicate in used if len(aliases) < 2])
+    late = [predicate.copy() for _, predicate in waiting]
+    add_conditions(select, late + [predicate.copy() for aliases, predicate in used if len(aliases) < 2])
     return select

@@ -1,0 +1,65 @@
+"""The group keys that a policy declares for a column: values, or a range and the step through it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import islice
+
+from sqlglot import exp
+
+from planner.calendar_steps import steps
+from planner.limits import MAX_GROUPS
+from planner.literals import number_sql
+from planner.policy import ColumnPolicy
+from planner.policy_toml import DomainValue
+from planner.sql_types import Family, SqlType
+
+
+def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue, ...] | None:
+    """The values in order; None where nothing is declared, or more than MAX_GROUPS values would be.
+
+    A boolean needs no word of the policy. Whole numbers step from the range's low end, by 1 unless declared
+    otherwise; dates need a step, since a range of dates alone says only how far they reach.
+    """
+    if declared.domain is not None:
+        return declared.domain
+    if kind.family is Family.BOOL:
+        return (False, True)
+    if kind.family is Family.INTEGER and declared.range is not None and not isinstance(declared.step, str):
+        low, high = (int(end) for end in declared.range)
+        numbers = range(low, high + 1, declared.step or 1)
+        return tuple(numbers) if len(numbers) <= MAX_GROUPS else None
+    if (
+        kind.family in (Family.DATE, Family.TIMESTAMP)
+        and declared.dates is not None
+        and isinstance(declared.step, str)
+    ):
+        days = list(islice(steps(*declared.dates, declared.step), MAX_GROUPS + 1))
+        midnight = " 00:00:00" if kind.family is Family.TIMESTAMP else ""
+        return tuple(f"{day.isoformat()}{midnight}" for day in days) if len(days) <= MAX_GROUPS else None
+    return None
+
+
+def listed(values: tuple[DomainValue, ...], other: DomainValue | None) -> tuple[DomainValue, ...]:
+    """The domain with its group for all other values, last unless it is one of them."""
+    return values if other is None or other in values else (*values, other)
+
+
+def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValue | None) -> exp.Expr:
+    """SQL of the key, in which NULL and what is not in the domain become the other group.
+
+    >>> with_other(exp.column("x"), ("a", "b"), "rest").sql("postgres")
+    "CASE WHEN x IN ('a', 'b') THEN x ELSE 'rest' END"
+    """
+    if other is None:
+        return key
+    known = exp.In(this=key.copy(), expressions=[_literal(value) for value in values])
+    return exp.Case().when(known, key.copy(), copy=False).else_(_literal(other), copy=False)
+
+
+def _literal(value: DomainValue) -> exp.Expr:
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    return number_sql(Decimal(repr(value)))
