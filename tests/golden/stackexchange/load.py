@@ -1,4 +1,4 @@
-"""The site's data into PostgreSQL, once: parquet outside of the checkout, read through DuckDB."""
+"""The site's data into PostgreSQL and DuckDB, once: parquet outside of the checkout, read through DuckDB."""
 
 from __future__ import annotations
 
@@ -17,11 +17,34 @@ _VERSION = "noisegate stackexchange_travel 1"  # of what is loaded: raise it whe
 _NAME = "stackexchange"
 _BLOCK = 1 << 20
 
+NAMESPACE = "public"
+
 
 def folder() -> Path:
     """Where the parquet files are: beside the checkout, or in $NOISEGATE_SHARED_DATA."""
     shared = Path(os.environ.get("NOISEGATE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
     return shared / "stackexchange_travel"
+
+
+def load_file(path: Path) -> None:
+    """Write a DuckDB file with the same tables, without foreign keys; a half-written one has another name.
+
+    Cost: a second.
+    """
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(unfinished) as connection:
+        connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}")
+        for name in tables.COLUMNS:
+            connection.execute(tables.create_table(name))
+            if name in tables.LOOKUPS:
+                rows = [list(row) for row in tables.LOOKUPS[name].items()]
+                connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+            else:
+                source = folder() / f"{name}.parquet"
+                connection.execute(f"INSERT INTO {name} SELECT {_columns(name)} FROM '{source}'")
+    unfinished.rename(path)
 
 
 def load_once(server: EmbeddedPostgres) -> str:
@@ -53,7 +76,7 @@ def _load(url: str) -> None:
 
 def _copy(connection: psycopg.Connection[Any], name: str) -> None:
     """One parquet file by way of CSV."""
-    columns = ", ".join(words.split(" ", 1)[0] for words in tables.COLUMNS[name].split(", "))
+    columns = _columns(name)
     with tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
         path = Path(temporary) / f"{name}.csv"
         source = folder() / f"{name}.parquet"
@@ -63,3 +86,7 @@ def _copy(connection: psycopg.Connection[Any], name: str) -> None:
         with path.open("rb") as file, connection.cursor() as cursor, cursor.copy(command) as copy:
             while block := file.read(_BLOCK):
                 copy.write(block)
+
+
+def _columns(name: str) -> str:
+    return ", ".join(words.split(" ", 1)[0] for words in tables.COLUMNS[name].split(", "))

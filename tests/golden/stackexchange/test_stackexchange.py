@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import psycopg
 import pytest
 
 from planner.errors import PolicyInvalid
 from planner.policy import parse_policy
 from planner.policy_check import validate
+from planner.rewrite import rewrite
 from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
-from tests.golden.stackexchange.load import folder, load_once
+from tests.golden.stackexchange.load import NAMESPACE, folder, load_file, load_once
 from tests.golden.stackexchange.tables import schema
 from tests.golden.stackexchange.write_cases import CASES, NAMES, after_file, after_text, before, plan, policy, truth
-from tests.golden.untruncated import assert_same, postgres, untruncated
+from tests.golden.untruncated import assert_same, duckdb, postgres, untruncated
 
 needs_data = pytest.mark.skipif(not folder().is_dir(), reason=f"the data of the site is not in {folder()}")
 
@@ -22,6 +26,16 @@ needs_data = pytest.mark.skipif(not folder().is_dir(), reason=f"the data of the 
 def site_url(embedded_postgres: EmbeddedPostgres) -> str:
     """The site's database as its owner."""
     return load_once(embedded_postgres)
+
+
+@pytest.fixture(scope="session")
+def site_file() -> Path:
+    """The same rows in a DuckDB file."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    path = Path(".noisegate") / "tests" / worker / "stackexchange-1.duckdb"
+    if not path.exists():
+        load_file(path)
+    return path
 
 
 def test_there_are_twenty() -> None:
@@ -65,6 +79,9 @@ def test_the_catalog_is_the_loaded_one(site_url: str) -> None:
 
 @needs_data
 @pytest.mark.parametrize("name", NAMES)
-def test_untruncated_it_is_the_truth(name: str, site_url: str) -> None:
+def test_untruncated_it_is_the_truth_on_both_engines(name: str, site_url: str, site_file: Path) -> None:
     run = postgres(site_url)
-    assert_same(untruncated(plan(name), run), plan(name), run(truth(name)))
+    written = run(truth(name))
+    assert_same(untruncated(plan(name), run), plan(name), written)
+    query = rewrite(plan(name), dialect="duckdb", schema=schema())
+    assert_same(untruncated(plan(name), duckdb(site_file, NAMESPACE), query), plan(name), written)
