@@ -153,7 +153,7 @@ def quotient(left: Bounds, divisor: Bounds) -> Bounds:
         ends = [end for end in ends if end] + [divisor.least if divisor.hi > 0 else -divisor.least]
         ends += [-divisor.least] if divisor.lo < 0 else []
     corners = [_divided(x, y) for x in (left.lo, left.hi) for y in ends]
-    least = left.least / divisor.size / 2
+    least = left.least / max(divisor.size, divisor.least) / 2
     return Bounds(min(corners), max(corners), least, False, left.divides)
 
 
