@@ -12,7 +12,9 @@ from privacy.truncation.saturating import saturating_add
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import ONE
 
-_FILLS = 3
+_FILLS = 2
+_PASSES = 12
+"""Thresholds below the largest load that get a pass over all owners; lower ones live on what follows from these."""
 
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -23,8 +25,8 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
     Where no value is reached more often than 1 / tau times, values do not bind and fbar is linear; from the
     largest number of tuples of a unit up nobody is cut and every value counts. In between: what is left
     beside the overloaded values, or beside the overloaded units; dual points that are equal on all
-    of both; and two primal points, one tuple per value and all tuples in proportion.
-    Cost: about ten passes over the owners for each threshold in between.
+    of both; and a primal point, which starts from one tuple per value or, below 1, from all in proportion.
+    Cost: about ten passes over the owners for each of at most twelve thresholds.
     """
     graph = instance.graph
     taus = ladder.units
@@ -35,8 +37,9 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
     upper = np.repeat(everything[:, None], len(ladder), axis=1)
     lower = np.where(taus[None, :] >= heaviest[:, None], upper, 0)
     picked = _picked(instance)
-    first = max(0, int(linear[everything > 0].min(initial=len(ladder))))
-    for column in range(first, int(np.searchsorted(taus, heaviest.max(initial=0)))):
+    first = int(linear[everything > 0].min(initial=len(ladder)))
+    last = int(np.searchsorted(taus, heaviest.max(initial=0)))
+    for column in range(max(first, last - _PASSES, 0), last):
         low, high = _column_bounds(instance, int(taus[column]), picked)
         np.maximum(lower[:, column], low, out=lower[:, column])
         np.minimum(upper[:, column], high, out=upper[:, column])
@@ -58,11 +61,8 @@ def _column_bounds(instance: DistinctInstance, tau: int, picked: NDArray[np.bool
         upper = np.minimum(upper, _flat_dual(instance, weight, caps, heavy, hits, share))
     contested = graph.row_totals((hits > 1).astype(np.int64)) > 0
     every, nothing = np.full(incidence.n_rows, weight, np.int64), np.zeros(incidence.n_rows, np.int64)
-    chosen = _filled(instance, caps, every * picked, nothing)
-    lower = np.maximum(
-        graph.row_totals(_filled(instance, caps, every, nothing)),
-        graph.row_totals(_filled(instance, caps, every, chosen)),
-    )
+    chosen = _filled(instance, caps, every * picked, nothing) if tau >= ONE else nothing
+    lower = graph.row_totals(_filled(instance, caps, every, chosen))
     return np.where(contested, lower, upper), upper
 
 

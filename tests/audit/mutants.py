@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
+from privacy.join_tuples import DistinctTuples
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.r2t import R2T
 from privacy.mechanisms.rung import Rung, rungs
+from privacy.units import ONE
 
 
 class WeakerNoise:
@@ -39,3 +41,8 @@ class UnsplitR2T(R2T):
 
     def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
         return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
+
+
+def plain_distinct_count(tuples: DistinctTuples) -> NDArray[np.int64]:
+    """(1,) the number of distinct values, uncut: right at the threshold 1 only if no unit reaches two of them."""
+    return np.array([len(np.unique(tuples.value[tuples.value >= 0])) * ONE], np.int64)
