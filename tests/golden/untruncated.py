@@ -24,7 +24,7 @@ Rows = list[tuple[Any, ...]]
 Run = Callable[[str], Rows]
 """A database: SQL text to rows."""
 
-_RELATIVE = Fraction(1, 10**7)  # what rounding every weight down to 2^-30 of its bound can amount to
+_RELATIVE = Fraction(1, 10**6)  # rounding every weight down to 2^-30 of its bound: values are 0.1% of it, or more
 
 Group = tuple[Value, ...]
 
@@ -109,20 +109,21 @@ def _close(value: Value, true: Value, *, exact: bool) -> bool:
 
 
 def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]]:
-    """Per release, the sum of the weights by group."""
+    """Per release, the sum of the weights by group; a join tuple that nobody owns does not count."""
+    owned = " OR ".join(f"o{place} IS NOT NULL" for place in range(len(query.relations)))
     keys = [f"k{index}" for index in range(len(plan.group_keys))]
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
     found: list[dict[Group, int]] = [{} for _ in plan.releases]
     joined = [index for index, statement in enumerate(query.distinct) if statement is None]
     if query.join is not None:
         sums = [f"sum(w{place})" for place in range(len(joined))]
-        for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined{by}"):
+        for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined WHERE {owned}{by}"):
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
     for index, statement in enumerate(query.distinct):
         if statement is not None:
             counted = ", ".join([*keys, "count(DISTINCT v)"])
-            for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0{by}"):
+            for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0 AND ({owned}){by}"):
                 found[index][tuple(map(plain, row[:-1]))] = int(row[-1]) * ONE
     return found
 

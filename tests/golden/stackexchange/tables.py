@@ -70,7 +70,8 @@ def add_foreign_keys(name: str) -> list[str]:
 
 
 def _table(name: str) -> Table:
-    keys = tuple(ForeignKey((column,), references, ("id",)) for column, references in FOREIGN_KEYS.get(name, ()))
+    enforced = sorted(FOREIGN_KEYS.get(name, ()))  # as the catalog reader sorts them
+    keys = tuple(ForeignKey((column,), references, ("id",)) for column, references in enforced)
     return Table(name, "public", tuple(map(_column, COLUMNS[name].split(", "))), (("id",),), keys)
 
 

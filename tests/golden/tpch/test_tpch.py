@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 
-from server.backends.catalog import read_schema
 from tests.golden.tpch.queries import NUMBERS, adapted, outcome, published, working
 from tests.golden.tpch.write_table import TABLE, table, verdict
-from tests.support.tpch_schema import tpch_schema
 
 AS_IT_IS = {1, 5, 6, 7, 8, 9, 12, 14, 19}
 ADAPTED = {3, 4, 10, 11, 16, 17}
@@ -37,11 +34,6 @@ def test_a_refusal_says_where_and_why(number: int) -> None:
     assert refusal is not None
     assert refusal.position is not None
     assert refusal.hint
-
-
-def test_the_catalog_is_the_loaded_one(tpch_url: str) -> None:
-    with psycopg.connect(tpch_url) as connection:
-        assert read_schema(connection).fingerprint == tpch_schema().fingerprint
 
 
 def test_what_is_executed_is_what_is_answered() -> None:

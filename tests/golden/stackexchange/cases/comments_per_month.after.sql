@@ -1,0 +1,26 @@
+SELECT
+  CAST("posts_1"."owneruserid" AS BIGINT) AS "o0",
+  CAST("comments_0"."userid" AS BIGINT) AS "o1",
+  CAST(DATE_TRUNC(
+    'MONTH',
+    CASE
+      WHEN "comments_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+      THEN "comments_0"."creationdate"
+      WHEN "comments_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
+      THEN CAST('2011-01-01' AS TIMESTAMP)
+      WHEN "comments_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+      THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    END
+  ) AS TEXT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."comments" AS "comments_0"
+LEFT JOIN "public"."posts" AS "posts_1"
+  ON "comments_0"."postid" = "posts_1"."id"
+WHERE
+  "comments_0"."creationdate" >= CAST('2016-01-01 00:00:00' AS TIMESTAMP)
+  AND "comments_0"."creationdate" < CAST('2017-01-01 00:00:00' AS TIMESTAMP)
+  AND "posts_1"."id" IS NOT NULL
+GROUP BY
+  1,
+  2,
+  3;

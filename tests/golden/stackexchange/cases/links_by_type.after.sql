@@ -1,0 +1,26 @@
+SELECT
+  CAST("posts_2"."owneruserid" AS BIGINT) AS "o0",
+  CAST("posts_3"."owneruserid" AS BIGINT) AS "o1",
+  CAST("linktypes_1"."name" AS TEXT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."postlinks" AS "postlinks_0"
+INNER JOIN "public"."linktypes" AS "linktypes_1"
+  ON "postlinks_0"."linktypeid" = "linktypes_1"."id"
+LEFT JOIN "public"."posts" AS "posts_2"
+  ON "postlinks_0"."postid" = "posts_2"."id"
+LEFT JOIN "public"."posts" AS "posts_3"
+  ON "postlinks_0"."relatedpostid" = "posts_3"."id"
+WHERE
+  "posts_2"."id" IS NOT NULL AND "posts_3"."id" IS NOT NULL
+GROUP BY
+  1,
+  2,
+  3;
+
+SELECT DISTINCT
+  CAST("name" AS TEXT) AS "k"
+FROM "public"."linktypes" AS "d"
+WHERE
+  "name" IS NOT NULL
+ORDER BY
+  1;

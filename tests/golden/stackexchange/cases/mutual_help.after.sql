@@ -1,0 +1,16 @@
+SELECT
+  CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
+  CAST("posts_1"."owneruserid" AS BIGINT) AS "o1",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."posts" AS "posts_0"
+INNER JOIN "public"."posts" AS "posts_1"
+  ON "posts_1"."parentid" = "posts_0"."id"
+INNER JOIN "public"."posts" AS "posts_2"
+  ON "posts_2"."owneruserid" = "posts_1"."owneruserid"
+  AND "posts_0"."owneruserid" < "posts_2"."owneruserid"
+INNER JOIN "public"."posts" AS "posts_3"
+  ON "posts_3"."parentid" = "posts_2"."id"
+  AND "posts_3"."owneruserid" = "posts_0"."owneruserid"
+GROUP BY
+  1,
+  2;

@@ -1,0 +1,17 @@
+SELECT
+  CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
+  CAST(EXTRACT(YEAR FROM CASE
+    WHEN "posts_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    THEN "posts_0"."creationdate"
+    WHEN "posts_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
+    THEN CAST('2011-01-01' AS TIMESTAMP)
+    WHEN "posts_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+  END) AS BIGINT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."posts" AS "posts_0"
+WHERE
+  "posts_0"."posttypeid" = 1
+GROUP BY
+  1,
+  2;

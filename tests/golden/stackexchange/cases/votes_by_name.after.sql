@@ -1,0 +1,24 @@
+SELECT
+  CAST("votes_0"."userid" AS BIGINT) AS "o0",
+  CAST("posts_2"."owneruserid" AS BIGINT) AS "o1",
+  CAST("votetypes_1"."name" AS TEXT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."votes" AS "votes_0"
+LEFT JOIN "public"."votetypes" AS "votetypes_1"
+  ON "votes_0"."votetypeid" = "votetypes_1"."id"
+LEFT JOIN "public"."posts" AS "posts_2"
+  ON "votes_0"."postid" = "posts_2"."id"
+WHERE
+  "posts_2"."id" IS NOT NULL
+GROUP BY
+  1,
+  2,
+  3;
+
+SELECT DISTINCT
+  CAST("name" AS TEXT) AS "k"
+FROM "public"."votetypes" AS "d"
+WHERE
+  "name" IS NOT NULL
+ORDER BY
+  1;
