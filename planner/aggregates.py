@@ -13,7 +13,7 @@ from planner.nullness import is_null
 from planner.positions import position_of
 from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.enumerate_domain import DISTINCT_FAMILIES, canonical_value
-from planner.scope import Scope
+from planner.scope import WRITTEN, Scope
 from planner.sql_nodes import conjunction
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
@@ -37,18 +37,17 @@ class Aggregates:
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):
             return None
-        inside = call.find(exp.AggFunc, exp.Filter, bfs=False) if call.this is not None else None
-        nested = [part for part in call.find_all(exp.AggFunc) if part is not call]
-        if inside is not None and nested:
-            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested[0]))
-        label = node.sql("postgres", comments=False).lower().replace('"', "")[:60]
+        nested = next((part for part in call.find_all(exp.AggFunc) if part is not call), None)
+        if nested is not None:
+            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
+        label = _label(node)
         condition = None if where is None else bind_predicate(where, self._scope)
         if isinstance(call, exp.Count):
             return self._count(call, condition, label)
         if isinstance(call.this, exp.Distinct):
             hint = "use COUNT(DISTINCT x)"
             name = type(call).__name__.upper()
-            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call))
+            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call.this))
         total = self._sum(call.this, where, label)
         if isinstance(call, exp.Sum):
             return total
@@ -104,3 +103,10 @@ class Aggregates:
                 return ReleasedValue(index)
         self.found.append(aggregate)
         return ReleasedValue(len(self.found) - 1)
+
+
+def _label(node: exp.Expr) -> str:
+    """The aggregate as the analyst wrote it."""
+    written = node.meta.get(WRITTEN, node)
+    assert isinstance(written, exp.Expr), "a node"
+    return written.sql("postgres", comments=False).lower()[:60]

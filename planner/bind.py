@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlglot import exp
 
 from planner.aggregates import Aggregates
+from planner.clock import replace_clock
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
@@ -20,16 +23,18 @@ from planner.scope import Scope, Tables, fold
 _MAX_ROWS = 1 << 62
 
 
-def bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
+def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | None = None) -> BoundQuery:
     """Resolve every name of a SELECT and flatten its joins.
 
     Args:
       select: from `planner.parse.parse`; it is not changed.
       schema: the catalog.
       policy: names the tables that can be queried.
+      now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
     Returns: the query in normal form.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
+    select = replace_clock(select, now, policy.time_grain)
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     flat = Flattened(Tables(schema, policy))
@@ -51,13 +56,10 @@ class _Answer:
 
     def query(self) -> BoundQuery:
         """The whole query; the select list first, so that its aggregates lead."""
+        self._check_aggregates()
         outputs = [self._output(item) for item in self._select.expressions]
         having = self._having()
         order = self._order(outputs)
-        if not self._aggregates.found:
-            hint = "select COUNT(*) or SUM(expression)"
-            position = position_of(self._select.expressions[0]) if self._select.expressions else None
-            raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
         self._check_distinct(outputs)
         return BoundQuery(
             tables=tuple(self._scope.tables),
@@ -70,6 +72,13 @@ class _Answer:
             limit=self._count("limit"),
             offset=self._count("offset") or 0,
         )
+
+    def _check_aggregates(self) -> None:
+        clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
+        if not any(clause is not None and clause.find(exp.AggFunc) for clause in clauses):
+            hint = "select COUNT(*) or SUM(expression)"
+            position = position_of(self._select.expressions[0]) if self._select.expressions else None
+            raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
 
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(self._scope.bind(node))
@@ -140,7 +149,7 @@ class _Answer:
             raise UnsupportedSQL("DISTINCT ON is not supported", position=position_of(clause))
         if not all(KeyValue(index) in shown for index in range(len(self._keys))):
             hint = "select every group key, or leave DISTINCT out"
-            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint)
+            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint, position=position_of(clause))
 
 
 def _default_name(node: exp.Expr) -> str:

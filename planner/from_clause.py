@@ -83,6 +83,11 @@ class _FromClause:
         self._flat.predicates.extend(self._bound(conjuncts(node), among))
 
     def _bound(self, parts: Sequence[exp.Expr], among: Sequence[Source]) -> list[exp.Expr]:
+        for part in parts:
+            aggregate = part.find(exp.AggFunc)
+            if aggregate is not None:
+                message = "an aggregate in a condition over rows is not supported"
+                raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))
         return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:
@@ -144,15 +149,16 @@ class _FromClause:
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before = len(self._flat.predicates)
         right = self._item(join.this)
-        using = [fold(name) for name in join.args.get("using") or []]
+        using = [(fold(name), position_of(name)) for name in join.args.get("using") or []]
         natural = join.args.get("method") == "NATURAL"
         condition = join.args.get("on")
         if natural:
             shared = set(self.scope.visible(tree))
-            using = [name for name in dict.fromkeys(self.scope.visible(right)) if name in shared]
+            common = [name for name in dict.fromkeys(self.scope.visible(right)) if name in shared]
+            using = [(name, position_of(join)) for name in common]
         elif condition is None and not using and join.kind in ("", "INNER", "OUTER"):
             raise InvalidSyntax("JOIN lacks its ON or USING", position=position_of(join))
-        found = [part for name in using for part in self._using(name, tree, right, position_of(join))]
+        found = [self._using(name, tree, right, position) for name, position in using]
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
         if join.side == "LEFT":
@@ -163,12 +169,12 @@ class _FromClause:
             self._flat.predicates.extend(found)
         return right
 
-    def _using(self, name: str, tree: list[Source], right: list[Source], position: int | None) -> list[exp.Expr]:
+    def _using(self, name: str, tree: list[Source], right: list[Source], position: int | None) -> exp.Expr:
         left_value = self.scope.unqualified(name, tree, position)
         right_value = self.scope.unqualified(name, right, position)
         for source in right:
             self.scope.hide(source, name)
-        return [bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)]
+        return bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)
 
     def _make_outer(self, right: list[Source], conditions: list[exp.Expr], join: exp.Join) -> None:
         """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""

@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token
 
 from planner import functions
 from planner.errors import UnsupportedSQL
+from planner.keywords import function_name
 from planner.positions import position_of
 
 _BINARY = frozenset({"this", "expression"})
@@ -50,12 +51,12 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 }
 
 _PARTS = {
-    "recursive": ("WITH RECURSIVE", "join the table to itself as many times as the path is long"),
+    "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
     "windows": ("WINDOW", None),
     "qualify": ("QUALIFY", None),
     "laterals": ("LATERAL", "join the tables themselves"),
     "locks": ("FOR UPDATE", None),
-    "into": ("SELECT INTO", None),
+    "into": ("INTO", None),
     "sample": ("TABLESAMPLE", None),
     "cube": ("CUBE", "group by plain columns"),
     "rollup": ("ROLLUP", "group by plain columns"),
@@ -69,9 +70,9 @@ _PARTS = {
 }
 
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.Select: ("a subquery outside FROM", "join its tables instead"),
-    exp.Exists: ("EXISTS", "join the table instead; EXISTS is not monotone in one person's rows"),
-    exp.Any: ("ANY", "write IN (value, ...)"),
+    exp.Select: ("a subquery outside FROM", "join its tables instead, or write its value as a literal"),
+    exp.Exists: ("EXISTS", "join the table and ask for COUNT(DISTINCT key)"),
+    exp.Any: ("ANY", "write IN (value, ...), or join the table"),
     exp.All: ("ALL", "compare with one value"),
     exp.Window: ("a window function", None),
     exp.Union: ("UNION", "ask the two questions one after the other"),
@@ -94,6 +95,8 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 
 
 _FUNCTION = "the function"
+_SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+_SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 _IN_FROM = (exp.From, exp.Join, exp.CTE)
 
@@ -112,14 +115,17 @@ def check_grammar(select: exp.Expr, tokens: Sequence[Token]) -> None:
             continue
         name, hint, near = refusal
         position = position_of(near)
-        if isinstance(node, exp.Func) and name == _FUNCTION:
-            name = f"{name} {_word_at(position, tokens)}"
+        if isinstance(near, exp.Func) and name == _FUNCTION:
+            called, position = function_name(position, near, tokens)
+            raise UnsupportedSQL(f"{name} {called} is not supported", hint=hint, position=position)
         keyword = _keyword_position(name, tokens, position)
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
 
 
 def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr] | None:
     """What is wrong with this node itself: its name, a hint, and the node to point at."""
+    if isinstance(node, exp.WithinGroup):
+        node = node.this
     allowed = ALLOWED.get(type(node))
     if allowed is None:
         return *_construct(node), node
@@ -149,13 +155,8 @@ def _in_from(node: exp.Expr) -> bool:
 def _construct(node: exp.Expr) -> tuple[str, str | None]:
     name, hint = _NAMES.get(type(node), (None, None))
     if name is None and isinstance(node, exp.Func):
-        return _FUNCTION, None
+        return _FUNCTION, _SPREAD if isinstance(node, _SPREADS) else None
     return name or f"the construct {type(node).__name__}", hint
-
-
-def _word_at(position: int | None, tokens: Sequence[Token]) -> str:
-    """The function's name as the analyst wrote it."""
-    return next((token.text.lower() for token in tokens if token.start + 1 == position), "here")
 
 
 def _keyword_position(name: str, tokens: Sequence[Token], before: int | None) -> int | None:

@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import InvalidSyntax, ReadOnly, StatementTooComplex, UnsupportedSQL
 from planner.grammar import check_grammar
+from planner.keywords import mark_keywords
 from planner.limits import check_depth, check_length, check_nesting
 
 _DIALECT = Postgres()
@@ -42,6 +43,7 @@ def parse(sql: str) -> exp.Select:
     _check_words(tokens)
     select = _select(sql, tokens)
     check_depth(select)
+    mark_keywords(select, tokens)
     check_grammar(select, tokens)
     return select
 

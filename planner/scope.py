@@ -24,6 +24,9 @@ from planner.schema import Schema, Table
 from planner.sql_types import SqlType
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+WRITTEN = "written"
+"""The key of an aggregate's meta that holds the node as the analyst wrote it, for labels."""
+
 _MAX_DERIVED_NODES = 4096
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 
@@ -214,6 +217,8 @@ class Scope:
         bound = type(node)(**arguments)
         if node.meta:
             bound.meta.update(node.meta)
+        if isinstance(node, (exp.AggFunc, exp.Filter)):
+            bound.meta[WRITTEN] = node
         return bound
 
     def _qualified(self, column: exp.Column, sources: Sequence[Source]) -> Source:

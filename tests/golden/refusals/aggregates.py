@@ -64,7 +64,7 @@ AGGREGATES = (
 
 POLICY = (
     Refusal(
-        "SELECT ^o_clerk, count(*) FROM orders GROUP BY o_clerk",
+        "SELECT o_clerk, count(*) FROM orders GROUP BY ^o_clerk",
         SensitivityUnbounded,
         "orders.o_clerk",
         "domain",

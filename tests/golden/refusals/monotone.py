@@ -78,10 +78,10 @@ NOT_MONOTONE = (
         "SELECT count(DISTINCT o_custkey) FROM orders",
     ),
     Refusal(
-        "SELECT ^DISTINCT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority",
+        "SELECT ^DISTINCT count(*) FROM orders GROUP BY o_orderpriority",
         UnsupportedSQL,
         "DISTINCT",
-        "GROUP BY",
+        "group key",
         "SELECT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority",
     ),
     Refusal("SELECT count(*) FROM (SELECT ^count(*) AS n FROM orders) AS x", UnsupportedSQL, "aggregate"),
