@@ -24,12 +24,14 @@ class BoundTable:
       name: the name that the analyst's columns may carry.
       table: what it is.
       outer: the conditions of its LEFT JOIN, each total; None when its rows must be there.
+      sample: the rate of the analyst's own TABLESAMPLE BERNOULLI, or None.
     """
 
     alias: str
     name: str
     table: Table
     outer: tuple[exp.Expr, ...] | None = None
+    sample: float | None = None
 
 
 @dataclass(frozen=True)

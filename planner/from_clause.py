@@ -115,12 +115,19 @@ class _FromClause:
         written = fold(alias.this) if alias is not None and alias.this is not None else fold(node.this)
         columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
         common = self._visible.get(fold(node.this)) if node.args.get("db") is None else None
+        sample = node.args.get("sample")
         if common is not None:
+            if sample is not None:
+                hint = "sample one of the tables inside it"
+                raise UnsupportedSQL("TABLESAMPLE on a CTE is not supported", hint=hint, position=position_of(node))
             names = (*columns, *common.columns[len(columns) :])
             return self._derived(written, common.body, common.visible, names, position_of(node))
         table = self._flat.tables.lookup(node)
         entry = self._flat.tables.add(written, table, position_of(node))
         index = len(self.scope.tables) - 1
+        if sample is not None:
+            entry = replace(entry, sample=_sample_rate(sample))
+            self._flat.tables.replace(index, entry)
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, (entry.alias, column.name)) for column in table.columns
         ]
@@ -193,6 +200,14 @@ class _FromClause:
             reason = "LEFT JOIN to a subquery with computed columns is not supported"
             raise UnsupportedSQL(reason, hint="compute the column in the select list", position=position)
         self._flat.tables.replace(source.first, replace(entries[0], outer=tuple(conditions)))
+
+
+def _sample_rate(node: exp.Expr) -> float:
+    """The rate of TABLESAMPLE BERNOULLI (percent)."""
+    percent = node.args.get("percent")
+    if not isinstance(percent, exp.Literal) or percent.is_string:
+        raise UnsupportedSQL("TABLESAMPLE takes a number", hint="write TABLESAMPLE BERNOULLI (10)")
+    return float(percent.name) / 100
 
 
 def _is_comma(join: exp.Join) -> bool:

@@ -28,7 +28,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.CTE: frozenset({"this", "alias", "materialized"}),
     exp.Subquery: frozenset({"this", "alias", "joins"}),
     exp.From: _UNARY,
-    exp.Table: frozenset({"this", "db", "alias", "joins"}),
+    exp.Table: frozenset({"this", "db", "alias", "joins", "sample"}),
+    exp.TableSample: frozenset({"method", "percent"}),
     exp.TableAlias: frozenset({"this", "columns"}),
     exp.Join: frozenset({"this", "on", "using", "kind", "method", "side"}),
     exp.Having: _UNARY,
@@ -57,7 +58,8 @@ _PARTS = {
     "laterals": ("LATERAL", "join the tables themselves"),
     "locks": ("FOR UPDATE", None),
     "into": ("INTO", None),
-    "sample": ("TABLESAMPLE", None),
+    "sample": ("TABLESAMPLE", "sample a table itself"),
+    "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects nobody"),
     "cube": ("CUBE", "group by plain columns"),
     "rollup": ("ROLLUP", "group by plain columns"),
     "grouping_sets": ("GROUPING SETS", "group by plain columns"),
@@ -80,7 +82,6 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
     exp.Min: ("MIN", "one person decides a minimum, so it has no useful private answer"),
     exp.Max: ("MAX", "one person decides a maximum, so it has no useful private answer"),
-    exp.TableSample: ("TABLESAMPLE", None),
     exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", None),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
@@ -136,6 +137,8 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
         return f"{node.side or node.kind} JOIN", hint, node
     if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
         return f"{node.method} JOIN", "use an inner JOIN", node
+    if isinstance(node, exp.TableSample) and node.args["method"].name.upper() != "BERNOULLI":
+        return "TABLESAMPLE", "write TABLESAMPLE BERNOULLI (percent); other methods draw whole blocks", node
     for part, value in node.args.items():
         if value and part not in allowed:
             inner = value[0] if isinstance(value, list) else value

@@ -91,6 +91,7 @@ class SamplingPlan:
       rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
       relation: the relation whose rows are sampled, None when the proxy samples.
       alias: its alias in the source, None when the proxy samples.
+      percent: the rate as TABLESAMPLE is told it, None when the proxy samples.
       amplifies: does each join tuple enter the sample independently, so that amplification may be claimed?
       reason: one sentence why this strategy, and what is charged.
     """
@@ -99,6 +100,7 @@ class SamplingPlan:
     rate: float
     relation: str | None
     alias: str | None
+    percent: str | None
     amplifies: bool
     reason: str
 

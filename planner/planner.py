@@ -14,14 +14,19 @@ from planner.dependencies import groups_per_unit
 from planner.domains import group_keys
 from planner.equalities import ColumnRef
 from planner.errors import InvalidSetting, UnsupportedSQL
-from planner.plan import MechanismName, Output, Owner, Plan
+from planner.fanout import tuples_per_unit
+from planner.plan import MechanismName, Output, Owner, Plan, SamplingPlan
 from planner.policy import Policy
 from planner.provenance import Provenance, provenance
+from planner.reach import Reach
 from planner.released import substitute
 from planner.releases import releases
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.join_tables import join_tables
+from planner.rules.sample_rows import sample_rows
+from planner.sampling import sampling_plan
 from planner.schema import Schema
+from planner.sql_nodes import cast
 from planner.sql_types import canonical_cast, sql_type
 
 _GAP = 0.01
@@ -35,6 +40,7 @@ def make_plan(
     epsilon: float | None,
     delta: float | None,
     mechanism: str | None,
+    sampling_rate: float | None = None,
 ) -> Plan:
     """Decide everything about a query before any private row is read.
 
@@ -44,6 +50,7 @@ def make_plan(
       epsilon: the charge, in (0, policy.max_epsilon]; None: the policy's.
       delta: the most to charge, in [0, policy.delta]; None: the policy's. gem and r2t spend none of it.
       mechanism: `gem` or `r2t`; None: the planner's choice.
+      sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
     Returns: the plan.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     Cost: a few milliseconds for TPC-H Q5.
@@ -57,9 +64,11 @@ def make_plan(
 
     released = releases(bound, charge, lambda columns: reached(columns) == 1)
     keys = group_keys(bound, schema, policy, found.equalities)
+    reach = Reach(bound, found, policy)
+    sampling = sampling_plan(bound, reach, released.releases, sampling_rate)
     groups = reached([column for key in bound.keys for column in key.columns])
     return Plan(
-        source=complete_provenance(join_tables(bound.tables, bound.predicates), found.completions),
+        source=_source(bound, found, sampling),
         owners=tuple(_owner(relation, column, found) for relation, column in found.owners),
         releases=released.releases,
         group_keys=keys,
@@ -79,7 +88,17 @@ def make_plan(
         reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(released.releases)),
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,
+        tuples_per_unit=tuples_per_unit(bound, found, reach, schema, policy),
+        sampling=sampling,
     )
+
+
+def _source(bound: BoundQuery, found: Provenance, sampling: SamplingPlan | None) -> exp.Select:
+    """The join, completed, over the rows that are sampled."""
+    source = complete_provenance(join_tables(bound.tables, bound.predicates), found.completions)
+    if sampling is None or sampling.alias is None or sampling.percent is None:
+        return source
+    return sample_rows(source, sampling.alias, sampling.percent)
 
 
 def _owner(relation: str, column: tuple[str, str], found: Provenance) -> Owner:
@@ -90,7 +109,7 @@ def _owner(relation: str, column: tuple[str, str], found: Provenance) -> Owner:
     target = canonical_cast(sql_type(declared.type))
     if target is None:
         raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
-    return Owner(relation, exp.cast(bound_column(alias, name), target))
+    return Owner(relation, cast(bound_column(alias, name), target))
 
 
 def _epsilon(epsilon: float | None, policy: Policy) -> float:
