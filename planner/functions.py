@@ -49,6 +49,9 @@ _COMPARES = "two numbers, texts, moments, booleans or uuids -> boolean"
 _EXACT = "types that compare exactly; literals are read by the planner"
 _CASTS = "of pairs that no value fails: whole -> numeric, double, text; boolean -> whole; date <-> timestamp; literals"
 
+_CLOCK = Function("-> timestamp or date", "replaced by a literal before anything else", moments.unknown_now,
+    frozenset(), ())  # fmt: skip
+
 # fmt: off
 TABLE: dict[type[exp.Expr], Function] = {
     # numbers
@@ -129,6 +132,9 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.TimestampTrunc: Function("literal unit, moment -> timestamp", "NULL outside the years 1 to 9999",
         moments.truncated, frozenset({"this", "unit"}),
         ("date_trunc('month', {d})", "date_trunc('hour', {z})", "date_trunc('week', {s} - INTERVAL '5' DAY)")),
+    exp.CurrentTimestamp: _CLOCK,
+    exp.Localtimestamp: _CLOCK,
+    exp.CurrentDate: _CLOCK,
     # conditions
     exp.EQ: Function(_COMPARES, _EXACT, predicates.compared, _BOTH,
         ("{i} = {n}", "{t} = {c}", "{d} = {z}", "{b} = true", "{f} = {i}", "{d} = '2020-01-31'")),

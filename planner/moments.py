@@ -16,6 +16,7 @@ from planner.alignment import settle, whole_literal
 from planner.errors import UnsupportedSQL
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar, Span, repeated, wrap
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
@@ -45,6 +46,11 @@ def literal(node: exp.Expr) -> Scalar | None:
     kind = _TIMESTAMP if isinstance(value, datetime) else _DATE
     day = date(value.year, value.month, value.day)
     return _moment(node, kind, sql, (day, day))
+
+
+def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
+    """now(), which `planner.clock` replaces: none may be left."""
+    raise UnsupportedSQL("there is no clock here", hint="write the date", position=position_of(node))
 
 
 def extracted(node: exp.Expr, binder: Binder) -> Scalar:
@@ -77,7 +83,7 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     if part.is_null:
         return part
     sql, span = moored(part)
-    stamp = sql if part.type == _TIMESTAMP else exp.cast(sql, "TIMESTAMP")
+    stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
     first = max(span[0] - timedelta(days=366), ALWAYS[0]) if span[0].year > 1 else ALWAYS[0]
     return _moment(node, _TIMESTAMP, exp.TimestampTrunc(this=stamp, unit=exp.var(unit)), (first, span[1]))
 
@@ -99,7 +105,7 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
         return part
     sql, span = moored(part)
     assert part.type is not None, "typed"
-    stamp = sql if part.type == _TIMESTAMP else exp.cast(sql, "TIMESTAMP")
+    stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
     step = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
     reach = _reach(abs(amount), unit)
     return _moment(node, _TIMESTAMP, type(node)(this=wrap(stamp), expression=step), _widened(span, reach))
@@ -147,7 +153,7 @@ def converted(part: Scalar, kind: SqlType) -> Scalar:
         return part
     sql, span = moored(part)
     target = "DATE" if kind.family is Family.DATE else "TIMESTAMP"
-    return _moment(part.node, kind, exp.cast(sql, target), span)
+    return _moment(part.node, kind, cast_sql(sql, target), span)
 
 
 def moored(part: Scalar) -> tuple[exp.Expr, Span]:
@@ -164,7 +170,7 @@ def moored(part: Scalar) -> tuple[exp.Expr, Span]:
     low: exp.Expr = literals.date_sql(first)
     high: exp.Expr = literals.date_sql(last)
     if not day:
-        low, high = exp.cast(low.this, "TIMESTAMP"), exp.cast(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP")
+        low, high = cast_sql(low.this, "TIMESTAMP"), cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP")
     case = exp.Case().when(exp.Between(this=sql, low=low.copy(), high=high.copy()), sql.copy(), copy=False)
     if part.declared is not None:
         case = case.when(exp.LT(this=sql.copy(), expression=low), low.copy(), copy=False)

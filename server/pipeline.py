@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sqlglot import exp
 
 from planner.bind import bind
 from planner.errors import SchemaChanged
 from planner.parse import parse
+from planner.placeholders import substitute
 from planner.plan import BackendQuery, Plan
 from planner.planner import make_plan
 from planner.policy import Policy
@@ -43,6 +48,10 @@ from server.workers import WorkerPool
 _ATTEMPTS = 2  # a lost connection is retried once
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """Answers queries under one policy.
@@ -52,6 +61,7 @@ class Pipeline:
       backend: where the rows are.
       ledger: what the budget is.
       workers: where private rows are read and solved.
+      clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
     """
 
     policy: Policy
@@ -59,6 +69,7 @@ class Pipeline:
     backend: Backend
     ledger: Ledger
     workers: WorkerPool
+    clock: Callable[[], datetime] = field(default=_utc_now)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
         """Answer a query and charge for it.
@@ -85,9 +96,13 @@ class Pipeline:
         """What the analyst was granted and what is left."""
         return self.ledger.budget(analyst)
 
+    def parsed(self, request: QueryRequest) -> exp.Select:
+        """The statement, its placeholders written as the values that came with it."""
+        return substitute(parse(request.sql), request.parameters)
+
     def plan(self, request: QueryRequest) -> Plan:
         """Parse, bind and plan."""
-        bound = bind(parse(request.sql), self.schema, self.policy)
+        bound = bind(self.parsed(request), self.schema, self.policy, self.clock())
         return make_plan(
             bound,
             self.schema,

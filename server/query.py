@@ -19,6 +19,7 @@ class QueryRequest:
       epsilon, delta: what to spend, or None for the policy's default.
       mechanism: which mechanism, or None for the planner's choice.
       request_id: unique; stands in logs, the ledger and error bodies.
+      parameters: the values of `$1`, `$2`, ...
     """
 
     analyst: str
@@ -27,6 +28,7 @@ class QueryRequest:
     delta: float | None = None
     mechanism: MechanismName | None = None
     request_id: str = ""
+    parameters: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)

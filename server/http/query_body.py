@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planner.placeholders import MAX_PARAMETERS
 from planner.plan import MechanismName
 from server.query import QueryRequest
 
@@ -26,6 +27,7 @@ class QueryBody(BaseModel):
                     "epsilon": 0.5,
                     "mechanism": "gem",
                 },
+                {"sql": "SELECT count(*) FROM orders WHERE o_orderdate >= $1", "parameters": ["1995-01-01"]},
             ]
         },
     )
@@ -40,7 +42,12 @@ class QueryBody(BaseModel):
     mechanism: Annotated[
         MechanismName | None, Field(description="Which mechanism releases; the planner chooses if left out.")
     ] = None
+    parameters: Annotated[
+        list[str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None],
+        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
+    ] = []
 
     def request(self, analyst: str, request_id: str) -> QueryRequest:
         """The question as the pipeline takes it."""
-        return QueryRequest(analyst, self.sql, self.epsilon, self.delta, self.mechanism, request_id)
+        parameters = tuple(self.parameters)
+        return QueryRequest(analyst, self.sql, self.epsilon, self.delta, self.mechanism, request_id, parameters)

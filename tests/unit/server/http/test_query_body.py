@@ -29,6 +29,12 @@ from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
         (b'{"sql": "a", "mechanism": "none"}', "body.mechanism"),
         (b'{"sql": "a", "analyst": "eve"}', "body.analyst"),
         (b'{"sql": "a", "seed": 1}', "body.seed"),
+        (b'{"sql": "a", "parameters": 1}', "body.parameters"),
+        (b'{"sql": "a", "parameters": null}', "body.parameters"),
+        (b'{"sql": "a", "parameters": [NaN]}', "body.parameters.0"),
+        (b'{"sql": "a", "parameters": [1, [1]]}', "body.parameters.1"),
+        (b'{"sql": "a", "parameters": [{"a": 1}]}', "body.parameters.0"),
+        (b'{"sql": "a", "parameters": [' + b"1," * 256 + b"1]}", "body.parameters"),
         (b"\xff\xfe", "body"),
         (b"{" * 1000, "body"),
     ],
@@ -62,3 +68,11 @@ def test_a_form_is_not_json() -> None:
 def test_many_faults_make_a_short_message() -> None:
     response = send("POST", "/v1/query", json={"sql": "a", **{f"{'x' * 500}{i}": 1 for i in range(50)}})
     assert len(assert_problem(response, 422, "08P01")["message"]) < 1000
+
+
+def test_parameters_keep_their_types() -> None:
+    pipeline = FakePipeline()
+    send("POST", "/v1/query", pipeline=pipeline, json={"sql": "a", "parameters": ["1", 1, 1.5, True, None]})
+    values = pipeline.asked[0].parameters
+    assert values == ("1", 1, 1.5, True, None)
+    assert [type(value) for value in values] == [str, int, float, bool, type(None)]
