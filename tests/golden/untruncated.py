@@ -113,6 +113,7 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
     owned = " OR ".join(f"o{place} IS NOT NULL" for place in range(len(query.relations)))
     keys = [f"k{index}" for index in range(len(plan.group_keys))]
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    owned = " OR ".join(f"o{index} IS NOT NULL" for index in range(len(plan.owners)))  # a tuple of nobody is dropped
     found: list[dict[Group, int]] = [{} for _ in plan.releases]
     joined = [index for index, statement in enumerate(query.distinct) if statement is None]
     if query.join is not None:

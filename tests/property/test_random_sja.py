@@ -1,0 +1,196 @@
+"""Random questions over random worlds, on both databases: what the rewriting adds up to is what was asked.
+
+And the monotone property behind every proof of privacy: the rows of one person add join tuples that carry that
+person, and change nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from planner.plan import BackendQuery, Plan
+from planner.policy_check import validate
+from planner.rewrite import rewrite
+from privacy.units import ONE
+from server.backends.embedded import EmbeddedPostgres
+from tests.golden.released_arithmetic import Value, plain
+from tests.golden.untruncated import untruncated
+from tests.property.sja_engines import CLEAN, Engine
+from tests.property.sja_questions import SPELLINGS, Question, questions
+from tests.property.sja_world import Row, Rows, Unit, World, rows_of, worlds
+from tests.support.planning import planned
+
+HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=HEALTH)
+SLOW = settings(max_examples=2_000, deadline=None, suppress_health_check=HEALTH)
+QUICK_PAIRS = settings(max_examples=60, deadline=None, suppress_health_check=HEALTH)
+SLOW_PAIRS = settings(max_examples=500, deadline=None, suppress_health_check=HEALTH)
+
+
+@pytest.fixture(scope="module")
+def on_duckdb() -> Iterator[Engine]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield Engine("duckdb", connection)
+
+
+@pytest.fixture(scope="module")
+def on_postgres(embedded_postgres: EmbeddedPostgres) -> Iterator[Engine]:
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield Engine("postgres", connection)
+
+
+@st.composite
+def worlds_and_questions(draw: st.DrawFn) -> tuple[World, Question]:
+    world = draw(worlds())
+    return world, draw(questions(world))
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> tuple[Question, str, Rows]:
+    """A question, its text in one spelling, and rows to ask it of."""
+    world, question = draw(worlds_and_questions())
+    return question, question.sql(draw(st.sampled_from(SPELLINGS)), world), draw(rows_of(world))
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> tuple[str, Rows, Rows, Unit]:
+    """A question's text, rows, and the same less some or all of the rows that one person owns."""
+    _, text, rows = draw(instances())
+    units = sorted({unit for table, held in rows.tables.items() for row in held for unit in rows.owners(table, row)})
+    unit = draw(st.sampled_from(units or [("t0", 1)]))
+    everything = draw(st.booleans())
+
+    def stays(table: str, row: Row) -> bool:
+        return unit not in rows.owners(table, row) or (not everything and draw(st.booleans()))
+
+    less = {table: tuple(row for row in held if stays(table, row)) for table, held in rows.tables.items()}
+    return text, rows, Rows(rows.world, less), unit
+
+
+def _statements(text: str, world: World, engine: Engine) -> tuple[Plan, BackendQuery]:
+    plan = planned(text, world.schema, world.policy)
+    return plan, rewrite(plan, dialect=engine.dialect, schema=world.schema)
+
+
+def check_answer(instance: tuple[Question, str, Rows], *engines: Engine) -> None:
+    """On each database the untruncated answer is the question's; the join tuples are the same on all."""
+    question, text, rows = instance
+    validate(rows.world.policy, rows.world.schema)
+    found = []
+    for engine in engines:
+        plan, query = _statements(text, rows.world, engine)
+        with engine.holding(rows):
+            answer = untruncated(plan, engine.run, query)
+            found.append([Counter(engine.run(statement)) for statement in (query.join, *query.distinct) if statement])
+            asked = engine.run(_in_clean(question.meaning(rows.world)))
+        _assert_same(answer.rows, asked, plan, grouped=question.key is not None)
+        event("tuples" if asked and asked[0][0] else "no tuples")
+    assert all(other == found[0] for other in found)
+
+
+def _in_clean(meaning: str) -> str:
+    for table in ("t0", "t1", "t2", "t3", "t4"):
+        meaning = meaning.replace(f" {table} AS ", f" {CLEAN}.{table} AS ")
+    return meaning
+
+
+def _assert_same(
+    rows: dict[tuple[Value, ...], tuple[Value, ...]], asked: list[tuple[Any, ...]], plan: Plan, *, grouped: bool
+) -> None:
+    """Groups outside of the domain are dropped, empty ones are zero; a sum is off by the rounding of its weights."""
+    first = 1 if grouped else 0
+    truth = {tuple(map(plain, row[1 : 1 + first])): row for row in asked}
+    bound = sum(Fraction(release.weight_bound) for release in plan.releases)
+    for group, values in rows.items():
+        joined, *expected = truth.get(group, (0, *group, *[None] * len(values)))
+        for output, value, true in list(zip(plan.outputs, values, expected, strict=False))[first:]:
+            off = abs(_number(value) - _number(true))
+            most = 0 if output.type == "int8" else joined * bound / ONE + abs(_number(true)) / 10**9
+            assert off <= most, f"{output.name} of {group}: {value} instead of {true}"
+
+
+def _number(value: object) -> Fraction:
+    """An empty sum is zero here and NULL in SQL."""
+    number = Fraction(0) if value is None else plain(value)
+    assert isinstance(number, Fraction)
+    return number
+
+
+def check_neighbours(pair: tuple[str, Rows, Rows, Unit], engine: Engine) -> None:
+    """Tuples that do not carry the person are the same with and without; those that do can only become fewer."""
+    text, rows, less, unit = pair
+    _, query = _statements(text, rows.world, engine)
+    for statement in (query.join, *query.distinct):
+        if statement is None:
+            continue
+        weights = 1 if statement in query.distinct else query.n_releases
+        with engine.holding(rows, clean=False):
+            more = {row[:-weights]: row[-weights:] for row in engine.run(statement)}
+        with engine.holding(less, clean=False):
+            fewer = {row[:-weights]: row[-weights:] for row in engine.run(statement)}
+        for tuple_ in more.keys() | fewer.keys():
+            zero = (0,) * weights
+            before, after = fewer.get(tuple_, zero), more.get(tuple_, zero)
+            carried = (unit[0], unit[1]) in zip(query.relations, tuple_, strict=False)
+            if carried:
+                assert all(a <= b for a, b in zip(before, after, strict=True))
+            else:
+                assert (tuple_ in fewer) == (tuple_ in more)
+                assert before == after
+        event("carried" if len(more) > len(fewer) else "the same")
+
+
+@QUICK
+@given(instance=instances())
+def test_the_rewriting_is_the_question(on_duckdb: Engine, instance: tuple[Question, str, Rows]) -> None:
+    check_answer(instance, on_duckdb)
+
+
+@settings(QUICK, max_examples=40)
+@given(instance=instances())
+def test_on_both_databases(on_postgres: Engine, on_duckdb: Engine, instance: tuple[Question, str, Rows]) -> None:
+    check_answer(instance, on_postgres, on_duckdb)
+
+
+@pytest.mark.slow
+@SLOW
+@given(instance=instances())
+def test_the_rewriting_is_the_question_on_both_databases(
+    on_postgres: Engine, on_duckdb: Engine, instance: tuple[Question, str, Rows]
+) -> None:
+    check_answer(instance, on_postgres, on_duckdb)
+
+
+@QUICK_PAIRS
+@given(pair=neighbours())
+def test_one_person_adds_only_tuples_of_their_own(on_duckdb: Engine, pair: tuple[str, Rows, Rows, Unit]) -> None:
+    check_neighbours(pair, on_duckdb)
+
+
+@pytest.mark.slow
+@SLOW_PAIRS
+@given(pair=neighbours())
+def test_one_person_adds_only_tuples_of_their_own_on_both(
+    on_postgres: Engine, on_duckdb: Engine, pair: tuple[str, Rows, Rows, Unit]
+) -> None:
+    check_neighbours(pair, on_postgres)
+    check_neighbours(pair, on_duckdb)
+
+
+@QUICK
+@given(worlds_and_questions())
+def test_spellings_of_a_join_are_one_query(asked: tuple[World, Question]) -> None:
+    """JOIN ON, USING and a comma are word for word the same statement."""
+    world, question = asked
+    first, *others = (rewrite(planned(question.sql(way, world), world.schema, world.policy)) for way in SPELLINGS[:3])
+    assert all(other == first for other in others)
