@@ -10,6 +10,7 @@ from planner.errors import UnsupportedSQL
 from planner.moments import converted, literal, not_a_number
 from planner.positions import position_of
 from planner.scalar import Binder, Digits, Measured, Scalar
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType, sql_type
 from planner.texts import as_text
 
@@ -51,11 +52,11 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         return as_text(part)
     if target.is_string and part.type.family in (Family.INTEGER, Family.BOOL, Family.UUID):
         kind = SqlType(Family.TEXT, 40)
-        return Scalar(node, kind, exp.cast(part.sql, "TEXT"), lambda: not_a_number(node, kind))
+        return Scalar(node, kind, cast_sql(part.sql, "TEXT"), lambda: not_a_number(node, kind))
     if part.type.is_moment and target.family in (Family.DATE, Family.TIMESTAMP):
         return converted(part, target)
     if part.type.family is Family.BOOL and target.family is Family.INTEGER:
-        return numbers.whole_number(node, exp.cast(part.sql, "INT"), 0, 1)
+        return numbers.whole_number(node, cast_sql(part.sql, "INT"), 0, 1)
     raise _refused(node, f"a cast from {part.kind} to {target.family.value}")
 
 
@@ -86,7 +87,9 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     if places is None:
         assert exact is not None and part.digits is not None, "exact"
         digits = Digits(part.digits.whole, part.digits.scale, False)
-        return Scalar(node, digits.type, exp.cast(exact[0], "DECIMAL"), part.clamped, digits, part.value, unranged=part.unranged)
+        return Scalar(
+            node, digits.type, cast_sql(exact[0], "DECIMAL"), part.clamped, digits, part.value, unranged=part.unranged
+        )
     if exact is None:
         raise _refused(node, "a cast that rounds a floating point number", "write floor(x), ceil(x) or round(x)")
     scale, integral = min(places, exact[1].scale), target.family is Family.INTEGER
@@ -104,13 +107,14 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
 
 def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
     """As double precision: of a numeric only where its digits fit, or clamped to its range."""
+
     def clamped() -> Measured:
         sql, known = part.measured()
         return sql, known and ranges.fractional(known)
 
     assert part.type is not None, "typed"
     fits = part.plain is not None and fits_float(part.type)
-    plain = exp.cast(part.sql, "DOUBLE PRECISION") if fits else None
+    plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None
     return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=part.unranged)
 
 

@@ -14,6 +14,7 @@ from planner.literals import number_sql
 from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Scalar, repeated, wrap
+from planner.sql_nodes import cast_sql
 
 _MOST_DIGITS = 12
 _MOST_POWER = 16
@@ -66,7 +67,7 @@ def _round_double(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
         whole: exp.Expr = exp.Trunc(this=scaled)
     else:
         repeated(scaled, node)
-        half = exp.Add(this=exp.Abs(this=scaled), expression=exp.cast(exp.Literal.number("0.5"), "DOUBLE PRECISION"))
+        half = exp.Add(this=exp.Abs(this=scaled), expression=cast_sql(exp.Literal.number("0.5"), "DOUBLE PRECISION"))
         whole = exp.Mul(this=exp.Sign(this=scaled.copy()), expression=exp.Floor(this=half))
     return exp.Div(this=wrap(whole), expression=scale, typed=True) if count else whole
 
@@ -75,7 +76,7 @@ def power(node: exp.Expr, binder: Binder) -> Scalar:
     """power(x, n), x ^ n: n a literal from 0 to 16."""
     inner = number(binder.scalar(node.this), binder)
     count = whole_literal(node.args["expression"], 0, _MOST_POWER)
-    two = exp.cast(exp.Literal.number(count), "DOUBLE PRECISION")
+    two = cast_sql(exp.Literal.number(count), "DOUBLE PRECISION")
 
     def bounds(known: Bounds) -> Bounds:
         return ranges.power(known, count) if count else ranges.constant(1.0, known.integral)
@@ -113,7 +114,7 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
     def sql(double: exp.Expr) -> exp.Expr:
         if natural:
             return exp.Ln(this=double)
-        ten = exp.cast(exp.Literal.number(repr(math.log(10.0))), "DOUBLE PRECISION")
+        ten = cast_sql(exp.Literal.number(repr(math.log(10.0))), "DOUBLE PRECISION")
         return exp.Div(this=exp.Ln(this=double), expression=ten, typed=True)
 
     return numbers.on_double(node, inner, sql, bounds)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.positions import position_of
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
@@ -81,12 +82,12 @@ def moment_sql(value: date | datetime) -> exp.Expr:
 
 def date_sql(value: date) -> exp.Expr:
     """`CAST('1994-01-01' AS DATE)`."""
-    return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    return cast_sql(exp.Literal.string(value.isoformat()), "DATE")
 
 
 def timestamp_sql(value: datetime) -> exp.Expr:
     """`CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
-    return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+    return cast_sql(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
 
 
 def _cast(node: exp.Cast) -> date | datetime:
@@ -115,7 +116,7 @@ def _instant(node: exp.Expr, shape: re.Pattern[str]) -> datetime:
 
 def _uuid(node: exp.Expr) -> exp.Expr:
     try:
-        return exp.cast(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
+        return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
         raise InvalidSyntax("a UUID that cannot be read", position=position_of(node)) from None
 

@@ -20,6 +20,7 @@ from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.rules.clamp_column import clamp_column
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _MAX_DIGITS = 1000
@@ -43,7 +44,7 @@ def literal(node: exp.Expr) -> Scalar:
     digits = Digits(len(whole), len(fraction), integral)
 
     def clamped() -> Measured:
-        sql = exp.cast(literals.number_sql(value), "DOUBLE PRECISION")
+        sql = cast_sql(literals.number_sql(value), "DOUBLE PRECISION")
         return sql, ranges.constant(float(value), integral)
 
     return Scalar(node, digits.type, literals.number_sql(value), clamped, digits, value)
@@ -64,7 +65,7 @@ def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
     if a is None or b is None:
         return None
     if isinstance(a[0], exp.Literal) and isinstance(b[0], exp.Literal):  # 2147483647 + 1 is no integer
-        a = exp.cast(a[0], "DECIMAL"), a[1]
+        a = cast_sql(a[0], "DECIMAL"), a[1]
     return a, b
 
 
@@ -259,7 +260,7 @@ def exact_form(part: Scalar) -> Exact | None:
     if part.plain is None or part.digits is None:
         return None
     machine = part.type is not None and part.type.family is Family.INTEGER and not _is_numeric(part.plain)
-    return (exp.cast(part.sql, "DECIMAL") if machine else part.sql), part.digits
+    return (cast_sql(part.sql, "DECIMAL") if machine else part.sql), part.digits
 
 
 def _is_numeric(sql: exp.Expr) -> bool:
@@ -269,12 +270,12 @@ def _is_numeric(sql: exp.Expr) -> bool:
 
 def null(node: exp.Expr) -> Scalar:
     """A number that is always NULL."""
-    return Scalar(node, None, exp.Null(), lambda: (exp.cast(exp.Null(), "DOUBLE PRECISION"), None))
+    return Scalar(node, None, exp.Null(), lambda: (cast_sql(exp.Null(), "DOUBLE PRECISION"), None))
 
 
 def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     """An integer expression that lies within [low, high] wherever it is not NULL."""
     digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
     bounds = ranges.whole(low, high)
-    plain = exp.cast(sql, "BIGINT")
-    return Scalar(node, digits.type, plain, lambda: (exp.cast(plain.copy(), "DOUBLE PRECISION"), bounds), digits)
+    plain = cast_sql(sql, "BIGINT")
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(plain.copy(), "DOUBLE PRECISION"), bounds), digits)

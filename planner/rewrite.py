@@ -34,7 +34,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
         join=_summed(plan, summed, write) if summed else None,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
-        domains=tuple(None if key.domain is None else write(key.domain) for key in plan.group_keys),
+        domains=tuple(None if key.domain is None else write(key.domain.copy()) for key in plan.group_keys),
         values=tuple(key.values for key in plan.group_keys),
         n_releases=len(summed),
         fingerprint=plan.fingerprint,
@@ -43,7 +43,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
 
 def _writer(dialect: Dialect, schema: Schema | None) -> Write:
     if dialect == "postgres":
-        return to_sql
+        return partial(to_sql, copy=False)
     assert schema is not None, "DuckDB's statements depend on the columns' types"
     return partial(duckdb_sql, schema=schema)
 
@@ -60,6 +60,6 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
     return write(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
 
 
-def to_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
-    """SQL of a tree; raises rather than drop what the dialect lacks."""
-    return tree.sql("postgres", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
+def to_sql(tree: exp.Expr, *, pretty: bool = False, copy: bool = True) -> str:
+    """SQL of a tree; raises rather than drop what the dialect lacks. Without `copy` the tree is used up."""
+    return tree.sql("postgres", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty, copy=copy)

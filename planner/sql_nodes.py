@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from sqlglot import exp
 
@@ -16,6 +17,30 @@ def table_sql(table: Table, alias: str) -> exp.Table:
         db=exp.to_identifier(table.namespace, quoted=True),
         alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)),
     )
+
+
+def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
+    """`CAST(expression AS kind)`; the expression itself when it is that already.
+
+    It takes the tree as it is: `exp.cast` copies it, and parses `kind` every time.
+
+    >>> cast_sql(cast_sql(exp.column("x"), "BIGINT"), "BIGINT").sql("postgres")
+    'CAST(x AS BIGINT)'
+    """
+    data_type = _data_type(kind)
+    if isinstance(expression, exp.Cast) and expression.to == data_type:
+        return expression
+    return exp.Cast(this=expression, to=data_type.copy())
+
+
+def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
+    """`expression AS "name"`; it takes the tree as it is."""
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+@cache
+def _data_type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind)
 
 
 def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr | None:

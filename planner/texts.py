@@ -10,6 +10,7 @@ from planner.errors import UnsupportedSQL
 from planner.moments import not_a_number
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar, wrap
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 MAX_TEXT = 1 << 20
@@ -114,7 +115,7 @@ def as_text(part: Scalar) -> Scalar:
 
 def _as_text(part: Scalar) -> exp.Expr:
     padded = part.type is not None and part.type.family is Family.CHAR
-    return exp.cast(part.sql, "TEXT") if padded else part.sql
+    return cast_sql(part.sql, "TEXT") if padded else part.sql
 
 
 def _length(part: Scalar) -> int | None:
@@ -140,4 +141,3 @@ def _least(left: int | None, right: int | None) -> int | None:
 def _text(node: exp.Expr, sql: exp.Expr, size: int | None) -> Scalar:
     kind = SqlType(Family.TEXT, size)
     return Scalar(node, kind, sql, lambda: not_a_number(node, kind))
-

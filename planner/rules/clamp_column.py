@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from planner.literals import number_sql
 from planner.ranges import Bounds
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _SCALE = 60
@@ -35,7 +36,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False)
     """
     if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
-        column = exp.cast(column.copy(), "DOUBLE PRECISION")
+        column = cast_sql(column.copy(), "DOUBLE PRECISION")
     low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
     inside, least = _without_underflow(column, kind)
     above: exp.Expr = exp.GT(this=column.copy(), expression=high_sql.copy())
@@ -50,7 +51,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     )
     ends = [abs(bound) for bound in (low, high) if bound]
     bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER)
-    return exp.cast(clamped, "DOUBLE PRECISION"), bounds
+    return cast_sql(clamped, "DOUBLE PRECISION"), bounds
 
 
 def _without_underflow(column: exp.Expr, kind: SqlType) -> tuple[exp.Expr, float]:

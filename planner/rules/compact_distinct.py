@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from planner.sql_nodes import named_sql
+
 
 def compact_distinct(
     source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], value: exp.Expr, weight: exp.Expr
@@ -28,9 +30,12 @@ def compact_distinct(
       1,
       2
     """
-    columns = [exp.alias_(owner.copy(), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
-    columns += [exp.alias_(key.copy(), f"k{i}", quoted=True) for i, key in enumerate(keys)]
-    columns.append(exp.alias_(value.copy(), "v", quoted=True))
+    columns = [named_sql(owner.copy(), f"o{i}") for i, owner in enumerate(owners)]
+    columns += [named_sql(key.copy(), f"k{i}") for i, key in enumerate(keys)]
+    columns.append(named_sql(value.copy(), "v"))
     grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
-    columns.append(exp.alias_(exp.Max(this=weight.copy()), "w0", quoted=True))
-    return source.select(*columns, append=False).group_by(*grouped)
+    columns.append(named_sql(exp.Max(this=weight.copy()), "w0"))
+    compact = source.copy()
+    compact.set("expressions", columns)
+    compact.set("group", exp.Group(expressions=grouped))
+    return compact

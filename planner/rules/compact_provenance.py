@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from planner.sql_nodes import cast_sql, named_sql
+
 SATURATION = 1 << 62
 """Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
 
@@ -26,15 +28,18 @@ def compact_provenance(
     GROUP BY
       1
     """
-    columns = [exp.alias_(owner.copy(), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
-    columns += [exp.alias_(key.copy(), f"k{i}", quoted=True) for i, key in enumerate(keys)]
+    columns = [named_sql(owner.copy(), f"o{i}") for i, owner in enumerate(owners)]
+    columns += [named_sql(key.copy(), f"k{i}") for i, key in enumerate(keys)]
     grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
-    columns += [exp.alias_(_total(weight), f"w{i}", quoted=True) for i, weight in enumerate(weights)]
-    return source.select(*columns, append=False).group_by(*grouped)
+    columns += [named_sql(_total(weight), f"w{i}") for i, weight in enumerate(weights)]
+    compact = source.copy()
+    compact.set("expressions", columns)
+    compact.set("group", exp.Group(expressions=grouped))
+    return compact
 
 
 def _total(weight: exp.Expr) -> exp.Expr:
     saturated = exp.Least(
         this=exp.Sum(this=weight.copy()), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
     )
-    return exp.cast(saturated, "BIGINT")
+    return cast_sql(saturated, "BIGINT")

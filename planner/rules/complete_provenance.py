@@ -31,8 +31,12 @@ class Completion:
     nullable: tuple[str, ...]
 
 
-def complete_provenance(select: exp.Select, completions: Sequence[Completion]) -> exp.Select:
+def complete_provenance(
+    select: exp.Select, completions: Sequence[Completion], ends: Sequence[Sequence[tuple[str, str]]] = ()
+) -> exp.Select:
     """Append one LEFT JOIN per completion, with its filter (privacy.md section 1).
+
+    `ends` are foreign keys, as (alias, column) pairs, beyond which ownership is not followed: one part must be NULL.
 
     A row stays iff its foreign key is NULL or the parent exists. Without the filter a parent that is
     removed would leave its children to nobody, and one person's rows could add more than their own tuples.
@@ -62,8 +66,9 @@ def complete_provenance(select: exp.Select, completions: Sequence[Completion]) -
             for name, parent in pairs
         ]
         parent = table_sql(completion.table, completion.alias)
-        completed.join(parent, on=conjunction(conditions), join_type="left", copy=False)
-    add_conditions(completed, [_filter(completion) for completion in completions])
+        completed.append("joins", exp.Join(this=parent, side="LEFT", on=conjunction(conditions)))
+    last = [exp.or_(*(_is_null(*column) for column in columns)) for columns in ends]
+    add_conditions(completed, [*(_filter(completion) for completion in completions), *last])
     return completed
 
 

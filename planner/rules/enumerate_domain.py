@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner.schema import Table
-from planner.sql_nodes import table_sql
+from planner.sql_nodes import cast_sql, table_sql
 from planner.sql_types import Family, SqlType
 
 _CASTS = {
@@ -28,7 +28,7 @@ def canonical_value(value: exp.Expr, kind: SqlType) -> exp.Expr:
     'CAST(n_name AS TEXT)'
     """
     target = _CASTS.get(kind.family)
-    return value.copy() if target is None else exp.cast(value.copy(), target)
+    return value.copy() if target is None else cast_sql(value.copy(), target)
 
 
 def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from planner.literals import number_sql
+from planner.sql_nodes import cast_sql
 
 UNITS = 1 << 30
 """The weight 1.0 in units."""
@@ -34,7 +35,7 @@ def guard_weight(number: exp.Expr, bound: float) -> exp.Cast:
     known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
     least = exp.Least(this=units.copy(), expressions=[known], ignore_nulls=True)
     clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
-    return exp.cast(clamped, "BIGINT")
+    return cast_sql(clamped, "BIGINT")
 
 
 def whole_weight() -> exp.Cast:
@@ -43,7 +44,7 @@ def whole_weight() -> exp.Cast:
     >>> print(whole_weight().sql("postgres"))
     CAST(1073741824 AS BIGINT)
     """
-    return exp.cast(exp.Literal.number(UNITS), "BIGINT")
+    return cast_sql(exp.Literal.number(UNITS), "BIGINT")
 
 
 def whole_weight_where(condition: exp.Expr) -> exp.Cast:
@@ -54,4 +55,4 @@ def whole_weight_where(condition: exp.Expr) -> exp.Cast:
     CAST(CASE WHEN NOT x IS NULL THEN 1073741824 ELSE 0 END AS BIGINT)
     """
     weight = exp.Case().when(condition, exp.Literal.number(UNITS)).else_(exp.Literal.number(0))
-    return exp.cast(weight, "BIGINT")
+    return cast_sql(weight, "BIGINT")

@@ -31,13 +31,13 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
         seen.add(entry.alias)
         if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
             condition = conjunction(condition.copy() for condition in entry.outer) or exp.true()
-            select.join(table_sql(entry.table, entry.alias), on=condition, join_type="left", copy=False)
+            select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), side="LEFT", on=condition))
             continue
         ready = [predicate.copy() for aliases, predicate in waiting if aliases <= seen]
         waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
         condition = conjunction(ready)
-        kind = "inner" if ready else "cross"
-        select.join(table_sql(entry.table, entry.alias), on=condition, join_type=kind, copy=False)
+        kind = "INNER" if ready else "CROSS"
+        select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), kind=kind, on=condition))
     late = [predicate.copy() for _, predicate in waiting]
     add_conditions(select, late + [predicate.copy() for aliases, predicate in used if len(aliases) < 2])
     return select
