@@ -164,8 +164,11 @@ class BackendQuery:
       relations: the privacy-unit relation of each owner column.
       domains: per group key, the SQL that enumerates it (one column), or None when `values` does.
       values: per group key, the declared values, or None.
-      n_releases: number of weight columns.
+      n_releases: number of weight columns of the join, the count of `counted` included.
       fingerprint: the schema the statement is valid for.
+      sampling_rate: q when the answer is that of a sample, None otherwise.
+      counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
+        for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
     """
 
     join: str | None
@@ -175,3 +178,5 @@ class BackendQuery:
     values: tuple[tuple[str | int | float | bool, ...] | None, ...]
     n_releases: int
     fingerprint: str
+    sampling_rate: float | None = None
+    counted: bool = False

@@ -12,6 +12,7 @@ from planner.dialects.duckdb import duckdb_sql
 from planner.plan import BackendQuery, Plan, Release
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
+from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
 
 Dialect = Literal["postgres", "duckdb"]
@@ -30,14 +31,17 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
     """
     write = _writer(dialect, schema)
     summed = [release.weight for release in plan.releases if release.distinct is None]
+    counted = plan.sampling is not None and plan.sampling.alias is None
     return BackendQuery(
-        join=_summed(plan, summed, write) if summed else None,
+        join=_summed(plan, summed, write, counted) if summed else None,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
         domains=tuple(None if key.domain is None else write(key.domain.copy()) for key in plan.group_keys),
         values=tuple(key.values for key in plan.group_keys),
-        n_releases=len(summed),
+        n_releases=len(summed) + counted,
         fingerprint=plan.fingerprint,
+        sampling_rate=plan.sampling.rate if plan.sampling else None,
+        counted=counted,
     )
 
 
@@ -48,9 +52,10 @@ def _writer(dialect: Dialect, schema: Schema | None) -> Write:
     return partial(duckdb_sql, schema=schema)
 
 
-def _summed(plan: Plan, weights: list[exp.Expression], write: Write) -> str:
+def _summed(plan: Plan, weights: list[exp.Expression], write: Write, counted: bool) -> str:
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
-    return write(compact_provenance(plan.source, owners, keys, weights))
+    rule = count_tuples if counted else compact_provenance
+    return write(rule(plan.source, owners, keys, weights))
 
 
 def _distinct(plan: Plan, release: Release, write: Write) -> str | None:

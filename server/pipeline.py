@@ -10,9 +10,8 @@ Everything before `reserve` is public. Everything between `read` and `release` h
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sqlglot import exp
@@ -30,6 +29,9 @@ from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.draws import SystemDraws
+from privacy.sampling.scale_up import scale_up
+from privacy.sampling.thin import thin
 from privacy.truncation.compact import compact
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
@@ -110,6 +112,7 @@ class Pipeline:
             epsilon=request.epsilon,
             delta=request.delta,
             mechanism=request.mechanism,
+            sampling_rate=request.sampling_rate,
         )
 
     def _measured(
@@ -141,9 +144,20 @@ def measure(
     """Read, compact, truncate, release: the private part of the way, run in a worker process."""
     entropy = OpendpEntropy()
     domain, tuples = backend.read(query)
-    answers = _truncated(tuples, measurements)
-    noisy = tuple(measured.release(next(answers), entropy) for measured in measurements)
-    return domain, noisy
+    answers = _truncated(_sampled(tuples, query), measurements)
+    noisy = (measured.release(next(answers), entropy) for measured in measurements)
+    rate = query.sampling_rate
+    if rate is None:
+        return domain, tuple(noisy)
+    return domain, tuple(scale_up(one, rate, len(made.ladder)) for one, made in zip(noisy, measurements, strict=True))
+
+
+def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
+    """Draw the sample here, where the database has only counted."""
+    if not query.counted:
+        return tuples
+    assert query.sampling_rate is not None and tuples.join is not None, "a counted join is a sampled one"
+    return replace(tuples, join=thin(tuples.join, query.sampling_rate, SystemDraws()))
 
 
 def _truncated(tuples: QueryTuples, measurements: tuple[Measurement, ...]) -> Iterator[TruncatedAnswer]:

@@ -20,6 +20,7 @@ class QueryRequest:
       mechanism: which mechanism, or None for the planner's choice.
       request_id: unique; stands in logs, the ledger and error bodies.
       parameters: the values of `$1`, `$2`, ...
+      sampling_rate: which share of the join tuples to answer from, or None for all of them.
     """
 
     analyst: str
@@ -29,6 +30,7 @@ class QueryRequest:
     mechanism: MechanismName | None = None
     request_id: str = ""
     parameters: tuple[Cell, ...] = ()
+    sampling_rate: float | None = None
 
 
 @dataclass(frozen=True)

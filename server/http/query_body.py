@@ -46,8 +46,21 @@ class QueryBody(BaseModel):
         list[str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None],
         Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
     ] = []
+    sampling_rate: Annotated[
+        float | None,
+        Field(gt=0, le=1, allow_inf_nan=False, description="Answer from this share of the join; all if left out."),
+    ] = None
 
     def request(self, analyst: str, request_id: str) -> QueryRequest:
         """The question as the pipeline takes it."""
         parameters = tuple(self.parameters)
-        return QueryRequest(analyst, self.sql, self.epsilon, self.delta, self.mechanism, request_id, parameters)
+        return QueryRequest(
+            analyst,
+            self.sql,
+            self.epsilon,
+            self.delta,
+            self.mechanism,
+            request_id,
+            parameters,
+            self.sampling_rate,
+        )
