@@ -20,7 +20,7 @@ NEW_UNIT = 999
 
 values = st.integers(-1, 6)
 single = st.lists(st.tuples(st.integers(0, 6).map(lambda unit: frozenset({unit})), values), max_size=30)
-several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), values), max_size=25)
+several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), values), min_size=1, max_size=25)
 
 
 @given(several, st.permutations(CELLS))

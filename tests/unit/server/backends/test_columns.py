@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from datetime import date
 from decimal import Decimal
@@ -10,12 +11,21 @@ import numpy as np
 import pytest
 
 from planner.plan import BackendQuery
-from server.backends.columns import group_domain, join_tuples
+from privacy.units import ONE
+from server.backends.columns import distinct_tuples, group_domain, join_tuples
 from server.errors import BackendFailed
 
 
 def _query(relations: tuple[str, ...], keys: int = 0, releases: int = 1) -> BackendQuery:
-    return BackendQuery("SELECT", relations, (None,) * keys, ((),) * keys, releases, "fingerprint")
+    return BackendQuery(
+        join="SELECT",
+        distinct=(None,) * releases,
+        relations=relations,
+        domains=(None,) * keys,
+        values=((),) * keys,
+        n_releases=releases,
+        fingerprint="fingerprint",
+    )
 
 
 def test_integer_owners_keep_their_values_and_null_is_nobody() -> None:
@@ -64,6 +74,47 @@ def test_no_rows_at_all() -> None:
     assert tuples.weights.shape == (2, 0)
     assert len(tuples.owners[0].keys) == 0
     assert tuples.group.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("column", "codes"),
+    [
+        ((7, None, 7, -3, 10**30), [1, -1, 1, 0, 2]),
+        (("b", "a", "b", None, "B"), [2, 1, 2, -1, 0]),
+        ((True, False, None, True, True), [1, 0, -1, 1, 1]),
+        ((0.0, -0.0, math.nan, math.inf, float("nan")), [0, 0, 2, 1, 2]),
+        ((Decimal("1.0"), Decimal("1.00"), Decimal("NaN"), None, Decimal("NaN")), [0, 0, 1, -1, 1]),
+        ((uuid.UUID(int=2), uuid.UUID(int=1), None, None, None), [1, 0, -1, -1, -1]),
+        ((None, None, None, None, None), [-1] * 5),
+    ],
+)
+def test_equal_values_have_equal_codes_in_their_own_order(column: tuple[object, ...], codes: list[int]) -> None:
+    owners = (1, 2, 3, 4, 5)
+    tuples = distinct_tuples([owners, column, (ONE,) * 5], _query(("person",)), group_domain([]))
+    assert tuples.value.tolist() == codes
+    assert tuples.value.dtype == np.int64
+    assert tuples.owners[0].keys.tolist() == list(owners)
+
+
+def test_a_value_whose_weight_is_zero_does_not_count() -> None:
+    columns: list[tuple[object, ...]] = [(1, 2, 3), ("a", "b", "a"), ("x", "y", "z"), (ONE, 0, ONE)]
+    tuples = distinct_tuples(columns, _query(("person",), keys=1), group_domain([("a", "b")]))
+    assert tuples.value.tolist() == [0, -1, 2]
+    assert tuples.group.tolist() == [0, 1, 0]
+    assert tuples.n_groups == 2
+
+
+@pytest.mark.parametrize("column", [(1, "1"), (1, True), (date(2024, 1, 1), None), ((1,), (2,))])
+def test_a_value_whose_equality_is_not_ours_to_decide_is_refused(column: tuple[object, ...]) -> None:
+    with pytest.raises(BackendFailed) as caught:
+        distinct_tuples([(1, 2), column, (ONE, ONE)], _query(("person",)), group_domain([]))
+    assert "2024" not in str(caught.value)
+
+
+def test_no_distinct_values_at_all() -> None:
+    tuples = distinct_tuples([(), (), (), ()], _query(("person",), keys=1), group_domain([("a",)]))
+    assert tuples.value.shape == (0,)
+    assert tuples.group.dtype == tuples.value.dtype == np.int64
 
 
 def test_no_private_value_in_a_repr() -> None:
