@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlglot import exp
 
 from planner.aggregates import Aggregates
-from planner.clock import replace_clock
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
+from planner.clock import replace_clock
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
 from planner.group_keys import bind_keys, position_in

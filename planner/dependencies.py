@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.equalities import ColumnRef, Equalities
+from planner.provenance import OwnerPosition
 
 
 def groups_per_unit(
-    owners: Sequence[tuple[str, ColumnRef]], keys: Sequence[ColumnRef], equalities: Equalities
+    owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], equalities: Equalities
 ) -> int | None:
     """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
 
@@ -18,24 +19,24 @@ def groups_per_unit(
     when they are the same expression over the same tables.
 
     Args:
-      owners: (relation, column) per distinct owner position.
+      owners: the distinct owner positions.
       keys: the group keys.
       equalities: closed.
     Returns: the bound, or None when some owner does not determine some key.
     """
     functions: dict[str, set[tuple[str, ...]]] = {}
-    for relation, column in owners:
-        terms = _determined(column, equalities)
+    for owner in owners:
+        terms = _determined(owner.columns, equalities)
         group = tuple(terms.get(equalities.find(key), "") for key in keys)
         if not all(group):
             return None
-        functions.setdefault(relation, set()).add(group)
+        functions.setdefault(owner.relation, set()).add(group)
     return max(len(groups) for groups in functions.values())
 
 
-def _determined(start: ColumnRef, equalities: Equalities) -> dict[ColumnRef, str]:
-    """For every class that the unit's key determines, the expression that computes it from the key `u`."""
-    terms = {equalities.find(start): "u"}
+def _determined(start: Sequence[ColumnRef], equalities: Equalities) -> dict[ColumnRef, str]:
+    """For every class that the unit's key determines, the expression that computes it from the key `u0`, `u1`, ..."""
+    terms = {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
     changed = True
     while changed:

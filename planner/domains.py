@@ -12,7 +12,7 @@ from planner.declared_domain import declared_domain, listed, with_other
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_GROUPS
-from planner.ownership import Ownership
+from planner.ownership import ownership
 from planner.plan import GroupKey
 from planner.policy import Policy
 from planner.rules.enumerate_domain import canonical_value, enumerate_domain
@@ -82,8 +82,8 @@ def _public_columns(
     for table, name in members:
         if policy.is_public(table.name):
             yield table.name, name
-    ownership = Ownership(schema, policy)
+    graph = ownership(schema, policy)
     for table, name in members:
-        for key in ownership.foreign_keys(table.name):
+        for key in graph.foreign_keys(table.name):
             if key.columns == (name,) and policy.is_public(key.references):
                 yield key.references, key.key[0]

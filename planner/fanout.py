@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.bound_query import BoundQuery
 from planner.equalities import ColumnRef
-from planner.ownership import Ownership
+from planner.ownership import ownership
 from planner.policy import Policy
-from planner.provenance import Provenance
+from planner.provenance import OwnerPosition, Provenance
 from planner.reach import Reach, Step
 from planner.schema import Schema
 from planner.symmetry import Symmetry
@@ -36,11 +36,11 @@ def tuples_per_unit(query: BoundQuery, found: Provenance, reach: Reach, schema: 
     symmetry = Symmetry(query, found.equalities, lambda column: reach.constants.get(found.equalities.find(column)))
     owned = _Owned(query, found, schema, policy)
     totals: dict[str, int] = defaultdict(int)
-    for relation, column in found.owners:
-        most = _Search(reach, symmetry, [*reach.steps, *owned.steps(relation, column, reach)]).most(column)
+    for owner in found.owners:
+        most = _Search(reach, symmetry, [*reach.steps, *owned.steps(owner, reach)]).most(owner.columns)
         if most is None:
             return None
-        totals[relation] += most
+        totals[owner.relation] += most
     return max(1, *(total // len(symmetry.group) for total in totals.values()))
 
 
@@ -56,9 +56,9 @@ class _Search:
             self._groups[step.row].add(step.group)
         self._entries = len(symmetry.group[0])
 
-    def most(self, column: ColumnRef) -> int | None:
-        """The bound for the tuples in which `column` holds the unit's key."""
-        start = self._reach.bits([column])
+    def most(self, columns: Sequence[ColumnRef]) -> int | None:
+        """The bound for the tuples in which `columns` hold the unit's key."""
+        start = self._reach.bits(columns)
         waiting = [(1, 0, self._reach.known | start | self._reach.constant)]
         done: set[tuple[int, int]] = set()
         while waiting:
@@ -117,38 +117,38 @@ class _Owned:
 
     def __init__(self, query: BoundQuery, found: Provenance, schema: Schema, policy: Policy) -> None:
         self._found = found
-        self._ownership = Ownership(schema, policy)
+        self._ownership = ownership(schema, policy)
         self._policy = policy
         self._entries = [entry for entry in query.tables if entry.outer is None]
 
-    def steps(self, relation: str, column: ColumnRef, reach: Reach) -> Iterator[Step]:
+    def steps(self, owner: OwnerPosition, reach: Reach) -> Iterator[Step]:
         """A step for each entry whose row the unit in this position owns, with nothing else fixed."""
+        position = (owner.relation, self._roots(owner.columns))
         for entry in self._entries:
-            declared = self._policy.tables[entry.table.name].rows_per_unit.get(relation)
-            if declared is not None and (relation, self._root(column)) in self._owners(entry.alias):
-                group = (entry.table.name, relation, reach.bits([column]))
-                yield Step(reach.row(entry.alias), 0, reach.bits([column]), 0, declared, False, group)
+            declared = self._policy.tables[entry.table.name].rows_per_unit.get(owner.relation)
+            if declared is not None and position in self._owners(entry.alias, set()):
+                bits = reach.bits(owner.columns)
+                group = (entry.table.name, owner.relation, bits)
+                yield Step(reach.row(entry.alias), 0, bits, 0, declared, False, group)
 
-    def _root(self, column: ColumnRef) -> ColumnRef:
-        return self._found.equalities.find(column)
+    def _roots(self, columns: Sequence[ColumnRef]) -> tuple[ColumnRef, ...]:
+        return tuple(map(self._found.equalities.find, columns))
 
-    def _owners(self, alias: str) -> set[tuple[str, ColumnRef]]:
+    def _owners(self, alias: str, seen: set[str]) -> set[tuple[str, tuple[ColumnRef, ...]]]:
         """The owner positions of one row, as `planner.provenance` finds them."""
+        seen.add(alias)
         table = self._found.equalities.tables[alias]
         owners = set()
         unit_key = self._ownership.unit_key(table.name)
         if unit_key is not None:
-            owners.add((table.name, self._root((alias, unit_key))))
+            owners.add((table.name, self._roots([(alias, name) for name in unit_key])))
         for key in self._ownership.owning_keys(table.name):
-            if key.key == (self._ownership.unit_key(key.references),) and not self._ownership.owning_keys(
-                key.references
-            ):
-                owners.add((key.references, self._root((alias, key.columns[0]))))
+            unit_key, above = self._ownership.unit_key(key.references), dict(zip(key.key, key.columns, strict=True))
+            if unit_key and set(unit_key) == set(above) and not self._ownership.owning_keys(key.references):
+                owners.add((key.references, self._roots([(alias, above[name]) for name in unit_key])))
                 continue
             for other, parent in self._found.equalities.tables.items():
-                pairs = list(zip(key.columns, key.key, strict=True))
-                if parent.name == key.references and all(
-                    self._found.equalities.same((alias, name), (other, above)) for name, above in pairs
-                ):
-                    owners |= self._owners(other)
+                joined = parent.name == key.references and other not in seen
+                if joined and all(self._found.equalities.same((alias, above[name]), (other, name)) for name in above):
+                    owners |= self._owners(other, seen)
         return owners

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from planner.policy import Policy
-from planner.schema import ForeignKey, Schema
+from planner.schema import ForeignKey, Schema, Table
+from planner.sql_types import canonical_cast, sql_type
 
 
 class Ownership:
     """The ownership graph of a schema under a policy.
 
     A foreign key owns unless the policy says `owning = false`; it matters when its parent is owned: a
-    privacy-unit relation, or a table with an owning key to an owned one.
+    privacy-unit relation, a table whose rows are units, or one with an owning key to an owned one.
     Cost: linear in the foreign keys per step of the longest path.
     """
 
     def __init__(self, schema: Schema, policy: Policy) -> None:
-        self._policy = policy
+        self._units = dict(policy.privacy_units)
+        self._orphans = {
+            name: key
+            for name, declared in policy.tables.items()
+            if declared.rows_are_units and name in schema.tables and (key := row_key(schema.tables[name])) is not None
+        }
         self._references = {name: _references(name, schema, policy) for name in schema.tables}
         self._keys = {name: _owning(name, keys, policy) for name, keys in self._references.items()}
+        self._depths = _depths(policy)
         self._owned = self._closure()
+        self._owning = {
+            name: tuple(key for key in keys if key.references in self._owned) for name, keys in self._keys.items()
+        }
 
-    def unit_key(self, table: str) -> str | None:
-        """The key column of a privacy-unit relation, None for another table."""
-        return self._policy.privacy_units.get(table)
+    def unit_key(self, table: str) -> tuple[str, ...] | None:
+        """The key columns of a privacy-unit relation, None for another table."""
+        return self._units.get(table)
+
+    def orphan_key(self, table: str) -> tuple[str, ...] | None:
+        """The key columns of a table whose rows are their own units where they reference no owner."""
+        return self._orphans.get(table)
+
+    def depth(self, table: str, key: ForeignKey) -> int | None:
+        """How often ownership follows this foreign key on one path; None: as long as it leads."""
+        return self._depths.get((table, *_pairs(key)))
 
     def is_owned(self, table: str) -> bool:
         """Does some path lead from the table's rows to a privacy unit?"""
@@ -30,18 +50,18 @@ class Ownership:
 
     def owning_keys(self, table: str) -> tuple[ForeignKey, ...]:
         """The foreign keys along which the table's rows are owned, in the catalog's order, declared ones last."""
-        return tuple(key for key in self._keys.get(table, ()) if key.references in self._owned)
+        return self._owning.get(table, ())
 
     def foreign_keys(self, table: str) -> tuple[ForeignKey, ...]:
         """All references of the table's rows, owning or not."""
         return self._references.get(table, ())
 
     def cycles(self) -> tuple[str, ...]:
-        """The tables whose rows would own one another in a circle; the policy must settle each."""
+        """The tables whose rows would own one another in a circle without end; the policy must settle each."""
         return tuple(sorted(name for name in self._owned if name in self._reachable(name)))
 
     def _closure(self) -> frozenset[str]:
-        owned = set(self._policy.privacy_units)
+        owned = {*self._units, *self._orphans}
         while True:
             more = {name for name, keys in self._keys.items() if any(key.references in owned for key in keys)} - owned
             if not more:
@@ -52,11 +72,36 @@ class Ownership:
         seen: set[str] = set()
         stack = [start]
         while stack:
-            for key in self.owning_keys(stack.pop()):
-                if key.references not in seen:
+            table = stack.pop()
+            for key in self.owning_keys(table):
+                if self.depth(table, key) is None and key.references not in seen:
                     seen.add(key.references)
                     stack.append(key.references)
         return seen
+
+
+def ownership(schema: Schema, policy: Policy) -> Ownership:
+    """The graph of a schema under a policy, kept for the few that are in use."""
+    return _cached(_Case(schema, policy))
+
+
+class _Case:
+    """A schema under a policy, equal to another that says the same."""
+
+    def __init__(self, schema: Schema, policy: Policy) -> None:
+        self.schema, self.policy = schema, policy
+        self._content = (schema.fingerprint, policy.hash)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Case) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+@lru_cache(maxsize=8)
+def _cached(case: _Case) -> Ownership:
+    return Ownership(case.schema, case.policy)
 
 
 def _references(table: str, schema: Schema, policy: Policy) -> tuple[ForeignKey, ...]:
@@ -77,6 +122,25 @@ def _owning(table: str, keys: tuple[ForeignKey, ...], policy: Policy) -> tuple[F
         if declared.table == table and not declared.owning
     }
     return tuple(key for key in keys if _pairs(key) not in settled)
+
+
+def _depths(policy: Policy) -> dict[tuple[object, ...], int]:
+    return {
+        (declared.table, *_pairs(ForeignKey(declared.columns, declared.references, declared.key))): declared.depth
+        for declared in policy.foreign_keys
+        if declared.depth is not None
+    }
+
+
+def row_key(table: Table) -> tuple[str, ...] | None:
+    """A unique key without NULL that can name a row as a privacy unit: the shortest, the first of its length."""
+    fit = [key for key in table.unique_keys if all(_can_name(table, name) for name in key)]
+    return min(fit, key=len, default=None)
+
+
+def _can_name(table: Table, name: str) -> bool:
+    column = table.column(name)
+    return column is not None and not column.nullable and canonical_cast(sql_type(column.type)) is not None
 
 
 def _pairs(key: ForeignKey) -> tuple[str, frozenset[tuple[str, str]]]:

@@ -9,13 +9,14 @@ from typing import get_args
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery, bound_column
+from planner.bound_query import BoundQuery
 from planner.dependencies import groups_per_unit
 from planner.domains import group_keys
 from planner.equalities import ColumnRef
-from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.errors import InvalidSetting
 from planner.fanout import tuples_per_unit
-from planner.plan import MechanismName, Output, Owner, Plan, SamplingPlan
+from planner.owner_sql import owner_sql
+from planner.plan import MechanismName, Output, Plan, SamplingPlan
 from planner.policy import Policy
 from planner.provenance import Provenance, provenance
 from planner.reach import Reach
@@ -26,8 +27,6 @@ from planner.rules.join_tables import join_tables
 from planner.rules.sample_rows import sample_rows
 from planner.sampling import sampling_plan
 from planner.schema import Schema
-from planner.sql_nodes import cast
-from planner.sql_types import canonical_cast, sql_type
 
 _GAP = 0.01
 
@@ -69,7 +68,7 @@ def make_plan(
     groups = reached([column for key in bound.keys for column in key.columns])
     return Plan(
         source=_source(bound, found, sampling),
-        owners=tuple(_owner(relation, column, found) for relation, column in found.owners),
+        owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
         releases=released.releases,
         group_keys=keys,
         outputs=tuple(
@@ -95,21 +94,10 @@ def make_plan(
 
 def _source(bound: BoundQuery, found: Provenance, sampling: SamplingPlan | None) -> exp.Select:
     """The join, completed, over the rows that are sampled."""
-    source = complete_provenance(join_tables(bound.tables, bound.predicates), found.completions)
+    source = complete_provenance(join_tables(bound.tables, bound.predicates), found.completions, found.ends)
     if sampling is None or sampling.alias is None or sampling.percent is None:
         return source
     return sample_rows(source, sampling.alias, sampling.percent)
-
-
-def _owner(relation: str, column: tuple[str, str], found: Provenance) -> Owner:
-    """The owner's key in a form that is the same for every column that can hold it."""
-    alias, name = column
-    declared = found.equalities.tables[alias].column(name)
-    assert declared is not None, "owner columns exist"
-    target = canonical_cast(sql_type(declared.type))
-    if target is None:
-        raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
-    return Owner(relation, cast(bound_column(alias, name), target))
 
 
 def _epsilon(epsilon: float | None, policy: Policy) -> float:

@@ -13,6 +13,7 @@ from datetime import date
 from functools import cached_property
 from urllib.parse import parse_qsl, urlsplit
 
+from planner.clock import GRAINS
 from planner.errors import PolicyInvalid
 from planner.policy_toml import DomainValue, TomlSection
 
@@ -45,11 +46,14 @@ class TablePolicy:
       public: it says nothing about a person.
       columns: per column.
       rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns.
+      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it
+        belongs to nobody, and no answer counts it.
     """
 
     public: bool = False
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
     rows_per_unit: Mapping[str, int] = field(default_factory=dict)
+    rows_are_units: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class DeclaredForeignKey:
       table, columns, references, key: `columns` of `table` reference `key` of `references`.
       owning: does the parent's owner own the row?
       fanout: the most rows of `table` that hold the same values in `columns`; None promises nothing.
+      depth: of a self-reference or circle: how often ownership follows the key on one path. A row whose chain goes
+        on beyond that is left out of every answer, since nobody could say who owns it.
     """
 
     table: str
@@ -68,6 +74,7 @@ class DeclaredForeignKey:
     key: tuple[str, ...]
     owning: bool = True
     fanout: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,10 @@ class Policy:
       max_epsilon: the most that one query may ask for; the default charge unless set.
       delta: the default, and the most, that one query is charged.
       global_sensitivity: for r2t only: the most that one unit adds to an answer, in full weights; or None.
-      privacy_units: the key column of each privacy-unit relation.
+      privacy_units: the key columns of each privacy-unit relation.
       foreign_keys: declared ones.
       tables: per queryable table.
+      time_grain: what now() is snapped to, one of `planner.clock.GRAINS`.
     """
 
     name: str
@@ -94,9 +102,10 @@ class Policy:
     max_epsilon: float
     delta: float
     global_sensitivity: float | None
-    privacy_units: Mapping[str, str]
+    privacy_units: Mapping[str, tuple[str, ...]]
     foreign_keys: tuple[DeclaredForeignKey, ...]
     tables: Mapping[str, TablePolicy]
+    time_grain: str = "day"
 
     @cached_property
     def hash(self) -> str:
@@ -137,9 +146,10 @@ def parse_policy(text: str) -> Policy:
         max_epsilon=privacy.number("max_epsilon", epsilon),
         delta=privacy.number("delta", 0.0),
         global_sensitivity=privacy.number_or_none("global_sensitivity"),
-        privacy_units={relation: units.text(relation) for relation in units.names()},
+        privacy_units={relation: units.key(relation) for relation in units.names()},
         foreign_keys=tuple(_foreign_key(section) for section in document.sections("foreign_keys")),
         tables=_tables(document.section("tables")),
+        time_grain=privacy.choice("time_grain", GRAINS, "day"),
     )
     for section in (document, database, ledger, privacy):
         section.finish()
@@ -171,11 +181,14 @@ def _foreign_key(section: TomlSection) -> DeclaredForeignKey:
         references=section.text("references"),
         key=section.texts("key"),
         owning=section.flag("owning", True),
+        depth=section.count("depth"),
         fanout=section.count("fanout"),
     )
     section.finish()
     if len(foreign_key.columns) != len(foreign_key.key):
         raise section.problem("key", "must name as many columns as `columns`")
+    if foreign_key.depth is not None and not foreign_key.owning:
+        raise section.problem("depth", "makes no sense where owning = false")
     return foreign_key
 
 
@@ -186,10 +199,12 @@ def _tables(section: TomlSection) -> dict[str, TablePolicy]:
 def _table(section: TomlSection) -> TablePolicy:
     columns = section.section("columns")
     public = section.flag("public", False)
+    rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
     section.finish()
     rows = {relation: count for relation in units.names() if (count := units.count(relation)) is not None}
-    return TablePolicy(public, {name: _column(columns.section(name)) for name in columns.names()}, rows)
+    declared = {name: _column(columns.section(name)) for name in columns.names()}
+    return TablePolicy(public, declared, rows, rows_are_units)
 
 
 def _column(section: TomlSection) -> ColumnPolicy:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.declared_domain import declared_domain
 from planner.errors import PolicyInvalid
-from planner.ownership import Ownership
+from planner.ownership import Ownership, row_key
 from planner.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.schema import Schema, Table
 from planner.sql_types import Family, SqlType, canonical_cast, result_type, sql_type
@@ -32,20 +33,27 @@ def validate(policy: Policy, schema: Schema) -> None:
 def _units(policy: Policy, schema: Schema) -> Iterator[str]:
     for name, key in policy.privacy_units.items():
         table = schema.tables.get(name)
-        column = table.column(key) if table else None
         if table is None:
             yield f"privacy_units.{name}: no such table"
-        elif column is None:
-            yield f"privacy_units.{name}: no column {key}"
+        elif any(table.column(column) is None for column in key):
+            missing = [column for column in key if table.column(column) is None]
+            yield f"privacy_units.{name}: no column {', '.join(missing)}"
         else:
-            if column.nullable:
-                yield f"privacy_units.{name}: {key} may be NULL; declare it NOT NULL in the database"
-            if (key,) not in table.unique_keys:
-                yield f"privacy_units.{name}: {key} alone is no enforced primary or unique key"
-            if canonical_cast(sql_type(column.type)) is None:
-                yield f"privacy_units.{name}: {key} is of type {column.type}; a key is a whole number, text or uuid"
+            for problem in _unit_key(table, key):
+                yield f"privacy_units.{name}: {problem}"
         if name not in policy.tables:
             yield f"privacy_units.{name}: the table has no [tables.{name}]"
+
+
+def _unit_key(table: Table, key: tuple[str, ...]) -> Iterator[str]:
+    for column in table.columns:
+        if column.name in key and column.nullable:
+            yield f"{column.name} may be NULL; declare it NOT NULL in the database"
+        if column.name in key and canonical_cast(sql_type(column.type)) is None:
+            yield f"{column.name} is of type {column.type}; a key is a whole number, text or uuid"
+    if not any(set(unique) == set(key) for unique in table.unique_keys):
+        alone = f"{key[0]} alone" if len(key) == 1 else f"({', '.join(key)})"
+        yield f"{alone} is no enforced primary or unique key"
 
 
 def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
@@ -57,6 +65,10 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
         for relation in declared.rows_per_unit:
             if relation not in policy.privacy_units:
                 yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit"
+        if declared.rows_are_units and (declared.public or name in policy.privacy_units):
+            yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
+        if declared.rows_are_units and row_key(table) is None:
+            yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts that are never NULL"
         for column, settings in declared.columns.items():
             found = table.column(column)
             if found is None:
@@ -67,6 +79,30 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
 
 
 def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    yield from _range(kind, written, settings)
+    yield from _step(kind, written, settings)
+    if settings.domain is not None:
+        if result_type(kind) is None:
+            yield f"a column of type {written} cannot be a group key"
+        elif not all(_fits(value, kind) for value in settings.domain):
+            yield f"a value of the domain is not of type {written}"
+        if not settings.domain or len(set(settings.domain)) < len(settings.domain):
+            yield "the domain is empty or names a value twice"
+        if len(settings.domain) > _MAX_DOMAIN:
+            yield f"the domain has more than {_MAX_DOMAIN} values"
+    if settings.other is not None:
+        if declared_domain(settings, kind) is None:
+            yield "`other` needs a domain, or a range with a step"
+        if not _fits(settings.other, kind):
+            yield f"`other` is not of type {written}"
+
+
+def _range(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    if settings.dates is not None:
+        if not kind.is_moment:
+            yield f"a range of days needs a date or a timestamp, not {written}"
+        if settings.dates[0] > settings.dates[1]:
+            yield f"the range [{settings.dates[0]}, {settings.dates[1]}] is empty"
     if settings.range is not None:
         low, high = settings.range
         if not kind.is_number:
@@ -77,15 +113,17 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
             yield "the range of whole numbers must end in whole numbers"
         if max(abs(low), abs(high)) > _MAX_ABS or any(0 < abs(end) < 1 / _MAX_ABS for end in (low, high)):
             yield f"the range's ends must be 0, or between {1 / _MAX_ABS:g} and {_MAX_ABS:g} in size"
+
+
+def _step(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    if settings.step is None:
+        return
+    if isinstance(settings.step, str) and settings.dates is None:
+        yield "a step of days, weeks, months, quarters or years needs a range of two dates"
+    if isinstance(settings.step, int) and (settings.range is None or kind.family is not Family.INTEGER):
+        yield "a step that is a number needs a whole-number column with a range"
     if settings.domain is not None:
-        if result_type(kind) is None:
-            yield f"a column of type {written} cannot be a group key"
-        elif not all(_fits(value, kind) for value in settings.domain):
-            yield f"a value of the domain is not of type {written}"
-        if not settings.domain or len(set(settings.domain)) < len(settings.domain):
-            yield "the domain is empty or names a value twice"
-        if len(settings.domain) > _MAX_DOMAIN:
-            yield f"the domain has more than {_MAX_DOMAIN} values"
+        yield "a domain of values takes no step"
 
 
 def _fits(value: object, kind: SqlType) -> bool:
@@ -122,9 +160,12 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
             if key.references not in schema.tables and table.name in policy.tables:
                 yield f"tables.{table.name}: references {key.references}, which the proxy's role may not read"
     ownership = Ownership(schema, policy)
-    for name in ownership.cycles():
-        advice = "declare one of its foreign keys with owning = false"
-        yield f"tables.{name}: its rows would own one another in a circle; {advice}"
+    cycles = ownership.cycles()
+    for name in cycles:
+        circle = [key for key in ownership.owning_keys(name) if key.references in cycles]
+        keys = " and ".join(f"({', '.join(key.columns)}) to {key.references}" for key in circle)
+        advice = "declare the foreign key {} with owning = false, or with the depth of its longest chain"
+        yield f"tables.{name}: its rows would own one another in a circle; {advice.format(keys)}"
     for name, declared in policy.tables.items():
         if declared.public and ownership.is_owned(name):
             yield f"tables.{name}: cannot be public, because its rows belong to a privacy unit"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -71,6 +71,10 @@ class TomlSection:
             raise self.problem(key, "must be text")
         return value
 
+    def key(self, key: str) -> tuple[str, ...]:
+        """The name of a column, or a list of names."""
+        return self.texts(key) if isinstance(self._values.get(key), list) else (self.text(key),)
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings, not empty."""
         value = self._values.pop(key, None)
@@ -84,6 +88,13 @@ class TomlSection:
         if not isinstance(value, bool):
             raise self.problem(key, "must be true or false")
         return value
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """One of several words."""
+        value = self._values.pop(key, default)
+        if value not in choices:
+            raise self.problem(key, f"must be one of {', '.join(choices)}")
+        return str(value)
 
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,7 +11,7 @@ from planner.bound_query import BoundQuery
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_TABLES
-from planner.ownership import Ownership
+from planner.ownership import Ownership, ownership
 from planner.policy import Policy
 from planner.rules.complete_provenance import Completion
 from planner.schema import ForeignKey, Schema, Table
@@ -19,17 +20,35 @@ from planner.sql_types import Family
 
 
 @dataclass(frozen=True)
+class OwnerPosition:
+    """Where a join tuple holds the key of a privacy unit.
+
+    Attributes:
+      relation: the privacy-unit relation.
+      columns: of the unit's key, in the order of the policy.
+      orphan_of: the unit is a row that nobody else owns: it owns the tuple only if in each of these groups, the
+        columns of an owning foreign key, one is NULL. Empty for other units.
+    """
+
+    relation: str
+    columns: tuple[ColumnRef, ...]
+    orphan_of: tuple[tuple[ColumnRef, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Who owns a tuple.
 
     Attributes:
-      owners: distinct (relation, column) positions, in the order of FROM.
+      owners: distinct positions, in the order of FROM.
       completions: the parents to join for them.
+      ends: foreign keys that the policy follows no further: a row that still references something is left out.
       equalities: closed, completions included.
     """
 
-    owners: tuple[tuple[str, ColumnRef], ...]
+    owners: tuple[OwnerPosition, ...]
     completions: tuple[Completion, ...]
+    ends: tuple[tuple[ColumnRef, ...], ...]
     equalities: Equalities
 
 
@@ -39,20 +58,20 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy) -> Provenance:
     Raises: UnsupportedSQL when every table is public; SensitivityUnbounded when a private table has no owner.
     Cost: linear in base rows times ownership paths.
     """
-    ownership = Ownership(schema, policy)
-    if ownership.cycles():
+    graph = ownership(schema, policy)
+    if graph.cycles():
         raise PolicyInvalid("the policy leaves ownership in a circle")
     private = [entry for entry in query.tables if not policy.is_public(entry.table.name)]
     if not private:
         raise UnsupportedSQL("a query over public tables only is not answered yet", hint="join a private table")
     for entry in private:
-        if not ownership.is_owned(entry.table.name):
+        if not graph.is_owned(entry.table.name):
             hint = "the custodian may declare it public, or a foreign key that leads to its owner"
             message = f"table {entry.table.name!r} is private and belongs to nobody"
             raise SensitivityUnbounded(message, hint=hint)
-    search = _Search(schema, ownership, join_equalities(query))
+    search = _Search(schema, graph, join_equalities(query))
     for entry in private:
-        search.visit(entry.alias, entry.table)
+        search.visit(entry.alias, entry.table, {})
     return search.result()
 
 
@@ -73,40 +92,62 @@ def join_equalities(query: BoundQuery) -> Equalities:
     return equalities
 
 
-class _Search:
-    """Walks up the owning keys from each base row."""
+_Steps = Mapping[tuple[str, ForeignKey], int]
+"""How often a path has followed each foreign key of limited depth."""
 
-    def __init__(self, schema: Schema, ownership: Ownership, equalities: Equalities) -> None:
+
+class _Search:
+    """Walks up the owning keys from each base row.
+
+    A path that follows a foreign key of depth d for the d-th time may end only where the next reference is NULL.
+    So every row that stays has all of its owners, and a row vanishes with any row above it: T' = T + D.
+    """
+
+    def __init__(self, schema: Schema, graph: Ownership, equalities: Equalities) -> None:
         self._schema = schema
-        self._ownership = ownership
+        self._ownership = graph
         self._equalities = equalities
-        self._owners: list[tuple[str, ColumnRef]] = []
+        self._owners: list[OwnerPosition] = []
         self._completions: list[Completion] = []
+        self._ends: dict[tuple[ColumnRef, ...], None] = {}
 
     def result(self) -> Provenance:
         """The distinct owners; two positions whose columns are equal are one."""
-        first: dict[tuple[str, ColumnRef], tuple[str, ColumnRef]] = {}
-        for relation, column in self._owners:
-            first.setdefault((relation, self._equalities.find(column)), (relation, column))
-        return Provenance(tuple(first.values()), tuple(self._completions), self._equalities)
+        first: dict[object, OwnerPosition] = {}
+        for owner in self._owners:
+            first.setdefault((owner.relation, self._classes(owner.columns), owner.orphan_of), owner)
+        return Provenance(tuple(first.values()), tuple(self._completions), tuple(self._ends), self._equalities)
 
-    def visit(self, alias: str, table: Table) -> None:
+    def visit(self, alias: str, table: Table, steps: _Steps) -> None:
         """Collect the owners of one row."""
-        unit_key = self._ownership.unit_key(table.name)
+        unit_key, row_key = self._ownership.unit_key(table.name), self._ownership.orphan_key(table.name)
+        keys = self._ownership.owning_keys(table.name)
         if unit_key is not None:
-            self._owners.append((table.name, (alias, unit_key)))
-        for key in self._ownership.owning_keys(table.name):
-            self._follow(alias, key)
+            self._owners.append(OwnerPosition(table.name, tuple((alias, name) for name in unit_key)))
+        if row_key is not None:
+            references = tuple(tuple((alias, name) for name in key.columns) for key in keys)
+            if not any(all(map(self._equalities.known, columns)) for columns in references):
+                columns = tuple((alias, name) for name in row_key)
+                self._owners.append(OwnerPosition(table.name, columns, references))
+        for key in keys:
+            self._follow(alias, table, key, steps)
 
-    def _follow(self, alias: str, key: ForeignKey) -> None:
-        """The owners behind one foreign key; the column itself when it holds a unit's key and nothing is above."""
-        parent = self._schema.tables[key.references]
-        unit_key = self._ownership.unit_key(parent.name)
-        if key.key == (unit_key,) and not self._ownership.owning_keys(parent.name):
-            self._owners.append((parent.name, (alias, key.columns[0])))
+    def _classes(self, columns: tuple[ColumnRef, ...]) -> tuple[ColumnRef, ...]:
+        return tuple(map(self._equalities.find, columns))
+
+    def _follow(self, alias: str, table: Table, key: ForeignKey, steps: _Steps) -> None:
+        """The owners behind one foreign key; its own columns when they hold a unit's key and nothing is above."""
+        depth, taken = self._ownership.depth(table.name, key), steps.get((table.name, key), 0)
+        if depth is not None and taken == depth:
+            self._ends[tuple((alias, name) for name in key.columns)] = None
             return
-        if not self._joined(alias, key, parent):
-            self._complete(alias, key, parent)
+        parent = self._schema.tables[key.references]
+        unit_key = self._ownership.unit_key(parent.name) or self._ownership.orphan_key(parent.name)
+        above = dict(zip(key.key, key.columns, strict=True))
+        if unit_key is not None and set(unit_key) == set(above) and not self._ownership.owning_keys(parent.name):
+            self._owners.append(OwnerPosition(parent.name, tuple((alias, above[name]) for name in unit_key)))
+        elif not self._joined(alias, key, parent):
+            self._complete(alias, key, parent, steps if depth is None else {**steps, (table.name, key): taken + 1})
 
     def _joined(self, alias: str, key: ForeignKey, parent: Table) -> bool:
         """Is the parent's row already in the tuple? Its owners are, or will be, counted there."""
@@ -116,7 +157,7 @@ class _Search:
             for other, table in self._equalities.tables.items()
         )
 
-    def _complete(self, alias: str, key: ForeignKey, parent: Table) -> None:
+    def _complete(self, alias: str, key: ForeignKey, parent: Table, steps: _Steps) -> None:
         equalities = self._equalities
         if len(equalities.tables) >= 2 * MAX_TABLES:
             raise StatementTooComplex("finding the owners takes too many joins", hint="join fewer tables")
@@ -128,4 +169,4 @@ class _Search:
                 equalities.equate((alias, name), (added, above), known=False)
         equalities.close()
         self._completions.append(Completion(added, parent, alias, key, nullable))
-        self.visit(added, parent)
+        self.visit(added, parent, steps)

@@ -114,12 +114,12 @@ def _unit_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
     """A unit's key is unique and there."""
     for relation, key in policy.privacy_units.items():
         table = schema.tables.get(relation)
-        if table is None or table.column(key) is None:
+        if table is None or any(table.column(column) is None for column in key):
             continue
-        message = "NULL as the privacy unit's key: the row is nobody's, so no answer counts it"
-        where = sql.SQL("{} IS NULL").format(sql.Identifier(key))
-        yield Probe("warning", f"{relation}.{key}", message, _count(table, where))
-        yield from _duplicates(table, (key,), "share a privacy unit's key: several people would hide as one")
+        message = "NULL in the privacy unit's key: the row is nobody's, so no answer counts it"
+        where = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(column)) for column in key)
+        yield Probe("warning", f"{relation}.{', '.join(key)}", message, _count(table, where))
+        yield from _duplicates(table, key, "share a privacy unit's key: several people would hide as one")
 
 
 def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:

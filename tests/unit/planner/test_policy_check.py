@@ -121,6 +121,6 @@ def test_the_draft_settles_self_references_and_quotes_names() -> None:
     table = Table('odd "name"', "public", columns, (("Id 1",),), (ForeignKey(("boss",), 'odd "name"', ("Id 1",)),))
     schema = Schema({table.name: table})
     policy = parse_policy(draft(schema, 'a "b"'))
-    assert policy.privacy_units == {'odd "name"': "Id 1"}
+    assert policy.privacy_units == {'odd "name"': ("Id 1",)}
     assert [key.owning for key in policy.foreign_keys] == [False]
     validate(policy, schema)

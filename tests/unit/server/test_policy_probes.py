@@ -22,7 +22,7 @@ def policy(**changes: object) -> Policy:
         "max_epsilon": 1.0,
         "delta": 0.0,
         "global_sensitivity": None,
-        "privacy_units": {"person": "id"},
+        "privacy_units": {"person": ("id",)},
         "foreign_keys": (),
         "tables": {"person": TablePolicy(), "purchase": TablePolicy()},
     }
@@ -58,7 +58,7 @@ def test_a_key_that_does_not_own_is_not_asked_for_orphans() -> None:
 
 def test_what_the_catalog_lacks_is_left_to_the_validation() -> None:
     declared = policy(
-        privacy_units={"nobody": "id", "person": "nothing"},
+        privacy_units={"nobody": ("id",), "person": ("nothing",)},
         tables={"nowhere": TablePolicy(), "purchase": TablePolicy(columns={"prise": ColumnPolicy((0.0, 1.0))})},
         foreign_keys=(DeclaredForeignKey("purchase", ("nothing",), "person", ("id",)),),
     )

@@ -4,13 +4,13 @@ SELECT
   CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."posts" AS "posts_1"
-  ON "posts_1"."parentid" = "posts_0"."id"
+  ON "posts_0"."id" = "posts_1"."parentid"
 INNER JOIN "public"."posts" AS "posts_2"
-  ON "posts_2"."owneruserid" = "posts_1"."owneruserid"
+  ON "posts_1"."owneruserid" = "posts_2"."owneruserid"
   AND "posts_0"."owneruserid" < "posts_2"."owneruserid"
 INNER JOIN "public"."posts" AS "posts_3"
-  ON "posts_3"."parentid" = "posts_2"."id"
-  AND "posts_3"."owneruserid" = "posts_0"."owneruserid"
+  ON "posts_2"."id" = "posts_3"."parentid"
+  AND "posts_0"."owneruserid" = "posts_3"."owneruserid"
 GROUP BY
   1,
   2;

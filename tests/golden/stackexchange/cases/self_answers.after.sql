@@ -3,7 +3,7 @@ SELECT
   CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."posts" AS "posts_1"
-  ON "posts_1"."parentid" = "posts_0"."id"
+  ON "posts_0"."id" = "posts_1"."parentid"
   AND "posts_0"."owneruserid" = "posts_1"."owneruserid"
 GROUP BY
   1;
