@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from sqlglot import exp
 
@@ -179,3 +180,40 @@ PARTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Null: frozenset(),
 }
 """What the grammar lets through of scalar expressions."""
+
+# What is refused is refused because it is not above; these say why, and what to write instead.
+_REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
+    ("it gives another value each time", None,
+     ("random*", "rand", "uuid*", "gen_random*", "setseed", "clock_timestamp", "timeofday")),
+    ("it depends on more than the snapped clock", "use now() or current_date",
+     ("statement_timestamp", "transaction_timestamp", "current_time", "localtime")),
+    ("it depends on the session", None,
+     ("current_user", "session_user", "current_role", "current_schema*", "current_catalog", "current_database",
+      "current_setting", "set_config", "version", "inet_*", "pg_backend_pid", "user")),
+    ("it changes something", None, ("nextval", "setval", "lo_*", "pg_notify", "pg_*lock*", "txid_*")),
+    ("it speaks of physical rows", None, ("currval", "lastval", "pg_column_*", "pg_relation_*", "pg_total_*", "ctid")),
+    ("it reads the server's files, catalog or state", None,
+     ("pg_*", "has_*", "to_reg*", "col_description", "obj_description", "format_type", "binary_upgrade_*")),
+    ("it reaches other servers", None, ("dblink*", "postgres_fdw*")),
+    ("it runs SQL or walks documents", None,
+     ("query_to_*", "table_to_*", "cursor_to_*", "schema_to_*", "database_to_*", "xml*", "xpath*", "json*", "to_json*")),
+    ("it returns several rows", "join a table instead",
+     ("generate_*", "unnest", "explode*", "regexp_split_to_table", "string_to_table", "series", "posexplode*")),
+    ("a regular expression can take for ever", "use LIKE", ("regexp_*", "similar_*")),
+    ("it gives an interval, of which months have no length", "subtract dates: CAST(x AS DATE) - CAST(y AS DATE)",
+     ("age",)),
+    ("it fails for text that is no such value", "compare the text itself", ("to_date", "to_timestamp", "to_number")),
+    ("its value depends on the order of rows", None, ("lag", "lead", "row_number", "rank", "first*", "last*", "nth*")),
+)  # fmt: skip
+
+
+def why_refused(name: str) -> tuple[str, str | None]:
+    """Why a function is not in the table, and what to write instead.
+
+    >>> why_refused("random"), why_refused("age")[0], why_refused("my_function")
+    (('it gives another value each time', None), 'it gives an interval, of which months have no length', ('', None))
+    """
+    for reason, hint, names in _REFUSED:
+        if any(fnmatchcase(name.lower(), pattern) for pattern in names):
+            return reason, hint
+    return "", None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -13,11 +14,12 @@ from planner.errors import SensitivityUnbounded
 from planner.literals import number_sql
 from planner.positions import position_of
 from planner.ranges import Bounds
-from planner.scalar import Binder, Digits, Scalar, repeated, wrap
+from planner.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql_nodes import cast_sql
 
 _MOST_DIGITS = 12
 _MOST_POWER = 16
+_LEAST_EXPONENT = -600.0
 
 
 def absolute(node: exp.Expr, binder: Binder) -> Scalar:
@@ -121,6 +123,19 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def exponential(node: exp.Expr, binder: Binder) -> Scalar:
-    """exp(x), x proved to be small enough."""
+    """exp(x), x proved to be small enough; below -600 it is e^-600, since PostgreSQL raises on underflow."""
     inner = number(binder.scalar(node.this), binder)
-    return numbers.on_double(node, inner, lambda sql: exp.Exp(this=sql), ranges.exponential)
+    if inner.is_null:
+        return numbers.null(node)
+
+    def raised() -> Measured:
+        sql, known = inner.measured()
+        if known is None or known.lo >= _LEAST_EXPONENT:
+            return sql, known
+        least = number_sql(Decimal(_LEAST_EXPONENT))
+        above = exp.GT(this=wrap(repeated(sql, node)), expression=least)
+        below = exp.LTE(this=wrap(sql.copy()), expression=least.copy())
+        case = exp.Case().when(above, sql.copy(), copy=False).when(below, least.copy(), copy=False)
+        return case, ranges.within(known, _LEAST_EXPONENT, None)
+
+    return numbers.on_double(node, replace(inner, clamped=raised), lambda sql: exp.Exp(this=sql), ranges.exponential)

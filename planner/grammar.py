@@ -118,7 +118,9 @@ def check_grammar(select: exp.Expr, tokens: Sequence[Token]) -> None:
         position = position_of(near)
         if isinstance(near, exp.Func) and name == _FUNCTION:
             called, position = function_name(position, near, tokens)
-            raise UnsupportedSQL(f"{name} {called} is not supported", hint=hint, position=position)
+            reason, instead = functions.why_refused(called)
+            message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
+            raise UnsupportedSQL(message, hint=hint or instead, position=position)
         keyword = _keyword_position(name, tokens, position)
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
 

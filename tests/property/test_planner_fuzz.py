@@ -1,0 +1,153 @@
+"""Statements that nearly make sense, and such that make none: only the planner's own errors leave the planner."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime
+
+import pytest
+from sqlglot import parse_one
+
+from planner.bind import bind
+from planner.bind_scalar import bind_scalar
+from planner.errors import PlannerError
+from planner.functions import TABLE
+from planner.parse import parse
+from planner.placeholders import describe, substitute
+from planner.planner import make_plan
+from planner.rewrite import rewrite
+from planner.sql_types import Family
+from tests.support.hostile import HostileNames
+from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+_NOW = datetime(2024, 5, 17, 13, 30, tzinfo=UTC)
+_EXAMPLES = [example for row in TABLE.values() for example in row.examples]
+_HOLES = {
+    "i": ["length(l_comment)", "l_quantity::int", "l_shipdate - o_orderdate", "$1", "7", "o_orderkey"],
+    "n": ["l_quantity", "l.l_extendedprice", "l_discount", "l_tax", "$2"],
+    "f": ["l_tax", "l_quantity::float8", "0.5"],
+    "t": ["l_comment", "l_comment", "'a'"],
+    "c": ["l_returnflag", "l_shipmode", "l_shipinstruct"],
+    "d": ["o_orderdate", "l_shipdate", "current_date", "DATE '1996-02-29'"],
+    "s": ["o_orderdate::timestamp", "now()"],
+    "z": ["l_shipdate", "TIMESTAMP '1994-01-01'"],
+    "b": ["o_orderkey = 1", "TRUE", "NULL"],
+}
+_FAMILIES = {
+    "i": Family.INTEGER, "n": Family.NUMERIC, "f": Family.FLOAT, "t": Family.TEXT, "c": Family.CHAR,
+    "d": Family.DATE, "s": Family.TIMESTAMP, "z": Family.TIMESTAMPTZ, "b": Family.BOOL,
+}  # fmt: skip
+
+
+def _family(example: str) -> Family | None:
+    text = re.sub(r"\{(\w)\}", r"\1", example)
+    kind = bind_scalar(parse_one(f"SELECT {text}", dialect="postgres").expressions[0], HostileNames(1.0, 10.0)).type
+    return None if kind is None else kind.family
+
+
+_OF_FAMILY = {example: _family(example) for example in _EXAMPLES}
+_BY_TYPE = {hole: [e for e in _EXAMPLES if _OF_FAMILY[e] is family] for hole, family in _FAMILIES.items()}
+_JUNK = r"""
+( ) , . * + - / % ^ = <> < > :: || [ ] { } ; ' " -- /* */ $1 $0 $$ @x ? : \ ~ !~ & | # @> E'\'' U&'\0000' B'1' X'f'
+select from where group by having order limit offset distinct on using natural left join lateral union all except
+case when then else end in is not null between symmetric like ilike escape similar any exists interval cast as
+over partition filter within with recursive tablesample bernoulli repeatable values array row nulls first last asc
+count(*) sum(1) avg( min( now() random() pg_sleep(9) current_user ctid xmin 1e999 .5 0x1F 1_000 99999999999999999999
+'1994-13-01' 'infinity' 'NaN' date time timestamp with zone at é 💥 ﬀ İ  　 \x00 for update nowait into
+"""
+_WORDS = [*_JUNK.split(), "\0", "\ud800", "\u2028", "\ufeff", "\t", "\r\n", "a" * 100, "(" * 30, "-" * 70, "1," * 40]
+_FROM = [
+    "FROM orders o, lineitem l",
+    "FROM orders o JOIN lineitem l ON l_orderkey = o_orderkey",
+    "FROM customer JOIN orders o ON o_custkey = c_custkey LEFT JOIN nation ON n_nationkey = c_nationkey, lineitem l",
+    "FROM (SELECT o_orderkey, o_orderdate, o_comment AS l_comment FROM orders) o NATURAL JOIN lineitem l",
+]
+
+
+class Speaker:
+    """Writes statements from a seed, so that a failure can be repeated."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+
+    def statement(self) -> str:
+        """Valid as far as it goes, then mutated more or less, or nonsense from the start."""
+        kind = self._draw.random()
+        if kind < 0.1:
+            return " ".join(self._draw.choices(_WORDS, k=self._draw.randrange(30)))
+        text = self._select()
+        for _ in range(0 if kind < 0.5 else self._draw.choice([1, 1, 2, 5, 20])):
+            text = self._mutated(text)
+        return text
+
+    def _select(self) -> str:
+        parts = ["WITH x AS (SELECT 1 AS y)" if self._draw.random() < 0.03 else "", "SELECT"]
+        parts.append(", ".join(self._output() for _ in range(self._draw.choice([1, 1, 2, 3]))))
+        parts.append(self._draw.choice(_FROM))
+        clauses = [
+            ("WHERE", lambda: self._expression("b")), ("GROUP BY", self._expression), ("HAVING", self._having),
+            ("ORDER BY", self._output), ("LIMIT", lambda: self._draw.choice(["1", "$1", "ALL", "-1", "1.5"])),
+        ]  # fmt: skip
+        parts += [f"{clause} {make()}" for clause, make in clauses if self._draw.random() < 0.2]
+        return " ".join(parts)
+
+    def _having(self) -> str:
+        return self._draw.choice(["count(*) > $2", f"{self._output()} > 1", self._output(), "sum(l_tax) / count(*) < 0"])
+
+    def _output(self) -> str:
+        aggregate = self._draw.choice(["count(*)", "sum({})", "sum({})", "avg({})", "count({})", "count(DISTINCT {})", "{}"])
+        filtered = " FILTER (WHERE {})" if self._draw.random() < 0.1 and aggregate != "{}" else ""
+        argument = self._expression(self._draw.choice("infi") if aggregate[0] in "sa" else None)
+        return aggregate.format(argument) + filtered.format(self._expression("b"))
+
+    def _expression(self, hole: str | None = None) -> str:
+        text = self._inner(hole or self._draw.choice("bidst"))
+        for _ in range(self._draw.choice([0, 0, 0, 1, 2, 5])):
+            text = re.sub(r"\{(\w)\}", lambda hole: f"({self._inner(hole.group(1))})", text, count=1)
+        return re.sub(r"\{(\w)\}", lambda hole: self._draw.choice(_HOLES[hole.group(1)]), text)
+
+    def _inner(self, hole: str) -> str:
+        """Mostly an example that fits the hole."""
+        fitting = _BY_TYPE[hole] if self._draw.random() < 0.95 else _EXAMPLES
+        return self._draw.choice(fitting or _EXAMPLES)
+
+    def _mutated(self, text: str) -> str:
+        start, end = sorted(self._draw.randrange(len(text) + 1) for _ in range(2))
+        end = min(end, start + 12)
+        piece = self._draw.choice(["", self._draw.choice(_WORDS), f" {self._draw.choice(_WORDS)} ", text[start:end] * 2])
+        return text[:start] + piece + text[end:]
+
+
+def answered(text: str) -> bool:
+    """Take a statement all the way to SQL, with and without values for its placeholders."""
+    try:
+        select = parse(text)
+        describe(select, tpch_schema(), demo_policy())
+    except PlannerError as error:
+        assert error.message
+        assert error.position is None or 1 <= error.position <= len(text) + 1
+    for values in ((), (3,), ("1994-01-01", 2.5)):
+        try:
+            query = bind(substitute(parse(text), values), tpch_schema(), demo_policy(), _NOW)
+            plan = make_plan(query, tpch_schema(), demo_policy(), epsilon=None, delta=None, mechanism=None)
+        except PlannerError as error:
+            assert error.message
+            assert error.position is None or 1 <= error.position <= len(text) + 1
+        else:
+            assert rewrite(plan).join is None or rewrite(plan).join.startswith("SELECT ")
+            return True
+    return False
+
+
+@pytest.mark.parametrize("cases", [1_500, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_only_planner_errors_leave_the_planner(cases: int) -> None:
+    plans = 0
+    for seed in range(cases):
+        text = Speaker(seed).statement()
+        try:
+            plans += answered(text)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {text!r}") from error
+    assert plans > cases / 20
