@@ -13,6 +13,7 @@ from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
 from planner.group_keys import bind_keys, position_in
 from planner.limits import MAX_OUTPUTS
+from planner.normal_form import normal_form
 from planner.policy import Policy
 from planner.positions import position_of
 from planner.released import KeyValue, ReleasedExpression, SortKey
@@ -63,7 +64,7 @@ class _Answer:
         self._check_distinct(outputs)
         return BoundQuery(
             tables=tuple(self._scope.tables),
-            predicates=tuple(self._flat.predicates),
+            predicates=normal_form(self._flat.predicates),
             keys=tuple(self._keys),
             aggregates=tuple(self._aggregates.found),
             outputs=tuple(outputs),

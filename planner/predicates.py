@@ -137,7 +137,7 @@ def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.
     for part, written in zip(scalars, parts, strict=True):
         if part.is_null:
             hint = "write IS NULL"
-            raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
+            raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
     return [part.sql for part in align(node, scalars, binder)]
 
 

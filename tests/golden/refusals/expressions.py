@@ -63,7 +63,7 @@ NOT_TOTAL = (
     ),
     Refusal(f"{_ORDERS} WHERE ^o_orderdate = 5", UnsupportedSQL, "date", "type"),
     Refusal(
-        f"{_ORDERS} WHERE o_comment = ^NULL",
+        f"{_ORDERS} WHERE ^o_comment = NULL",
         UnsupportedSQL,
         "NULL",
         "IS NULL",

@@ -1,0 +1,61 @@
+"""One form for the conditions that differ in spelling only, so that one question has one plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from sqlglot import exp
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+
+_Key = tuple[bool, tuple[str, ...]]
+
+
+def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
+    """The conditions of a conjunction without repetition, in an order of their own; columns before literals.
+
+    A condition raises for no row, so neither their order nor that of their sides means anything.
+
+    >>> from sqlglot import parse_one
+    >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
+    ['a.x > 3', 'a.x < b.y']
+    """
+    ordered = sorted(map(_oriented, conditions), key=_key)
+    return tuple(later for earlier, later in pairwise([None, *ordered]) if later is not None and later != earlier)
+
+
+def _oriented(condition: exp.Expr) -> exp.Expr:
+    mirrored = _MIRRORED.get(type(condition))
+    if mirrored is None:
+        return condition
+    left, right = condition.this, condition.expression
+    return mirrored(this=right, expression=left) if _key(right) < _key(left) else condition
+
+
+def _key(node: exp.Expr) -> _Key:
+    """What is written, in the order of the tree; without a column last. Good for an order, too weak for equality."""
+    words: list[str] = []
+    constant = True
+    stack: list[exp.Expr] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, exp.Column):
+            constant = False
+            words += (current.table, current.name)
+            continue
+        words.append(type(current).__name__)
+        words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]
+        stack += list(current.iter_expressions(reverse=True))
+    return constant, tuple(words)
+
+
+def _is_tree(value: object) -> bool:
+    return isinstance(value, (exp.Expr, list))
