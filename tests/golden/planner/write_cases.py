@@ -22,9 +22,9 @@ def after_file(before: Path) -> Path:
 
 
 def after_text(before: Path) -> str:
-    """What the planner makes of a question, laid out for reading: the join, then each enumerated domain."""
+    """What the planner makes of a question, laid out for reading: the join, the distinct values, the enumerated domains."""
     query = rewritten(before.read_text())
-    statements = [query.join, *(domain for domain in query.domains if domain is not None)]
+    statements = [statement for statement in (query.join, *query.distinct, *query.domains) if statement is not None]
     texts = [parse_one(statement, dialect="postgres").sql("postgres", pretty=True) for statement in statements]
     return ";\n\n".join(texts) + ";\n"
 

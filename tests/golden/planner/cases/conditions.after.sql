@@ -4,7 +4,13 @@ SELECT
 FROM "public"."orders" AS "orders_0"
 WHERE
   "orders_0"."o_orderdate" >= CAST('1994-01-01' AS DATE)
+  AND "orders_0"."o_clerk" IS NOT NULL
   AND "orders_0"."o_orderdate" < CAST('1994-02-28 00:00:00' AS TIMESTAMP)
+  AND NOT (
+    (
+      "orders_0"."o_totalprice" * 2
+    ) - 1 BETWEEN 100 AND 1000.50
+  )
   AND (
     (
       "orders_0"."o_comment" NOT LIKE '%special%'
@@ -13,11 +19,5 @@ WHERE
       "orders_0"."o_orderpriority" IN ('1-URGENT', '2-HIGH')
     )
   )
-  AND NOT (
-    (
-      "orders_0"."o_totalprice" * 2
-    ) - 1 BETWEEN 100 AND 1000.50
-  )
-  AND "orders_0"."o_clerk" IS NOT NULL
 GROUP BY
   1;

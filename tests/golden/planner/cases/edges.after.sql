@@ -4,9 +4,9 @@ SELECT
   CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
 FROM "public"."knows" AS "knows_0"
 INNER JOIN "public"."customer" AS "customer_1"
-  ON "knows_0"."src" = "customer_1"."c_custkey"
+  ON "customer_1"."c_custkey" = "knows_0"."src"
 INNER JOIN "public"."customer" AS "customer_2"
-  ON "knows_0"."dst" = "customer_2"."c_custkey"
+  ON "customer_2"."c_custkey" = "knows_0"."dst"
 GROUP BY
   1,
   2;

@@ -39,6 +39,6 @@ FROM "public"."lineitem" AS "lineitem_0"
 INNER JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
 INNER JOIN "public"."customer" AS "customer_2"
-  ON "orders_1"."o_custkey" = "customer_2"."c_custkey"
+  ON "customer_2"."c_custkey" = "orders_1"."o_custkey"
 GROUP BY
   1;

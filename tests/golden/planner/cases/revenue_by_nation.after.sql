@@ -40,7 +40,7 @@ FROM "public"."lineitem" AS "lineitem_0"
 INNER JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
 INNER JOIN "public"."customer" AS "customer_2"
-  ON "orders_1"."o_custkey" = "customer_2"."c_custkey"
+  ON "customer_2"."c_custkey" = "orders_1"."o_custkey"
 INNER JOIN "public"."nation" AS "nation_3"
   ON "customer_2"."c_nationkey" = "nation_3"."n_nationkey"
 GROUP BY

@@ -40,10 +40,10 @@ FROM "public"."customer" AS "customer_0"
 INNER JOIN "public"."orders" AS "orders_1"
   ON "customer_0"."c_custkey" = "orders_1"."o_custkey"
 INNER JOIN "public"."lineitem" AS "lineitem_2"
-  ON "orders_1"."o_orderkey" = "lineitem_2"."l_orderkey"
+  ON "lineitem_2"."l_orderkey" = "orders_1"."o_orderkey"
 INNER JOIN "public"."supplier" AS "supplier_3"
-  ON "lineitem_2"."l_suppkey" = "supplier_3"."s_suppkey"
-  AND "customer_0"."c_nationkey" = "supplier_3"."s_nationkey"
+  ON "customer_0"."c_nationkey" = "supplier_3"."s_nationkey"
+  AND "lineitem_2"."l_suppkey" = "supplier_3"."s_suppkey"
 GROUP BY
   1,
   2;

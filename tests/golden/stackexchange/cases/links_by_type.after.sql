@@ -5,7 +5,7 @@ SELECT
   CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
 FROM "public"."postlinks" AS "postlinks_0"
 INNER JOIN "public"."linktypes" AS "linktypes_1"
-  ON "postlinks_0"."linktypeid" = "linktypes_1"."id"
+  ON "linktypes_1"."id" = "postlinks_0"."linktypeid"
 LEFT JOIN "public"."posts" AS "posts_2"
   ON "postlinks_0"."postid" = "posts_2"."id"
 LEFT JOIN "public"."posts" AS "posts_3"

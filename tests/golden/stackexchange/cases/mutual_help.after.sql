@@ -9,8 +9,8 @@ INNER JOIN "public"."posts" AS "posts_2"
   ON "posts_1"."owneruserid" = "posts_2"."owneruserid"
   AND "posts_0"."owneruserid" < "posts_2"."owneruserid"
 INNER JOIN "public"."posts" AS "posts_3"
-  ON "posts_2"."id" = "posts_3"."parentid"
-  AND "posts_0"."owneruserid" = "posts_3"."owneruserid"
+  ON "posts_0"."owneruserid" = "posts_3"."owneruserid"
+  AND "posts_2"."id" = "posts_3"."parentid"
 GROUP BY
   1,
   2;

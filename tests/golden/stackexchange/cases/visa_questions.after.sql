@@ -35,6 +35,6 @@ SELECT
   ) AS BIGINT) AS "w2"
 FROM "public"."posts" AS "posts_0"
 WHERE
-  "posts_0"."title" LIKE '%visa%' AND "posts_0"."closeddate" IS NULL
+  "posts_0"."closeddate" IS NULL AND "posts_0"."title" LIKE '%visa%'
 GROUP BY
   1;

@@ -1,0 +1,8 @@
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST("orders_0"."o_clerk" AS TEXT) AS "v",
+  MAX(CAST(1073741824 AS BIGINT)) AS "w0"
+FROM "public"."orders" AS "orders_0"
+GROUP BY
+  1,
+  2;

@@ -1,0 +1,1 @@
+SELECT count(DISTINCT o_clerk) FROM orders

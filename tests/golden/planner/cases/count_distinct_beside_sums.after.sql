@@ -1,0 +1,52 @@
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST("nation_2"."n_name" AS TEXT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."orders" AS "orders_0"
+INNER JOIN "public"."customer" AS "customer_1"
+  ON "customer_1"."c_custkey" = "orders_0"."o_custkey"
+INNER JOIN "public"."nation" AS "nation_2"
+  ON "customer_1"."c_nationkey" = "nation_2"."n_nationkey"
+GROUP BY
+  1,
+  2;
+
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST("nation_2"."n_name" AS TEXT) AS "k0",
+  CAST("orders_0"."o_clerk" AS TEXT) AS "v",
+  MAX(CAST(1073741824 AS BIGINT)) AS "w0"
+FROM "public"."orders" AS "orders_0"
+INNER JOIN "public"."customer" AS "customer_1"
+  ON "customer_1"."c_custkey" = "orders_0"."o_custkey"
+INNER JOIN "public"."nation" AS "nation_2"
+  ON "customer_1"."c_nationkey" = "nation_2"."n_nationkey"
+GROUP BY
+  1,
+  2,
+  3;
+
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST("nation_2"."n_name" AS TEXT) AS "k0",
+  CAST("customer_1"."c_custkey" AS BIGINT) AS "v",
+  MAX(
+    CAST(CASE WHEN "orders_0"."o_orderpriority" = '1-URGENT' THEN 1073741824 ELSE 0 END AS BIGINT)
+  ) AS "w0"
+FROM "public"."orders" AS "orders_0"
+INNER JOIN "public"."customer" AS "customer_1"
+  ON "customer_1"."c_custkey" = "orders_0"."o_custkey"
+INNER JOIN "public"."nation" AS "nation_2"
+  ON "customer_1"."c_nationkey" = "nation_2"."n_nationkey"
+GROUP BY
+  1,
+  2,
+  3;
+
+SELECT DISTINCT
+  CAST("n_name" AS TEXT) AS "k"
+FROM "public"."nation" AS "d"
+WHERE
+  "n_name" IS NOT NULL
+ORDER BY
+  1;
