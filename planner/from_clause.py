@@ -88,17 +88,7 @@ class _FromClause:
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
                 raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))
-        return [self._condition(self.scope.bind(part, among)) for part in parts]
-
-    def _condition(self, node: exp.Expr) -> exp.Expr:
-        """A bound condition; of two equal columns the one of the earlier table stands first, however written."""
-        bound = bind_predicate(node, self.scope)
-        if isinstance(bound, exp.EQ):
-            left, right = bound.this, bound.expression
-            order = self._flat.tables.order
-            if isinstance(left, exp.Column) and isinstance(right, exp.Column) and order(right) < order(left):
-                return exp.EQ(this=right, expression=left)
-        return bound
+        return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:
         """The sources of a table, a subquery, or joins in parentheses."""
@@ -191,7 +181,7 @@ class _FromClause:
         right_value = self.scope.unqualified(name, right, position)
         for source in right:
             self.scope.hide(source, name)
-        return self._condition(exp.EQ(this=left_value, expression=right_value))
+        return bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)
 
     def _make_outer(self, right: list[Source], conditions: list[exp.Expr], join: exp.Join) -> None:
         """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""

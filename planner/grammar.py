@@ -37,7 +37,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
     exp.Limit: frozenset({"expression"}),
     exp.Offset: frozenset({"expression"}),
-    exp.Fetch: frozenset({"direction", "count"}),
+    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
+    exp.LimitOptions: frozenset({"rows"}),
     exp.Distinct: frozenset({"expressions"}),
     exp.Filter: _BINARY,
     exp.Avg: _UNARY,
@@ -68,6 +69,8 @@ _PARTS = {
     "only": ("ONLY", None),
     "on": ("DISTINCT ON", "select DISTINCT over all columns"),
     "query": ("a subquery in IN", "join the table instead"),
+    "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
+    "percent": ("FETCH ... PERCENT", "write the number of rows"),
     "unnest": ("UNNEST", "write IN (value, ...)"),
 }
 

@@ -78,10 +78,6 @@ class Tables:
         """The type of a bound column."""
         return column_type(self._by_alias[column.table], column.name)
 
-    def order(self, column: exp.Expr) -> int:
-        """The place of a bound column's table in FROM."""
-        return next(index for index, entry in enumerate(self.entries) if entry.alias == column.args["table"].name)
-
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
         """The name of a bound column's table, and what the policy says of the column."""
         table = self._by_alias[column.table].name

@@ -11,6 +11,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.released import KeyValue, ReleasedValue
 from tests.support.planning import bound
 
 # statement, error, a word of its message, the text at its position
@@ -28,24 +29,25 @@ REFUSED = [
     ("SELECT count(*) FROM knows a, orders JOIN knows b USING (src)", UnknownColumn, "src", "src)"),
     ("SELECT count(*) FROM orders INNER JOIN knows", InvalidSyntax, "ON or USING", None),
     ("SELECT 1", UnsupportedSQL, "FROM", None),
-    ("SELECT o_orderkey FROM orders", UnsupportedSQL, "group key", "o_orderkey"),
-    ("SELECT * FROM orders", UnsupportedSQL, "select list", "*"),
+    ("SELECT o_orderkey FROM orders", UnsupportedSQL, "without an aggregate", "o_orderkey"),
+    ("SELECT o_orderkey, count(*) FROM orders", UnsupportedSQL, "group key", "o_orderkey"),
+    ("SELECT * FROM orders", UnsupportedSQL, "without an aggregate", "*"),
+    ("SELECT *, count(*) FROM orders", UnsupportedSQL, "select list", "*"),
     ("SELECT o_orderkey FROM orders GROUP BY 1", UnsupportedSQL, "aggregate", None),
-    ("SELECT count(*) + 1 FROM orders", UnsupportedSQL, "select list", "count"),
-    ("SELECT count(*) FROM orders GROUP BY o_orderkey + 1", UnsupportedSQL, "expression", "o_orderkey"),
+    ("SELECT count(*) || 'x' FROM orders", UnsupportedSQL, "over released values", "count"),
+    ("SELECT count(*) + 'x' FROM orders", UnsupportedSQL, "no number", "count"),
     ("SELECT count(*) FROM orders GROUP BY 2", InvalidSyntax, "position", "2"),
-    ("SELECT count(*) FROM orders GROUP BY 1", UnsupportedSQL, "expression", "1"),
-    ("SELECT count(o_orderkey + 1) FROM orders", UnsupportedSQL, "COUNT", "count"),
+    ("SELECT count(*) FROM orders GROUP BY 1", UnsupportedSQL, "aggregate in GROUP BY", "1"),
+    ("SELECT count(DISTINCT o_orderkey, o_custkey) FROM orders", UnsupportedSQL, "several columns", "DISTINCT"),
     ("SELECT count(*) FROM orders WHERE o_orderkey", UnsupportedSQL, "condition", "o_orderkey"),
     ("SELECT count(*) FROM orders WHERE o_orderkey / 0 = 1", UnsupportedSQL, "zero", "0"),
-    ("SELECT count(*) FROM orders WHERE o_orderkey / o_custkey = 1", UnsupportedSQL, "zero", "o_custkey"),
+    ("SELECT count(*) FROM orders WHERE o_orderkey / o_custkey = 1", PlannerError, "range", None),
     ("SELECT count(*) FROM orders WHERE o_orderkey = 'x'", InvalidSyntax, "integer", "'x'"),
     ("SELECT count(*) FROM orders WHERE o_orderkey = o_comment", UnsupportedSQL, "integer and text", None),
     ("SELECT count(*) FROM orders WHERE o_orderkey = NULL", UnsupportedSQL, "NULL", None),
     ("SELECT count(*) FROM orders WHERE o_orderkey IN (1, o_custkey)", UnsupportedSQL, "IN list", "o_custkey"),
     ("SELECT count(*) FROM orders WHERE o_orderdate = '1994-02-30'", InvalidSyntax, "date", "'1994-02-30'"),
     ("SELECT count(*) FROM orders WHERE o_orderdate = DATE 'now'", InvalidSyntax, "date", "'now'"),
-    ("SELECT count(*) FROM orders WHERE o_orderdate + INTERVAL '1' DAY > '1994-01-01'", UnsupportedSQL, "", None),
     (
         "SELECT count(*) FROM orders WHERE o_orderdate > DATE '9999-01-01' + INTERVAL '9' YEAR",
         InvalidSyntax,
@@ -61,7 +63,7 @@ REFUSED = [
     ("SELECT count(*) FROM orders WHERE o_comment::int = 1", UnsupportedSQL, "cast", None),
     ("SELECT count(*) FROM orders WHERE o_comment LIKE 'a\\'", InvalidSyntax, "backslash", "'a"),
     ("SELECT count(*) FROM orders WHERE o_comment LIKE o_clerk", UnsupportedSQL, "LIKE", None),
-    ("SELECT count(*) FROM orders WHERE o_orderkey LIKE 'a'", UnsupportedSQL, "LIKE", None),
+    ("SELECT count(*) FROM orders WHERE o_orderkey LIKE 'a'", UnsupportedSQL, "text", None),
     ("SELECT count(*) FROM orders WHERE o_totalprice > 1e400", UnsupportedSQL, "1e100", "1e400"),
     ("SELECT count(*) FROM orders WHERE o_totalprice > 1e200", UnsupportedSQL, "1e100", "1e200"),
 ]
@@ -88,7 +90,7 @@ def test_names_fold_as_in_postgresql() -> None:
     )
     assert [entry.table.name for entry in query.tables] == ["orders", "knows"]
     assert [output.name for output in query.outputs] == ["total", "N"]
-    assert [p.sql("postgres") for p in query.predicates] == ['"orders_0"."o_orderkey" = "knows_1"."src"']
+    assert [p.sql("postgres") for p in query.predicates] == ['"knows_1"."src" = "orders_0"."o_orderkey"']
 
 
 def test_every_spelling_of_a_join_is_the_same_query() -> None:
@@ -104,11 +106,11 @@ def test_every_spelling_of_a_join_is_the_same_query() -> None:
 
 def test_using_merges_the_column() -> None:
     sql = "SELECT count(*) FROM knows a JOIN knows b USING (src) JOIN knows c USING (src) WHERE src = 1"
-    assert _conditions(sql) == [
+    assert set(_conditions(sql)) == {
         '"knows_0"."src" = "knows_1"."src"',
         '"knows_0"."src" = "knows_2"."src"',
         '"knows_0"."src" = 1',
-    ]
+    }
 
 
 @pytest.mark.parametrize(
@@ -150,8 +152,9 @@ def test_dates_are_computed_before_the_database_sees_them(written: str, value: s
 def test_group_by_takes_columns_positions_and_aliases() -> None:
     for key in ("c_nationkey", "customer.c_nationkey", "1", "nation"):
         query = bound(f"SELECT c_nationkey AS nation, count(*) FROM customer GROUP BY {key}")
-        assert [column.name for column in query.keys] == ["c_nationkey"]
-        assert [(output.name, output.key) for output in query.outputs] == [("nation", 0), ("count", None)]
+        assert [key.value.name for key in query.keys] == ["c_nationkey"]
+        assert [output.name for output in query.outputs] == ["nation", "count"]
+        assert [output.expression for output in query.outputs] == [KeyValue(0), ReleasedValue(0)]
 
 
 def test_the_number_of_tables_is_limited() -> None:

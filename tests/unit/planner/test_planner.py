@@ -8,6 +8,7 @@ import pytest
 from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
 from planner.policy import parse_policy
 from planner.rewrite import rewrite
+from planner.released import Apply, ReleasedValue
 from tests.support.planning import DEMO_POLICY, demo_policy, planned, rewritten
 from tests.support.tpch_schema import tpch_schema
 
@@ -83,7 +84,12 @@ def test_sum_bounds_follow_from_ranges() -> None:
         (1.0, 0.4),
         (50.0, 0.4),
     ]
-    assert [output.terms for output in plan.outputs] == [((0, 1), (1, -1)), ((2, -1),), ((3, 1),), ((4, 1),)]
+    assert [output.expression for output in plan.outputs] == [
+        Apply("-", (ReleasedValue(0), ReleasedValue(1))),
+        Apply("negate", (ReleasedValue(2),)),
+        ReleasedValue(3),
+        ReleasedValue(4),
+    ]
     assert [(output.name, output.type) for output in plan.outputs] == [
         ("a", "float8"),
         ("sum", "float8"),
@@ -114,10 +120,8 @@ def test_what_the_policy_lacks_is_named(sql: str, names: str) -> None:
     [
         ("SELECT count(*) FROM nation", "public"),
         ("SELECT sum(o_orderdate) FROM orders", "no number"),
-        ("SELECT sum(CASE l_tax WHEN 1 THEN 2 END) FROM lineitem", "CASE x WHEN"),
-        ("SELECT sum(l_tax / l_quantity) FROM lineitem", "zero"),
-        ("SELECT sum(l_tax > 1) FROM lineitem", "GT"),
-        ("SELECT sum(sum(l_tax)) FROM lineitem", "SUM"),
+        ("SELECT sum(l_tax > 1) FROM lineitem", "no number"),
+        ("SELECT sum(sum(l_tax)) FROM lineitem", "aggregate inside"),
     ],
 )
 def test_what_has_no_plan_is_refused(sql: str, word: str) -> None:

@@ -23,7 +23,7 @@ person = "id"
 
 def test_demo_policy_is_read_in_full() -> None:
     policy = demo_policy()
-    assert policy.privacy_units == {"customer": "c_custkey", "supplier": "s_suppkey"}
+    assert policy.privacy_units == {"customer": ("c_custkey",), "supplier": ("s_suppkey",)}
     assert policy.column("lineitem", "l_discount") == ColumnPolicy(range=(0.0, 0.1))
     assert policy.column("lineitem", "l_comment") == ColumnPolicy()
     assert policy.is_public("nation")
