@@ -1,4 +1,4 @@
-"""Expressions that meet: quoted literals and placeholders take the other side's type; the pair must compare exactly."""
+"""Expressions that meet: literals and placeholders take the other side's type; each pair must compare exactly."""
 
 from __future__ import annotations
 

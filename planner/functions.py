@@ -48,7 +48,7 @@ class Function:
 _ARITHMETIC = "as numeric with counted digits; as double, from clamped columns within the range of a double"
 _COMPARES = "two numbers, texts, moments, booleans or uuids -> boolean"
 _EXACT = "types that compare exactly; literals are read by the planner"
-_CASTS = "of pairs that no value fails: whole -> numeric, double, text; boolean -> whole; date <-> timestamp; literals"
+_CASTS = "whole number -> numeric, double, text; boolean -> whole number; date <-> timestamp; literals"
 
 _CLOCK = Function("-> timestamp or date", "replaced by a literal before anything else", moments.unknown_now,
     frozenset(), ())  # fmt: skip
@@ -62,7 +62,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         operators.arithmetic, _BOTH, ("{i} - {n}", "{f} - 1", "{d} - {d}", "{s} - INTERVAL '3000' YEAR", "{d} - 7")),
     exp.Mul: Function("numbers -> number", _ARITHMETIC,
         operators.arithmetic, _BOTH, ("{i} * {i}", "{n} * (1 - {n})", "{f} * {f}", "{i} * {f}")),
-    exp.Div: Function("numbers -> number; whole numbers drop the fraction", "the denominator is proved not to be zero",
+    exp.Div: Function("numbers -> number; whole ones drop the fraction", "the denominator is proved not to be zero",
         numbers.quotient, _BOTH | {"typed", "safe"},
         ("{i} / 7", "{n} / 0.3", "{f} / NULLIF({f}, 0)", "{i} / NULLIF({i}, 0)", "{n} / ({i} * {i} + 1)")),
     exp.Mod: Function("exact number, literal other than 0 -> number", "exact, and the divisor is a literal",
@@ -70,7 +70,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Neg: Function("number -> number", _ARITHMETIC, numbers.negated, _ONE, ("-{i}", "-{f}", "-{n}")),
     exp.Abs: Function("number -> number", "total", of_number.absolute, _ONE, ("abs({i})", "abs({f})", "abs({n})")),
     exp.Sign: Function("number -> number", "total", of_number.sign, _ONE, ("sign({i})", "sign({f})", "sign({n})")),
-    exp.Ceil: Function("number -> number", "total", of_number.ceiling, _ONE, ("ceil({n})", "ceiling({f})", "ceil({i})")),
+    exp.Ceil: Function("number -> number", "total", of_number.ceiling, _ONE, ("ceil({n})", "ceiling({f})")),
     exp.Floor: Function("number -> number", "total", of_number.ceiling, _ONE, ("floor({n})", "floor({f})")),
     exp.Round: Function("number, literal digits from -12 to 12 -> number", "exact, or by floor from clamped columns",
         of_number.rounded, _ONE | {"decimals"}, ("round({n})", "round({n}, 1)", "round({i}, -2)", "round({f})")),
@@ -104,8 +104,8 @@ TABLE: dict[type[exp.Expr], Function] = {
         ("greatest({i}, {n}, -5)", "greatest({f}, 0)", "greatest({s}, {z})")),
     exp.Cast: Function(_CASTS, "no value fails; integers keep every digit; numeric -> double by digits or range",
         casts.cast, frozenset({"this", "to"}),
-        ("{i}::numeric", "{n}::float8", "{i}::text", "{n}::int", "{d}::timestamp", "{s}::date", "{z}::date", "{b}::int",
-         "{c}::text", "{n}::numeric(16, 1)", "{i}::smallint")),
+        ("{i}::numeric", "{n}::float8", "{i}::text", "{n}::int", "{d}::timestamp", "{s}::date", "{z}::date",
+         "{b}::int", "{c}::text", "{n}::numeric(16, 1)", "{i}::smallint")),
     # text
     exp.Length: Function("text -> whole number", "total", texts.length, _ONE, ("length({t})", "char_length({c})")),
     exp.Lower: Function("text -> text", "cut at 2^20 characters", texts.cased, _ONE, ("lower({t})", "lower({c})")),
@@ -191,19 +191,22 @@ _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
      ("current_user", "session_user", "current_role", "current_schema*", "current_catalog", "current_database",
       "current_setting", "set_config", "version", "inet_*", "pg_backend_pid", "user")),
     ("it changes something", None, ("nextval", "setval", "lo_*", "pg_notify", "pg_*lock*", "txid_*")),
-    ("it speaks of physical rows", None, ("currval", "lastval", "pg_column_*", "pg_relation_*", "pg_total_*", "ctid")),
+    ("it speaks of physical rows", None, ("currval", "lastval", "pg_column_*", "pg_relation_*", "pg_total_*")),
     ("it reads the server's files, catalog or state", None,
      ("pg_*", "has_*", "to_reg*", "col_description", "obj_description", "format_type", "binary_upgrade_*")),
     ("it reaches other servers", None, ("dblink*", "postgres_fdw*")),
     ("it runs SQL or walks documents", None,
-     ("query_to_*", "table_to_*", "cursor_to_*", "schema_to_*", "database_to_*", "xml*", "xpath*", "json*", "to_json*")),
+     ("query_to_*", "table_to_*", "cursor_to_*", "schema_to_*", "database_to_*", "xml*", "xpath*", "json*",
+      "to_json*")),
     ("it returns several rows", "join a table instead",
      ("generate_*", "unnest", "explode*", "regexp_split_to_table", "string_to_table", "series", "posexplode*")),
     ("a regular expression can take for ever", "use LIKE", ("regexp_*", "similar_*")),
     ("it gives an interval, of which months have no length", "subtract dates: CAST(x AS DATE) - CAST(y AS DATE)",
      ("age",)),
-    ("it fails for text that is no such value", "compare the text itself", ("to_date", "to_timestamp", "to_number")),
-    ("its value depends on the order of rows", None, ("lag", "lead", "row_number", "rank", "first*", "last*", "nth*")),
+    ("it fails for text that is no such value", "compare the text itself",
+     ("to_date", "to_timestamp", "to_number")),
+    ("its value depends on the order of rows", None,
+     ("lag", "lead", "row_number", "rank", "first*", "last*", "nth*")),
 )  # fmt: skip
 
 

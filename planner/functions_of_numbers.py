@@ -16,6 +16,7 @@ from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql_nodes import cast_sql
+from planner.sql_types import Family
 
 _MOST_DIGITS = 12
 _MOST_POWER = 16
@@ -43,7 +44,10 @@ def ceiling(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def rounded(node: exp.Expr, binder: Binder) -> Scalar:
-    """round(x), round(x, n), trunc(x), trunc(x, n), n a literal; halves are rounded away from zero."""
+    """round(x), round(x, n), trunc(x), trunc(x, n), n a literal.
+
+    As in PostgreSQL halves are rounded away from zero, but for round(double), which rounds them to even.
+    """
     inner = number(binder.scalar(node.this), binder)
     places = node.args.get("decimals")
     count = 0 if places is None else whole_literal(places, -_MOST_DIGITS, _MOST_DIGITS)
@@ -52,14 +56,24 @@ def rounded(node: exp.Expr, binder: Binder) -> Scalar:
 
     def sql(argument: exp.Expr) -> exp.Expr:
         if digits is None:
-            return _round_double(node, argument, count)
+            double = inner.type is not None and inner.type.family is Family.FLOAT
+            to_even = double and not count and isinstance(node, exp.Round)
+            return _half_even(node, argument) if to_even else _scaled(node, argument, count)
         literal = exp.Literal.number(abs(count))
         return type(node)(this=argument, decimals=literal if count >= 0 else exp.Neg(this=literal))
 
     return numbers.monotone(node, inner, sql, digits, lambda bounds: ranges.rounded(bounds, count))
 
 
-def _round_double(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
+def _half_even(node: exp.Expr, argument: exp.Expr) -> exp.Expr:
+    """FLOOR(x / 2 + 0.25) + CEIL(x / 2 - 0.25), which every engine computes alike."""
+    half = exp.Div(this=wrap(repeated(argument, node)), expression=exp.Literal.number(2), typed=True)
+    quarter = exp.cast(exp.Literal.number("0.25"), "DOUBLE PRECISION")
+    floor = exp.Floor(this=exp.Add(this=half, expression=quarter))
+    return exp.Add(this=floor, expression=exp.Ceil(this=exp.Sub(this=half.copy(), expression=quarter.copy())))
+
+
+def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
     """By whole numbers of 10^-n: engines differ on a double's halves, and have no ROUND of a double to n digits."""
     scale = number_sql(Decimal(10) ** count)
     scaled: exp.Expr = wrap(argument)

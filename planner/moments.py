@@ -135,8 +135,8 @@ def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scal
         left, right = settle(left, _DATE, binder), settle(right, _DATE, binder)
         if left.type == _DATE and right.type == _DATE:
             (a, x), (b, y) = moored(left), moored(right)
-            sql = exp.Sub(this=wrap(a), expression=wrap(b))
-            return numbers.whole_number(node, sql, (x[0] - y[1]).days, (x[1] - y[0]).days)
+            days_between = exp.Sub(this=wrap(a), expression=wrap(b))
+            return numbers.whole_number(node, days_between, (x[0] - y[1]).days, (x[1] - y[0]).days)
     if left.type == _DATE and isinstance(node, (exp.Add, exp.Sub)) and not days.is_null:
         count = whole_literal(days.node, -_MOST_DAYS, _MOST_DAYS)
         sql, span = moored(left)
@@ -170,7 +170,10 @@ def moored(part: Scalar) -> tuple[exp.Expr, Span]:
     low: exp.Expr = literals.date_sql(first)
     high: exp.Expr = literals.date_sql(last)
     if not day:
-        low, high = cast_sql(low.this, "TIMESTAMP"), cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP")
+        low, high = (
+            cast_sql(low.this, "TIMESTAMP"),
+            cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP"),
+        )
     case = exp.Case().when(exp.Between(this=sql, low=low.copy(), high=high.copy()), sql.copy(), copy=False)
     if part.declared is not None:
         case = case.when(exp.LT(this=sql.copy(), expression=low), low.copy(), copy=False)
@@ -206,4 +209,3 @@ def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
     """The clamped form of what has none."""
     name = "text" if kind is None else kind.family.value
     raise UnsupportedSQL(f"{name} is no number", hint="sum numbers, or count rows", position=position_of(node))
-

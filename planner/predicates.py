@@ -134,10 +134,9 @@ def constant(node: exp.Expr, binder: Binder) -> Scalar:
 
 def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr]:
     scalars = [binder.scalar(part) for part in parts]
-    for part, written in zip(scalars, parts, strict=True):
-        if part.is_null:
-            hint = "write IS NULL"
-            raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
+    if any(part.is_null for part in scalars):
+        hint = "write IS NULL"
+        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
     return [part.sql for part in align(node, scalars, binder)]
 
 

@@ -11,7 +11,6 @@ from typing import Protocol
 from sqlglot import exp
 
 from planner.errors import SensitivityUnbounded, StatementTooComplex
-from planner.policy import ColumnPolicy
 from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.sql_types import Family, SqlType
@@ -120,9 +119,6 @@ class Binder(Protocol):
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
         """Bind a condition."""
-
-    def column(self, node: exp.Column) -> Scalar | tuple[exp.Expr, SqlType, str, ColumnPolicy]:
-        """A derived expression; or a column's SQL, type, `table.column`, and what is declared of it."""
 
 
 def unfit(node: exp.Expr) -> SensitivityUnbounded:

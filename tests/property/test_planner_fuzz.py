@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 
 from planner.bind import bind
 from planner.bind_scalar import bind_scalar
@@ -43,7 +44,9 @@ _FAMILIES = {
 
 def _family(example: str) -> Family | None:
     text = re.sub(r"\{(\w)\}", r"\1", example)
-    kind = bind_scalar(parse_one(f"SELECT {text}", dialect="postgres").expressions[0], HostileNames(1.0, 10.0)).type
+    select = parse_one(f"SELECT {text}", dialect="postgres")
+    assert isinstance(select, exp.Select)
+    kind = bind_scalar(select.expressions[0], HostileNames(1.0, 10.0)).type
     return None if kind is None else kind.family
 
 
@@ -58,6 +61,7 @@ count(*) sum(1) avg( min( now() random() pg_sleep(9) current_user ctid xmin 1e99
 '1994-13-01' 'infinity' 'NaN' date time timestamp with zone at é 💥 ﬀ İ  　 \x00 for update nowait into
 """
 _WORDS = [*_JUNK.split(), "\0", "\ud800", "\u2028", "\ufeff", "\t", "\r\n", "a" * 100, "(" * 30, "-" * 70, "1," * 40]
+_AGGREGATES = ["count(*)", "sum({})", "sum({})", "avg({})", "count({})", "count(DISTINCT {})", "{}"]
 _FROM = [
     "FROM orders o, lineitem l",
     "FROM orders o JOIN lineitem l ON l_orderkey = o_orderkey",
@@ -86,7 +90,7 @@ class Speaker:
         parts = ["WITH x AS (SELECT 1 AS y)" if self._draw.random() < 0.03 else "", "SELECT"]
         parts.append(", ".join(self._output() for _ in range(self._draw.choice([1, 1, 2, 3]))))
         parts.append(self._draw.choice(_FROM))
-        clauses = [
+        clauses: list[tuple[str, Callable[[], str]]] = [
             ("WHERE", lambda: self._expression("b")), ("GROUP BY", self._expression), ("HAVING", self._having),
             ("ORDER BY", self._output), ("LIMIT", lambda: self._draw.choice(["1", "$1", "ALL", "-1", "1.5"])),
         ]  # fmt: skip
@@ -94,10 +98,14 @@ class Speaker:
         return " ".join(parts)
 
     def _having(self) -> str:
-        return self._draw.choice(["count(*) > $2", f"{self._output()} > 1", self._output(), "sum(l_tax) / count(*) < 0"])
+        return self._draw.choice(
+            ["count(*) > $2", f"{self._output()} > 1", self._output(), "sum(l_tax) / count(*) < 0"]
+        )
 
     def _output(self) -> str:
-        aggregate = self._draw.choice(["count(*)", "sum({})", "sum({})", "avg({})", "count({})", "count(DISTINCT {})", "{}"])
+        aggregate = self._draw.choice(
+            ["count(*)", "sum({})", "sum({})", "avg({})", "count({})", "count(DISTINCT {})", "{}"]
+        )
         filtered = " FILTER (WHERE {})" if self._draw.random() < 0.1 and aggregate != "{}" else ""
         argument = self._expression(self._draw.choice("infi") if aggregate[0] in "sa" else None)
         return aggregate.format(argument) + filtered.format(self._expression("b"))
@@ -116,7 +124,9 @@ class Speaker:
     def _mutated(self, text: str) -> str:
         start, end = sorted(self._draw.randrange(len(text) + 1) for _ in range(2))
         end = min(end, start + 12)
-        piece = self._draw.choice(["", self._draw.choice(_WORDS), f" {self._draw.choice(_WORDS)} ", text[start:end] * 2])
+        piece = self._draw.choice(
+            ["", self._draw.choice(_WORDS), f" {self._draw.choice(_WORDS)} ", text[start:end] * 2]
+        )
         return text[:start] + piece + text[end:]
 
 
@@ -136,7 +146,7 @@ def answered(text: str) -> bool:
             assert error.message
             assert error.position is None or 1 <= error.position <= len(text) + 1
         else:
-            assert rewrite(plan).join is None or rewrite(plan).join.startswith("SELECT ")
+            assert (rewrite(plan).join or "SELECT ").startswith("SELECT ")
             return True
     return False
 
