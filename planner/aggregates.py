@@ -9,11 +9,12 @@ from sqlglot import exp
 from planner.bind_scalar import bind_measure, bind_predicate, bind_scalar
 from planner.bound_query import BoundAggregate
 from planner.errors import UnsupportedSQL
+from planner.keywords import LABEL
 from planner.nullness import is_null
 from planner.positions import position_of
 from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.enumerate_domain import DISTINCT_FAMILIES, canonical_value
-from planner.scope import WRITTEN, Scope
+from planner.scope import Scope
 from planner.sql_nodes import conjunction
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
@@ -40,7 +41,7 @@ class Aggregates:
         nested = next((part for part in call.find_all(exp.AggFunc) if part is not call), None)
         if nested is not None:
             raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
-        label = _label(node)
+        label = str(node.meta.get(LABEL, ""))
         condition = None if where is None else bind_predicate(where, self._scope)
         if isinstance(call, exp.Count):
             return self._count(call, condition, label)
@@ -103,10 +104,3 @@ class Aggregates:
                 return ReleasedValue(index)
         self.found.append(aggregate)
         return ReleasedValue(len(self.found) - 1)
-
-
-def _label(node: exp.Expr) -> str:
-    """The aggregate as the analyst wrote it."""
-    written = node.meta.get(WRITTEN, node)
-    assert isinstance(written, exp.Expr), "a node"
-    return written.sql("postgres", comments=False).lower()[:60]

@@ -133,4 +133,4 @@ def column_type(table: Table, name: str) -> SqlType:
 
 def bound_column(alias: str, name: str) -> exp.Column:
     """`"alias"."name"`."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
+    return exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=alias, quoted=True))

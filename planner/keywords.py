@@ -21,15 +21,25 @@ _CLAUSES: dict[type[exp.Expr], str] = {
 }
 
 
-def mark_keywords(select: exp.Select, tokens: Sequence[Token]) -> None:
-    """Give the clauses of a statement the place of their keyword, in place.
+LABEL = "label"
+"""The key of an aggregate's meta that holds it as the analyst wrote it."""
+
+_MAX_LABEL = 60
+
+
+def mark_keywords(select: exp.Select, tokens: Sequence[Token], sql: str) -> None:
+    """Give the clauses of a statement the place of their keyword, and its aggregates their text, in place.
 
     A clause's keyword is the last one of its kind before what the clause holds.
     """
     starts: dict[str, list[int]] = {}
     for token in tokens:
         starts.setdefault(token.text.upper().split(" ")[0], []).append(token.start)
-    nodes = [node for node in select.find_all(exp.Join, *_CLAUSES) if node is not select]
+    found = [node for node in select.find_all(exp.Join, exp.AggFunc, *_CLAUSES) if node is not select]
+    for node in found:
+        if isinstance(node, exp.AggFunc):
+            _mark_label(node, tokens, sql)
+    nodes = [node for node in found if not isinstance(node, exp.AggFunc)]
     for node in sorted(nodes, key=lambda node: isinstance(node, exp.Select)):  # a SELECT's own place hides others
         word = (node.side or node.method) if isinstance(node, exp.Join) else _CLAUSES[type(node)]
         if word not in starts:
@@ -42,6 +52,20 @@ def mark_keywords(select: exp.Select, tokens: Sequence[Token]) -> None:
             node.meta["start"] = before[-1]
 
 
+def _mark_label(node: exp.AggFunc, tokens: Sequence[Token], sql: str) -> None:
+    """The call with its FILTER, in lower case, blanks as one."""
+    index = _name_index(position_of(node), tokens)
+    filtered = isinstance(node.parent, exp.Filter)
+    end, groups = index + 1, 2 if filtered else 1
+    depth = 0
+    while end < len(tokens) and groups:
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[end].token_type, 0)
+        groups -= depth == 0 and tokens[end].token_type is TokenType.R_PAREN
+        end += 1
+    text = " ".join(sql[tokens[index].start : tokens[end - 1].end + 1].lower().split())
+    (node.parent if filtered and node.parent is not None else node).meta[LABEL] = text[:_MAX_LABEL]
+
+
 def function_name(position: int | None, node: exp.Func, tokens: Sequence[Token]) -> tuple[str, int | None]:
     """The function's name as the analyst wrote it, and its place.
 
@@ -52,13 +76,20 @@ def function_name(position: int | None, node: exp.Func, tokens: Sequence[Token])
     if position is None:
         found = next((token for token in tokens if token.text.lower() in names), None)
         return (found.text.lower(), found.start + 1) if found is not None else (node.key, None)
+    index = _name_index(position, tokens)
+    return tokens[index].text.lower(), tokens[index].start + 1
+
+
+def _name_index(position: int | None, tokens: Sequence[Token]) -> int:
+    """The token of the name of the innermost call around a place."""
+    position = position or 1
     index = next((i for i, token in enumerate(tokens) if token.start + 1 >= position), len(tokens) - 1)
     depth = 0
     while index > 0 and not (depth == 0 and _opens(tokens, index + 1)):
         index -= 1
         depth += {TokenType.R_PAREN: 1, TokenType.L_PAREN: -1}.get(tokens[index].token_type, 0)
         depth = max(depth, 0)
-    return tokens[index].text.lower(), tokens[index].start + 1
+    return index
 
 
 def _opens(tokens: Sequence[Token], index: int) -> bool:

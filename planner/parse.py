@@ -43,7 +43,7 @@ def parse(sql: str) -> exp.Select:
     _check_words(tokens)
     select = _select(sql, tokens)
     check_depth(select)
-    mark_keywords(select, tokens)
+    mark_keywords(select, tokens, sql)
     check_grammar(select, tokens)
     return select
 

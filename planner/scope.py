@@ -24,9 +24,6 @@ from planner.schema import Schema, Table
 from planner.sql_types import SqlType
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-WRITTEN = "written"
-"""The key of an aggregate's meta that holds the node as the analyst wrote it, for labels."""
-
 _MAX_DERIVED_NODES = 4096
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 
@@ -156,7 +153,7 @@ class Scope:
         A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
-            return column.copy()
+            return bound_column(column.table, column.name)
         if not isinstance(column.this, exp.Identifier):
             raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
         name, position = fold(column.this), position_of(column)
@@ -217,8 +214,6 @@ class Scope:
         bound = type(node)(**arguments)
         if node.meta:
             bound.meta.update(node.meta)
-        if isinstance(node, (exp.AggFunc, exp.Filter)):
-            bound.meta[WRITTEN] = node
         return bound
 
     def _qualified(self, column: exp.Column, sources: Sequence[Source]) -> Source:
