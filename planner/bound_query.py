@@ -134,3 +134,8 @@ def column_type(table: Table, name: str) -> SqlType:
 def bound_column(alias: str, name: str) -> exp.Column:
     """`"alias"."name"`."""
     return exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=alias, quoted=True))
+
+
+def column_copy(column: exp.Column) -> exp.Column:
+    """A copy of a bound column; exp.Expr.copy takes ten times as long."""
+    return bound_column(column.table, column.name)

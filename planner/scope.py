@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable, bound_column, column_type
+from planner.bound_query import BoundTable, bound_column, column_copy, column_type
 from planner.errors import (
     AmbiguousColumn,
     InvalidSyntax,
@@ -153,7 +153,7 @@ class Scope:
         A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
-            return bound_column(column.table, column.name)
+            return column_copy(column)
         if not isinstance(column.this, exp.Identifier):
             raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
         name, position = fold(column.this), position_of(column)
