@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.dialects.exact_digits import Typed, as_double, as_exact, common_exact_type, is_out_of_reach
+from planner.dialects.exact_digits import SINGLE, Typed, as_double, as_exact, common_exact_type, is_out_of_reach
+from planner.errors import UnsupportedSQL
 from planner.sql_types import Family, SqlType
 
 _MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
+_EXACT_IN_REAL = 7
+_BIGINT_DIGITS = 19
 _LONG_LITERAL = 18
 """DuckDB reads a literal of more digits as a type of its own choice."""
 
@@ -46,13 +49,26 @@ def aligned(operands: Sequence[Typed]) -> list[exp.Expr]:
     return [operand.sql for operand in operands]
 
 
+def chosen(operands: Sequence[Typed]) -> list[exp.Expr]:
+    """Values of which one is chosen. Raises: UnsupportedSQL, too, where PostgreSQL would round others to a real."""
+    floats = [operand for operand in operands if operand.type.family is Family.FLOAT]
+    others = [operand for operand in operands if operand.type.is_number and operand.type.family is not Family.FLOAT]
+    inexact = any(not operand.is_literal or operand.scale or operand.whole > _EXACT_IN_REAL for operand in others)
+    if inexact and floats and all(operand.type == SINGLE for operand in floats):
+        raise UnsupportedSQL("real beside another type", hint="cast the column to double precision")
+    return aligned(operands)
+
+
 def common_type(operands: Sequence[Typed]) -> SqlType:
     """The type of a choice between values."""
     numbers = [operand for operand in operands if operand.type.is_number]
-    if any(operand.type.family is Family.FLOAT for operand in numbers):
-        return SqlType(Family.FLOAT)
+    floats = [operand.type for operand in numbers if operand.type.family is Family.FLOAT]
+    if floats:
+        return SINGLE if all(kind == SINGLE for kind in floats) else SqlType(Family.FLOAT)
     if numbers and any(operand.type.family is Family.NUMERIC for operand in numbers):
         return common_exact_type(numbers)
+    if numbers:
+        return max((operand.type for operand in numbers), key=lambda kind: kind.precision or _BIGINT_DIGITS)
     known = [operand.type for operand in operands if operand.type.family is not Family.OTHER]
     return known[0] if known else SqlType(Family.OTHER)
 

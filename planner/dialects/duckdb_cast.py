@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from planner.dialects.exact_digits import Typed, as_double, as_exact, exact_type
 from planner.errors import UnsupportedSQL
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _SAME_TEXT = frozenset(
@@ -30,14 +31,18 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     """
     if target.is_type("double"):
         null = isinstance(value.sql, exp.Null)
-        return Typed(exp.cast(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
-    if target.is_type("bigint", "int") and value.type.is_number:
-        return Typed(exp.cast(value.sql, target.copy()), SqlType(Family.INTEGER))
+        return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
+    if target.is_type("smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
+        return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
     if target.is_type("decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
-        return Typed(as_exact(value), exact_type(value.whole, value.scale))
+        kind = exact_type(value.whole, value.scale)
+        return Typed(as_exact(value), kind)
     if target.is_type("text", "varchar") and value.type.family in _SAME_TEXT:
-        return Typed(exp.cast(value.sql, "TEXT"), SqlType(Family.TEXT))
+        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, family in _LITERALS.items():
         if target.is_type(name) and isinstance(value.sql, exp.Literal):
-            return Typed(exp.cast(value.sql, target.copy()), SqlType(family))
+            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(family))
+    if target.is_type("date", "timestamp") and value.type.is_moment:
+        family = Family.DATE if target.is_type("date") else Family.TIMESTAMP
+        return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
     raise UnsupportedSQL(f"this cast to {target.sql('postgres')} is not supported on DuckDB")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _MOST_DIGITS = 38
+_FAST_DIGITS = 18
 _INTEGER_DIGITS = 19
 _EXACT_DIGITS = 15  # a decimal of as many digits becomes the nearest double in one division; longer ones round twice
 _HINT = "narrow the column's type, or compare it without arithmetic"
+
+SINGLE = SqlType(Family.FLOAT, 24)
+"""A `real`, already widened; among other numbers PostgreSQL takes a choice to be real, too."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,14 @@ class Typed:
         return self.type.scale or 0
 
 
-def literal(node: exp.Literal) -> Typed:
+Write = Callable[[exp.Expr], Typed]
+"""Rewrites a part of an expression."""
+
+Handler = Callable[[exp.Expr, Write], Typed]
+"""Rewrites one construct, given how its parts are rewritten."""
+
+
+def literal(node: exp.Expr) -> Typed:
     """A number as written, with its digits.
 
     >>> literal(exp.Literal.number("0.10")).type
@@ -69,12 +81,22 @@ def common_exact_type(operands: Sequence[Typed]) -> SqlType:
     return exact_type(max(operand.whole for operand in operands), max(operand.scale for operand in operands))
 
 
-def as_exact(operand: Typed) -> exp.Expr:
-    """A literal as a decimal of its own digits; DuckDB would compute with 32-bit integers and fail."""
-    if not operand.is_literal and operand.type.family is not Family.INTEGER:
-        return operand.sql
+def as_exact(operand: Typed, result: SqlType | None = None) -> exp.Expr:
+    """A literal or a whole number as a decimal of its own digits: DuckDB's integers overflow.
+
+    Its decimals of up to 18 digits overflow in arithmetic, too, where the result has more: one operand must have
+    more digits, whatever it holds.
+
+    >>> n = Typed(exp.column("n"), numeric(13, 2))
+    >>> [as_exact(n, numeric(17, 2)).sql("duckdb"), as_exact(n).sql("duckdb")]
+    ['CAST(n AS DECIMAL(19, 2))', 'n']
+    """
+    wide = result is not None and (result.precision or 0) > _FAST_DIGITS
     kind = exact_type(operand.whole, operand.scale)
-    return exp.cast(operand.sql, f"DECIMAL({kind.precision}, {kind.scale})", dialect="duckdb")
+    precision = max(kind.precision or 1, _FAST_DIGITS + 1 if wide else 1)
+    if operand.is_literal or operand.type.family is Family.INTEGER or precision != kind.precision:
+        return cast_sql(operand.sql, f"DECIMAL({precision}, {kind.scale})")
+    return operand.sql
 
 
 def as_double(operand: Typed) -> exp.Expr:
@@ -91,10 +113,10 @@ def as_double(operand: Typed) -> exp.Expr:
     if operand.type.family is Family.FLOAT:
         return operand.sql
     if operand.is_literal:
-        return exp.cast(exp.Literal.string(operand.sql.sql()), "DOUBLE")
+        return cast_sql(exp.Literal.string(operand.sql.sql()), "DOUBLE")
     if operand.type.family is Family.NUMERIC and (operand.type.precision or _MOST_DIGITS) > _EXACT_DIGITS:
-        return exp.cast(exp.cast(operand.sql, "TEXT"), "DOUBLE")
-    return exp.cast(operand.sql, "DOUBLE")
+        return cast_sql(cast_sql(operand.sql, "TEXT"), "DOUBLE")
+    return cast_sql(operand.sql, "DOUBLE")
 
 
 def is_out_of_reach(operand: Typed) -> bool:
