@@ -22,6 +22,7 @@ from planner.schema import Schema
 from privacy.ladder import Ladder
 from privacy.truncation.compact import compact
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
@@ -62,6 +63,9 @@ QUERIES = (
     "SELECT sum(amount) FROM line",
     "SELECT count(*) FROM line a JOIN line b ON a.amount = b.amount",
     "SELECT count(*) FROM orders o JOIN line l ON l.orders = o.id JOIN person p ON p.id = o.person",
+    "SELECT count(DISTINCT amount) FROM line",
+    "SELECT count(DISTINCT o.id) FROM orders o JOIN line l ON l.orders = o.id",
+    "SELECT count(DISTINCT a.id) FROM line a JOIN line b ON a.amount = b.amount",
 )
 
 
@@ -83,8 +87,11 @@ class Shop:
     def values(self, query: BackendQuery, gap: float) -> NDArray[np.int64]:
         """v on the whole ladder, in units."""
         _, tuples = PostgresBackend(self.url).read(query)
-        assert tuples.join is not None
-        answer = truncate(compact(tuples.join), 0, LADDER, gap)
+        if tuples.distinct[0] is not None:
+            answer = truncate_distinct(tuples.distinct[0], LADDER, gap)
+        else:
+            assert tuples.join is not None
+            answer = truncate(compact(tuples.join), 0, LADDER, gap)
         return np.array([answer.solve(0, index) for index in range(len(LADDER))])
 
 
