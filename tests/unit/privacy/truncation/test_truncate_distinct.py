@@ -39,6 +39,17 @@ def test_removing_a_supplier_removes_many_customers_but_at_most_tau_count() -> N
         assert moves[j] <= (1 + GAP) * tau
 
 
+def test_where_one_unit_reaches_one_value_the_count_is_plain_and_nothing_is_solved() -> None:
+    random = np.random.default_rng(4)
+    nations = random.integers(0, 30, 3000)
+    pairs = [
+        (frozenset({int(n) + 30 * int(a), 10_000 + int(n) + 30 * int(b)}), int(n))
+        for n, a, b in zip(nations, *random.integers(0, 40, (2, 3000)), strict=True)
+    ]
+    low, high = truncate_distinct(distinct_tuples(pairs), Ladder(0, 0), GAP).bounds()
+    assert low.tolist() == high.tolist() == [[30 * ONE]]
+
+
 def test_a_half_of_each_of_three_values_around_a_triangle() -> None:
     pairs = [(frozenset({i, (i + 1) % 3}), i) for i in range(3)]
     answer = truncate_distinct(distinct_tuples(pairs), Ladder(0, 1), GAP)
