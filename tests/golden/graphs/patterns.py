@@ -30,14 +30,16 @@ class Pattern:
     distinct: Callable[[tuple[int, ...]], bool]
     spellings: tuple[str, str]
 
-    def count(self, edges: Collection[Edge]) -> int:
+    def found(self, edges: Collection[Edge]) -> list[tuple[int, ...]]:
         """Try every way to place the nodes. Cost: nodes of the graph to the power of nodes of the pattern."""
         known = set(edges)
         ends = sorted({end for edge in known for end in edge})
-        return sum(
-            self.distinct(placed) and all((placed[source], placed[target]) in known for source, target in self.edges)
+        return [
+            placed
             for placed in itertools.product(ends, repeat=self.nodes)
-        )
+            if self.distinct(placed)
+            and all((placed[source], placed[target]) in known for source, target in self.edges)
+        ]
 
 
 PATTERNS = (
