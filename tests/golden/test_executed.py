@@ -28,6 +28,8 @@ DEMO = {path.name.split(".")[0]: path.read_text() for path in before_files()} | 
 }
 TPCH = {f"TPC-H {name}": text for name, text in working().items()}
 STATEMENTS = DEMO | TPCH
+EMPTY = {"TPC-H Q17 adapted"}
+"""Questions that no row answers at the tests' scale."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def test_both_databases_give_the_same_join_tuples(name: str, on_postgres: Databa
         rows = Counter(map(tuple, on_postgres.run(one)))
         assert rows == Counter(map(tuple, on_duckdb.run(other)))
         compared += len(rows)
-    assert compared > 0
+    assert compared > 0 or name in EMPTY
 
 
 def _statements(query: BackendQuery) -> list[str]:

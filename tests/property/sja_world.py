@@ -110,10 +110,14 @@ class World:
         """The custodian's contract."""
         return parse_policy(_policy_text(self.shapes))
 
+    def owning(self, shape: Shape) -> list[Reference]:
+        """The foreign keys along which the table's rows are owned: a public parent has nobody to pass on."""
+        return [key for key in shape.references if key.owning and not self.shape(key.references).public]
+
     def direct(self, reference: Reference) -> bool:
         """Does the foreign key hold a unit's key, with nobody above the unit?"""
         parent = self.shape(reference.references)
-        return parent.unit and reference.key == ("id",) and not any(key.owning for key in parent.references)
+        return parent.unit and reference.key == ("id",) and not self.owning(parent)
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,8 @@ class Rows:
         """Everybody who owns the row."""
         shape = self.world.shape(table)
         found = {(table, _key(row["id"]))} if shape.unit else set()
-        for reference in shape.references:
-            if not reference.owning or any(row[name] is None for name in reference.columns):
+        for reference in self.world.owning(shape):
+            if any(row[name] is None for name in reference.columns):
                 continue
             if self.world.direct(reference):
                 found.add((reference.references, _key(row[reference.columns[0]])))
@@ -144,10 +148,8 @@ class Rows:
 
     def stands(self, table: str, row: Row) -> bool:
         """Does every parent exist that is needed to find the owners?"""
-        for reference in self.world.shape(table).references:
-            if not reference.owning or any(row[name] is None for name in reference.columns):
-                continue
-            if self.world.direct(reference):
+        for reference in self.world.owning(self.world.shape(table)):
+            if any(row[name] is None for name in reference.columns) or self.world.direct(reference):
                 continue
             parent = self.parent(row, reference)
             if parent is None or not self.stands(reference.references, parent):
