@@ -91,7 +91,7 @@ class Symmetry:
         for (ours, colour), (theirs, other) in zip(self._classes[entry], self._classes[place], strict=True):
             if colour != other or grown.setdefault(ours, theirs) != theirs:
                 return None
-        return grown if len(set(grown.values())) == len(grown) else None
+        return grown  # different classes stay different in the end: every class is the image of one
 
     def _contradicts(self, image: _Image) -> bool:
         """Can no tuple pass the comparisons together with its image?"""
@@ -104,13 +104,15 @@ def _classes(
     """Per entry, the class and colour of each column that some entry of its table joins, compares or colours."""
     joined: dict[ColumnRef, int] = {}
     columns = [(entry, column.name) for entry in query.tables for column in entry.table.columns]
+    nullable = {column for entry in query.tables for column in entry.table.columns if column.nullable}
     for entry, name in columns:
         root = equalities.find((entry.alias, name))
         joined[root] = joined.get(root, 0) + 1
     used: dict[str, set[str]] = {}
     for entry, name in columns:
         root = equalities.find((entry.alias, name))
-        if joined[root] > 1 or root in compared or colour((entry.alias, name)):
+        known = equalities.known(root) and entry.table.column(name) in nullable
+        if joined[root] > 1 or root in compared or known or colour(root):
             used.setdefault(entry.table.name, set()).add(name)
     return [
         [
