@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from planner.alignment import settle
 from planner.errors import UnsupportedSQL
 from planner.functions import TABLE
 from planner.moments import not_a_number
+from planner.narrowing import Known, known_where
 from planner.policy import ColumnPolicy
 from planner.positions import position_of
 from planner.ranges import Bounds
@@ -53,12 +55,17 @@ def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
     return _Binder(scope).predicate(node)
 
 
-def bind_measure(node: exp.Expr, scope: Names) -> tuple[exp.Expr, Bounds]:
+def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> tuple[exp.Expr, Bounds]:
     """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
 
+    Args:
+      node, scope: as in `bind_scalar`.
+      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
     Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
     """
     binder = _Binder(scope)
+    for condition in given:
+        binder = binder.where(condition)
     scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
     sql, bounds = scalar.measured()
     if bounds is not None and not bounds.weighable:
@@ -67,8 +74,12 @@ def bind_measure(node: exp.Expr, scope: Names) -> tuple[exp.Expr, Bounds]:
 
 
 class _Binder:
-    def __init__(self, scope: Names) -> None:
+    def __init__(self, scope: Names, known: Known | None = None) -> None:
         self._scope = scope
+        self._known: Known = known or {}
+
+    def where(self, condition: exp.Expr, *, holds: bool = True) -> _Binder:
+        return _Binder(self._scope, known_where(condition, self._scope.resolve, self._known, holds=holds))
 
     def scalar(self, node: exp.Expr) -> Scalar:
         while isinstance(node, exp.Paren):
@@ -102,6 +113,8 @@ class _Binder:
             return Scalar(node, kind, found, lambda: _no_number(node, found), declared=declared.dates)
         missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
         low, high = declared.range or (0.0, 0.0)
+        for interval in self._known.get((found.table, found.name), ()):
+            low, high = interval.within(low, high, kind)
 
         def clamped() -> Measured:
             assert not missing, "asked for by `measured`, which raises before"

@@ -23,11 +23,15 @@ _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 def case(node: exp.Expr, binder: Binder) -> Scalar:
     """CASE WHEN condition THEN value ... ELSE value END, and CASE x WHEN value THEN ..."""
     subject = node.args.get("this")
-    conditions = [_condition(subject, branch.this, binder) for branch in node.args["ifs"]]
-    values = [binder.scalar(branch.args["true"]) for branch in node.args["ifs"]]
+    conditions, values, otherwise = [], [], binder
+    for branch in node.args["ifs"]:
+        condition = _condition(subject, branch.this)
+        conditions.append(binder.predicate(condition))
+        values.append(otherwise.where(condition).scalar(branch.args["true"]))
+        otherwise = otherwise.where(condition, holds=False)
     default = node.args.get("default")
     if default is not None:
-        values.append(binder.scalar(default))
+        values.append(otherwise.scalar(default))
 
     def build(parts: Sequence[exp.Expr]) -> exp.Expr:
         branches = [
@@ -38,14 +42,14 @@ def case(node: exp.Expr, binder: Binder) -> Scalar:
     return _choice(node, values, build, binder)
 
 
-def _condition(subject: exp.Expr | None, written: exp.Expr, binder: Binder) -> exp.Expr:
+def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
     if subject is None:
-        return binder.predicate(written)
+        return written
     repeated(subject, subject)
     if isinstance(written.unnest(), exp.Null):
         hint = "write CASE WHEN x IS NULL THEN ..."
         raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
-    return binder.predicate(exp.EQ(this=subject.copy(), expression=written.copy()))
+    return exp.EQ(this=subject.copy(), expression=written.copy())
 
 
 def coalesced(node: exp.Expr, binder: Binder) -> Scalar:

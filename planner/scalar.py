@@ -120,6 +120,9 @@ class Binder(Protocol):
     def predicate(self, node: exp.Expr) -> exp.Expr:
         """Bind a condition."""
 
+    def where(self, condition: exp.Expr, *, holds: bool = True) -> Binder:
+        """A binder for where a condition is true, or where it is not; as written or bound."""
+
 
 def unfit(node: exp.Expr) -> SensitivityUnbounded:
     """The error for bounds that a double cannot hold."""
