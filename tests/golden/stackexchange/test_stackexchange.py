@@ -71,6 +71,13 @@ def test_owners(name: str, owners: int) -> None:
     assert len(plan(name).owners) == owners
 
 
+@pytest.mark.parametrize(("name", "determined"), [("commenters", False), ("tag_badges", True)])
+def test_one_person_is_one_value_only_where_every_owner_is_that_person(name: str, determined: bool) -> None:
+    """The author of a post loses with it the comments of others, and so their place among the commenters."""
+    (release,) = [release for release in plan(name).releases if release.distinct is not None]
+    assert release.determined is determined
+
+
 @needs_data
 def test_the_catalog_is_the_loaded_one(site_url: str) -> None:
     with psycopg.connect(site_url) as connection:

@@ -36,6 +36,16 @@ def test_a_refusal_says_where_and_why(number: int) -> None:
     assert refusal.hint
 
 
+@pytest.mark.parametrize(("number", "determined"), [(4, False), (16, True)])
+def test_what_a_person_determines(number: int, determined: bool) -> None:
+    """A customer has many orders; a supplier is one supplier."""
+    plan = outcome(adapted(number) or "").plan
+    assert plan is not None
+    (release,) = plan.releases
+    assert release.distinct is not None
+    assert release.determined is determined
+
+
 def test_what_is_executed_is_what_is_answered() -> None:
     """tests/golden/test_executed.py takes its texts from here."""
     assert len(working()) == len(AS_IT_IS | ADAPTED)
