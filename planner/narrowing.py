@@ -83,8 +83,8 @@ def _intervals(
     elif isinstance(node, exp.Not):
         yield from _intervals(node.this.unnest(), resolve, not holds)
     elif isinstance(node, exp.Between) and holds and not node.args.get("symmetric"):
-        for end, operator in ((node.args["low"], exp.GTE), (node.args["high"], exp.LTE)):
-            yield from _compared(operator, node.this, end, resolve)
+        yield from _compared(exp.GTE, node.this, node.args["low"], resolve)
+        yield from _compared(exp.LTE, node.this, node.args["high"], resolve)
     elif isinstance(node, exp.Binary):
         operator = type(node) if holds else _NEGATED.get(type(node))
         yield from _compared(operator, node.left, node.right, resolve)
@@ -100,14 +100,14 @@ def _compared(
     column = resolve(left)
     if not isinstance(column, exp.Column):
         return
-    interval = {
+    intervals: dict[type[exp.Expr], Interval] = {
         exp.LT: Interval(hi=value, below=True),
         exp.LTE: Interval(hi=value),
         exp.GT: Interval(lo=value, above=True),
         exp.GTE: Interval(lo=value),
         exp.EQ: Interval(lo=value, hi=value),
-    }[operator]
-    yield (column.table, column.name), interval
+    }
+    yield (column.table, column.name), intervals[operator]
 
 
 def _number(node: exp.Expr) -> Decimal | None:
