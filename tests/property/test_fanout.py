@@ -303,20 +303,14 @@ def test_an_order_along_a_path_divides_nothing() -> None:
 
 
 def test_two_edges_change_places_only_if_a_third_does_not_mind() -> None:
-    """Here 0 stands at the end of `b` and of `c` as often as can be, and half the sum over positions is too little."""
+    """Here 0 starts `b` and `c` as often as can be: half of the sum over positions would be too little."""
     edges = tree(3, 3)
-    before = {source for source, target in edges if target == 0}
-    rank: dict[int | None, int] = {0: 10**6}
-    edges = [
-        (
-            rank.get(one, one if one not in before else -(one or 0)),
-            rank.get(two, two if two not in before else -(two or 0)),
-        )
-        for one, two in edges
-    ]
-    sql = "SELECT count(*) FROM knows a, knows b, knows c WHERE a.src = b.src AND a.dst = c.src AND a.dst < b.dst"
-    plan = planned(sql, SCHEMA, policy_of(_instance(edges)))
-    assert max(tuples_per_unit(plan, _instance(edges)).values()) == 45
+    after = {target for source, target in edges if source == 0}
+    rank = {person: -(person or 0) if person in after else person for row in edges for person in row} | {0: 10**6}
+    instance = _instance((rank[source], rank[target]) for source, target in edges)
+    sql = "SELECT count(*) FROM knows a, knows b, knows c WHERE a.dst = b.dst AND a.src = c.dst AND a.src < b.src"
+    plan = planned(sql, SCHEMA, policy_of(instance))
+    assert max(tuples_per_unit(plan, instance).values()) == 45
     assert plan.tuples_per_unit == 72
 
 
