@@ -19,7 +19,7 @@ class Owner:
     """One owner position: the privacy-unit relation and the SQL expression that holds the unit's key."""
 
     relation: str
-    key: exp.Expression
+    key: exp.Expr
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Release:
       distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
-        most one value (privacy.md section 7)?
+        most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
     """
 
     label: str
-    weight: exp.Expression
+    weight: exp.Expr
     weight_bound: float
     epsilon: float
-    distinct: exp.Expression | None = None
+    distinct: exp.Expr | None = None
     determined: bool = False
 
 
@@ -57,10 +57,10 @@ class GroupKey:
       domain: SQL over public tables that returns the distinct non-NULL keys in order, or None.
     """
 
-    key: exp.Expression
+    key: exp.Expr
     type: ResultType
     values: tuple[str | int | float | bool, ...] | None
-    domain: exp.Expression | None
+    domain: exp.Expr | None
 
 
 @dataclass(frozen=True)
