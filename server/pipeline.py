@@ -81,7 +81,7 @@ class Pipeline:
         """
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
-        query = rewrite(plan)
+        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         reservation = self.ledger.reserve(_charge(request, plan, query))
         domain, noisy = self._measured(reservation, query, measurements)
         budget = self.ledger.commit(reservation)
@@ -90,7 +90,7 @@ class Pipeline:
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
         plan = self.plan(request)
-        query = rewrite(plan)
+        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
         return explanation(plan, query, plan_measurements(plan, self.policy), n_groups)
 

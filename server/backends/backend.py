@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.plan import BackendQuery
+from planner.rewrite import Dialect
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 
 
 class Backend(Protocol):
     """A database that answers BackendQueries. Frozen and picklable: worker processes get a copy."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """What its statements are written in."""
+        ...
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone; reads no private row.

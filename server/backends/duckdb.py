@@ -139,6 +139,7 @@ class DuckdbBackend:
         }
 
     def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
+        """A statement's columns, in blocks."""
         rows: list[tuple[object, ...]] = []
         result = connection.execute(statement)
         while block := result.fetchmany(_FETCH_ROWS):

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from psycopg import IsolationLevel, errors
 
 from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
+from planner.rewrite import Dialect
 from server.backends.catalog import read_schema
 from server.backends.columns import Column, Domain, group_domain
 from server.backends.query_tuples import QueryTuples, query_tuples
@@ -56,6 +57,8 @@ class PostgresBackend:
       url: connection URL or conninfo; holds the password, so it is in no repr.
       limits: see ReadLimits.
     """
+
+    dialect: ClassVar[Dialect] = "postgres"
 
     url: str = field(repr=False)
     limits: ReadLimits = ReadLimits()

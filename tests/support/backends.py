@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from planner.plan import BackendQuery
+from planner.rewrite import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
 from server.backends.columns import Domain
@@ -29,6 +31,8 @@ class FailingBackend:
       log: a file that gets a line per read, so that reads in other processes can be counted.
       failures: what the first reads raise.
     """
+
+    dialect: ClassVar[Dialect] = "postgres"
 
     log: Path
     failures: tuple[ServerError | BaseException | type[BaseException], ...] = field(default=())

@@ -1,0 +1,144 @@
+"""A DuckDB file as a backend: its catalog, its limits, what it cannot reach, and the words of its failures."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import psycopg
+import pytest
+
+from planner.errors import SchemaChanged
+from planner.plan import BackendQuery
+from planner.policy_check import validate
+from planner.rewrite import rewrite
+from planner.schema import Column, ForeignKey
+from privacy.truncation.compact import compact
+from server.backends.catalog import read_schema
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.postgres import PostgresBackend
+from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
+from tests.demo.queries import QUERIES
+from tests.support.planning import demo_policy, planned
+from tests.support.tpch_duckdb import NAMESPACE
+
+TABLES = """
+    CREATE TABLE person (Id bigint PRIMARY KEY, "Full Name" varchar UNIQUE, born date, score decimal(12,3));
+    CREATE TABLE visit (
+        person bigint REFERENCES person, day date NOT NULL, place varchar COLLATE nocase, big hugeint,
+        PRIMARY KEY (person, day)
+    );
+    CREATE TABLE note (person bigint, day date, FOREIGN KEY (person, day) REFERENCES visit (person, day));
+    CREATE VIEW everything AS SELECT * FROM person;
+    CREATE SCHEMA other;
+    CREATE TABLE other.hidden (id bigint);
+    INSERT INTO person VALUES (1, 'Ann', DATE '1990-01-01', 1.5), (2, NULL, NULL, NULL);
+"""
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> DuckdbBackend:
+    path = tmp_path / "it's a file.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(TABLES)
+    return DuckdbBackend(path)
+
+
+def _query(backend: DuckdbBackend, join: str) -> BackendQuery:
+    return BackendQuery(join, (None,), ("person",), (), (), 1, backend.schema().fingerprint)
+
+
+def test_the_catalog_has_tables_and_enforced_constraints(backend: DuckdbBackend) -> None:
+    schema = backend.schema()
+    assert set(schema.tables) == {"person", "visit", "note"}
+    assert schema.tables["person"].columns == (
+        Column("id", "bigint", False),
+        Column("full name", "text", True),
+        Column("born", "date", True),
+        Column("score", "numeric(12,3)", True),
+    )
+    assert schema.tables["person"].unique_keys == (("id",), ("full name",))
+    assert schema.tables["visit"].column("place") == Column("place", "text with fuzzy collation", True)
+    assert schema.tables["visit"].column("big") == Column("big", "hugeint", True)
+    assert schema.tables["visit"].foreign_keys == (ForeignKey(("person",), "person", ("id",)),)
+    assert schema.tables["note"].foreign_keys == (ForeignKey(("person", "day"), "visit", ("person", "day")),)
+
+
+def test_it_reads_what_it_was_asked(backend: DuckdbBackend) -> None:
+    copied = pickle.loads(pickle.dumps(backend))
+    _, tuples = copied.read(
+        _query(backend, 'SELECT id AS "o0", CAST(7 AS BIGINT) AS "w0" FROM "main"."person" ORDER BY 1')
+    )
+    assert tuples.join is not None
+    assert tuples.join.owners[0].keys.tolist() == [1, 2]
+    assert tuples.join.weights.tolist() == [[7, 7]]
+
+
+def test_another_schema_is_refused(backend: DuckdbBackend) -> None:
+    query = _query(backend, "SELECT 1, 1")
+    with duckdb.connect(backend.path) as connection:
+        connection.execute("ALTER TABLE note ADD COLUMN text varchar")
+    with pytest.raises(SchemaChanged):
+        backend.read(query)
+
+
+def test_no_file_is_unavailable_and_none_is_made(tmp_path: Path) -> None:
+    missing = DuckdbBackend(tmp_path / "missing.duckdb")
+    with pytest.raises(BackendUnavailable):
+        missing.schema()
+    assert not missing.path.exists()
+
+
+def test_a_long_statement_is_cut_off(backend: DuckdbBackend) -> None:
+    slow = DuckdbBackend(backend.path, limits=DuckdbLimits(statement_ms=200))
+    pairs = "range(1000000) AS a, range(1000000) AS b WHERE (a.range * b.range) % 7 = 3"
+    endless = f"SELECT a.range, count(*) FROM {pairs} GROUP BY 1"
+    with pytest.raises(QueryCancelled):
+        slow.read(_query(backend, endless))
+
+
+def test_too_many_rows_are_cut_off(backend: DuckdbBackend) -> None:
+    small = DuckdbBackend(backend.path, limits=DuckdbLimits(rows=100_000))
+    with pytest.raises(QueryCancelled):
+        small.read(_query(backend, "SELECT range, 1 FROM range(200000)"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO person VALUES (3, 'Eve', NULL, NULL)",
+        "COPY person TO '/tmp/noisegate-stolen.csv'",
+        "SELECT 1, count(*) FROM read_csv('/etc/passwd')",
+        "ATTACH '/tmp/noisegate-more.duckdb' AS more",
+        "SET enable_external_access = true",
+        "SET threads = 64",
+        "INSTALL httpfs",
+        "SELECT nothing FROM nowhere",
+    ],
+)
+def test_it_can_only_read_the_file_and_says_nothing(backend: DuckdbBackend, statement: str) -> None:
+    """A refusal has none of DuckDB's words."""
+    with pytest.raises(BackendFailed) as failure:
+        backend.read(_query(backend, statement))
+    assert failure.value.message == "the database refused the rewritten query"
+    assert not Path("/tmp/noisegate-stolen.csv").exists()
+
+
+def test_the_demonstration_is_the_same_on_both(tpch_duckdb: Path, tpch_url: str) -> None:
+    """Read and compacted by the parts that run in production."""
+    here = DuckdbBackend(tpch_duckdb, NAMESPACE)
+    schema = here.schema()
+    with psycopg.connect(tpch_url) as connection:
+        other_schema = read_schema(connection)
+    validate(demo_policy(), schema)
+    for query in QUERIES:
+        plan = planned(query.sql, schema)
+        domain, tuples = here.read(rewrite(plan, dialect="duckdb", schema=schema))
+        other_domain, other_tuples = PostgresBackend(tpch_url).read(rewrite(planned(query.sql, other_schema)))
+        assert domain == other_domain
+        assert tuples.join is not None and other_tuples.join is not None
+        ours, theirs = compact(tuples.join), compact(other_tuples.join)
+        for name in ("indptr", "units", "group", "weights"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name))
