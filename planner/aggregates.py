@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -23,8 +24,10 @@ _AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
 class Aggregates:
     """The aggregates of one statement, each once."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, given: Sequence[exp.Expr] = ()) -> None:
+        """`given`: the bound conditions that every tuple passes, which narrow what a sum can reach."""
         self._scope = scope
+        self._given = given
         self.found: list[BoundAggregate] = []
 
     def bind(self, node: exp.Expr) -> ReleasedExpression | None:
@@ -57,7 +60,7 @@ class Aggregates:
     def _sum(self, argument: exp.Expr, where: exp.Expr | None, label: str) -> ReleasedExpression:
         if where is not None:
             argument = exp.Case(ifs=[exp.If(this=where, true=argument)])
-        sql, bounds = bind_measure(argument, self._scope)
+        sql, bounds = bind_measure(argument, self._scope, self._given)
         return self._add(BoundAggregate("sum", sql, None, label, bounds))
 
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:

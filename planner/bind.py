@@ -52,7 +52,7 @@ class _Answer:
         self._scope = scope
         self._keys = keys
         self._flat = flat
-        self._aggregates = Aggregates(scope)
+        self._aggregates = Aggregates(scope, flat.predicates)
         self._binder = ReleasedBinder(scope, keys, self._aggregates)
 
     def query(self) -> BoundQuery:
@@ -133,7 +133,7 @@ class _Answer:
         node = fetch.args.get("count") if isinstance(fetch, exp.Fetch) else clause.expression
         if node is None and isinstance(fetch, exp.Fetch):
             return 1  # FETCH FIRST ROW ONLY
-        if isinstance(node, exp.Null) or (isinstance(node, exp.Column) and node.name.lower() == "all"):
+        if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
             return None
         if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
             message = f"{part.upper()} takes a whole number"
@@ -150,7 +150,9 @@ class _Answer:
             raise UnsupportedSQL("DISTINCT ON is not supported", position=position_of(clause))
         if not all(KeyValue(index) in shown for index in range(len(self._keys))):
             hint = "select every group key, or leave DISTINCT out"
-            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint, position=position_of(clause))
+            raise UnsupportedSQL(
+                "DISTINCT over some of the group keys is not supported", hint=hint, position=position_of(clause)
+            )
 
 
 def _default_name(node: exp.Expr) -> str:

@@ -8,9 +8,7 @@ from planner.equalities import ColumnRef, Equalities
 from planner.provenance import OwnerPosition
 
 
-def groups_per_unit(
-    owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], equalities: Equalities
-) -> int | None:
+def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], equalities: Equalities) -> int | None:
     """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
 
     Each owner position that determines every group key is a function from the unit to one group. A unit

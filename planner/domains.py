@@ -64,7 +64,8 @@ def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
     names = " and ".join(dict.fromkeys(f"{table}.{name}" for table, name in columns)) or "this expression"
     if isinstance(key.value, exp.Column):
         message = f"no public domain is known for the group key {names}"
-        hint = f"ask the custodian to declare `domain = [...]` or a range with a step for {names}, or join a public table"
+        hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "
+        hint += "or join a public table"
     else:
         message = f"no public domain is known for a group key computed from {names}"
         hint = (

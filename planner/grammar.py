@@ -101,6 +101,7 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 _FUNCTION = "the function"
 _SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 _SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
+_INNER = "use an inner JOIN; rows without a partner have no sound answer here"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 _IN_FROM = (exp.From, exp.Join, exp.CTE)
 
@@ -138,8 +139,7 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
     if isinstance(node, exp.Select) and node is not root and not _in_from(node):
         return *_NAMES[exp.Select], node
     if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT")):
-        hint = "use an inner JOIN; rows without a partner have no sound answer here"
-        return f"{node.side or node.kind} JOIN", hint, node
+        return f"{node.side or node.kind} JOIN", _INNER, node
     if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
         return f"{node.method} JOIN", "use an inner JOIN", node
     if isinstance(node, exp.TableSample) and node.args["method"].name.upper() != "BERNOULLI":

@@ -34,14 +34,16 @@ def position_in(select: exp.Select, item: exp.Literal, clause: str) -> int:
 def _meant(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
     """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output."""
     if isinstance(item, exp.Literal) and not item.is_string:
-        return select.expressions[position_in(select, item, "GROUP BY")].unalias()
+        output: exp.Expr = select.expressions[position_in(select, item, "GROUP BY")].unalias()
+        return output
     if isinstance(item, exp.Column) and item.args.get("table") is None:
         try:
             scope.resolve(item)
         except UnknownColumn:
             for output in select.expressions:
                 if isinstance(output, exp.Alias) and fold(output.args["alias"]) == fold(item.this):
-                    return output.this
+                    meant: exp.Expr = output.this
+                    return meant
             raise
     return item
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from planner import literals, numbers
 from planner.alignment import settle, whole_literal
+from planner.calendar_steps import floor
 from planner.errors import UnsupportedSQL
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar, Span, repeated, wrap
@@ -33,6 +34,7 @@ _SMALL_FIELDS = {
     "DOY": (1, 366), "HOUR": (0, 23), "MINUTE": (0, 59),
 }  # fmt: skip
 _TIMES_OF_DAY = frozenset({"HOUR", "MINUTE"})
+_TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 _SPELLINGS = {"DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", "WEEKOFYEAR": "WEEK"}
 
@@ -84,7 +86,7 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
         return part
     sql, span = moored(part)
     stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
-    first = max(span[0] - timedelta(days=366), ALWAYS[0]) if span[0].year > 1 else ALWAYS[0]
+    first = floor(span[0], unit.lower()) if unit not in _TIMES else span[0]
     return _moment(node, _TIMESTAMP, exp.TimestampTrunc(this=stamp, unit=exp.var(unit)), (first, span[1]))
 
 

@@ -52,7 +52,7 @@ def _writer(dialect: Dialect, schema: Schema | None) -> Write:
     return partial(duckdb_sql, schema=schema)
 
 
-def _summed(plan: Plan, weights: list[exp.Expression], write: Write, counted: bool) -> str:
+def _summed(plan: Plan, weights: list[exp.Expr], write: Write, counted: bool) -> str:
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
     rule = count_tuples if counted else compact_provenance
     return write(rule(plan.source, owners, keys, weights))

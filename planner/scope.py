@@ -153,7 +153,7 @@ class Scope:
         A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
-            return column_copy(column)
+            return _marked(column_copy(column))
         if not isinstance(column.this, exp.Identifier):
             raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
         name, position = fold(column.this), position_of(column)
@@ -236,11 +236,16 @@ class Scope:
             )
         if isinstance(found, exp.Expr):
             return self._tables.expand(found, position)
-        column = bound_column(*found)
-        column.meta["bound"] = True
+        column = _marked(bound_column(*found))
         if position is not None:
             column.meta["start"] = position - 1
         return column
+
+
+def _marked(column: exp.Column) -> exp.Column:
+    """The analyst may write the very alias that the rewriting uses, so a bound column says that it is one."""
+    column.meta["bound"] = True
+    return column
 
 
 def generated_alias(table: str, index: int) -> str:

@@ -7,8 +7,8 @@ import pytest
 
 from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
 from planner.policy import parse_policy
-from planner.rewrite import rewrite
 from planner.released import Apply, ReleasedValue
+from planner.rewrite import rewrite
 from tests.support.planning import DEMO_POLICY, demo_policy, planned, rewritten
 from tests.support.tpch_schema import tpch_schema
 

@@ -1,0 +1,111 @@
+"""Group keys: what they are computed from, and the public domain that each must have."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import PlannerError, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.plan import Plan
+from planner.policy import parse_policy
+from planner.rewrite import to_sql
+from tests.support.planning import DEMO_POLICY, planned
+
+POLICY = parse_policy(
+    DEMO_POLICY.read_text().replace(
+        "[tables.orders]\n",
+        "[tables.orders.columns]\n"
+        "o_orderdate = { range = [1992-01-15, 1993-02-01], step = 'month' }\n"
+        "o_shippriority = { range = [0, 20], step = 5, other = -1 }\n"
+        "o_orderstatus = { domain = ['F', 'O'], other = 'rest' }\n"
+        "o_orderkey = { range = [1, 200000] }\n"
+        "o_custkey = { range = [1, 50000] }\n",
+    )
+    + "l_shipdate = { range = [1995-03-01, 1996-08-01] }\nl_linenumber = { range = [1, 7] }\n"
+)
+
+
+def _grouped(table: str, key: str) -> Plan:
+    return planned(f"SELECT {key} AS k, count(*) FROM {table} GROUP BY 1", policy=POLICY)
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "kind", "values"),
+    [
+        ("lineitem", "l_tax > 0.01", "bool", (False, True)),
+        ("lineitem", "l_tax IS NULL OR l_tax < 0.5", "bool", (False, True)),
+        ("lineitem", "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END", "text", ("high", "low")),
+        ("lineitem", "CASE WHEN l_tax > 0.01 THEN 1 ELSE 0 END", "int8", (1, 0)),
+        ("lineitem", "extract(year FROM l_shipdate)", "int8", (1995, 1996)),
+        ("lineitem", "extract(month FROM l_commitdate)", "int8", tuple(range(1, 13))),
+        ("lineitem", "extract(quarter FROM l_shipdate)", "int8", (1, 2, 3, 4)),
+        ("lineitem", "date_trunc('year', l_shipdate)", "timestamp", ("1995-01-01 00:00:00", "1996-01-01 00:00:00")),
+        (
+            "lineitem",
+            "date_trunc('quarter', l_shipdate)",
+            "timestamp",
+            tuple(f"{day} 00:00:00" for day in ("1995-01-01", "1995-04-01", "1995-07-01", "1995-10-01"))
+            + tuple(f"{day} 00:00:00" for day in ("1996-01-01", "1996-04-01", "1996-07-01")),
+        ),
+        ("lineitem", "l_linenumber", "int8", tuple(range(1, 8))),
+        ("lineitem", "l_linenumber + 1", "int8", tuple(range(2, 9))),
+        ("orders", "o_shippriority", "int8", (0, 5, 10, 15, 20, -1)),
+        ("orders", "o_orderstatus", "text", ("F", "O", "rest")),
+        (
+            "orders",
+            "o_orderdate",
+            "date",
+            tuple(f"1992-{month:02}-01" for month in range(1, 13)) + ("1993-01-01", "1993-02-01"),
+        ),
+    ],
+)
+def test_domains(table: str, key: str, kind: str, values: tuple[object, ...]) -> None:
+    (found,) = _grouped(table, key).group_keys
+    assert (found.type, found.values, found.domain) == (kind, values, None)
+
+
+def test_values_outside_go_to_the_other_group() -> None:
+    (status,) = _grouped("orders", "o_orderstatus").group_keys
+    text = 'CAST("orders_0"."o_orderstatus" AS TEXT)'
+    assert to_sql(status.key) == f"CASE WHEN {text} IN ('F', 'O') THEN {text} ELSE 'rest' END"
+
+
+def test_one_unit_reaches_one_group_only_if_its_columns_are_determined() -> None:
+    assert _grouped("orders", "o_orderstatus").groups_per_unit is None
+    assert _grouped("customer", "c_nationkey > 5").groups_per_unit == 1
+    assert (
+        _grouped("customer JOIN orders ON c_custkey = o_custkey", "c_acctbal > o_totalprice").groups_per_unit is None
+    )
+
+
+def test_a_select_item_may_compute_with_a_key() -> None:
+    plan = planned(
+        "SELECT 10 * extract(year FROM l_shipdate) AS k, count(*) FROM lineitem GROUP BY extract(year FROM l_shipdate)",
+        policy=POLICY,
+    )
+    assert [output.type for output in plan.outputs] == ["int8", "int8"]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "error", "word"),
+    [
+        ("lineitem", "extract(year FROM l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
+        ("lineitem", "date_trunc('month', l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
+        ("lineitem", "l_shipdate", SensitivityUnbounded, "lineitem.l_shipdate"),
+        ("orders", "o_orderkey", SensitivityUnbounded, "orders.o_orderkey"),
+        ("lineitem", "CASE WHEN l_tax > 0 THEN l_shipmode ELSE 'x' END", SensitivityUnbounded, "l_shipmode"),
+        ("lineitem", "upper(l_shipmode)", SensitivityUnbounded, "lineitem.l_shipmode"),
+        ("lineitem", "count(*)", UnsupportedSQL, "aggregate"),
+        ("lineitem", "CASE WHEN l_tax > 0 THEN 'x' ELSE 1 END", PlannerError, ""),
+        ("orders", "o_orderstatus, o_custkey", PlannerError, ""),
+    ],
+)
+def test_refused(table: str, key: str, error: type[PlannerError], word: str) -> None:
+    with pytest.raises(error) as caught:
+        _grouped(table, key)
+    assert word in caught.value.message
+
+
+def test_the_number_of_groups_is_limited() -> None:
+    sql = "SELECT count(*) FROM orders GROUP BY o_custkey, o_orderstatus"
+    with pytest.raises(StatementTooComplex, match="100000 groups"):
+        planned(sql, policy=POLICY)
