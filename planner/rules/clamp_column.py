@@ -33,7 +33,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
       THEN 105000
     END AS DOUBLE PRECISION)
     >>> bounds
-    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False)
+    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False)
     """
     if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
         column = cast_sql(column.copy(), "DOUBLE PRECISION")
