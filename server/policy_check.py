@@ -7,9 +7,8 @@ password; no client can reach it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 from psycopg import errors, sql
@@ -20,38 +19,11 @@ from planner.policy import ColumnPolicy, Policy
 from planner.policy_check import validate
 from planner.schema import ForeignKey, Schema, Table
 from server.errors import BackendFailed
-
-Severity = Literal["error", "warning"]
+from server.fanout_probes import fanout_probes
+from server.probe import Finding, Probe
 
 # The database found no sense in comparing a column with what the policy declares of it.
 _MISFIT = (psycopg.DataError, errors.UndefinedFunction, errors.DatatypeMismatch)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that the custodian should know.
-
-    Attributes:
-      severity: `error`: what the policy declares is not so; `warning`: it is, and costs accuracy.
-      subject: the table, and the column if it is about one.
-      message: what is so, and what follows from it.
-      rows: how many rows, exactly; a private number, so it is in no repr. None for a matter of structure.
-    """
-
-    severity: Severity
-    subject: str
-    message: str
-    rows: int | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A statement that counts the rows of one finding; zero rows are no finding."""
-
-    severity: Severity
-    subject: str
-    message: str
-    count: sql.Composed
 
 
 def check_policy(
@@ -67,8 +39,8 @@ def check_policy(
       announce: is told what is counted next.
     Returns: the findings, errors first; empty when all is well.
     Raises: BackendFailed when the database refuses to count.
-    Cost: one scan per range and per domain; per key that no constraint enforces, one sort; per declared owning
-      foreign key that no constraint enforces, one join.
+    Cost: one scan per range and per domain; per key that no constraint enforces, and per fan-out, one sort; per
+      declared owning foreign key that no constraint enforces, one join.
     """
     findings = [*_structure(policy, schema)]
     for probe in probes(policy, schema):
@@ -81,7 +53,12 @@ def check_policy(
 
 def probes(policy: Policy, schema: Schema) -> tuple[Probe, ...]:
     """What to count. Tables and columns that the catalog lacks are left out: the validation names them."""
-    return (*_unit_probes(policy, schema), *_column_probes(policy, schema), *_foreign_key_probes(policy, schema))
+    return (
+        *_unit_probes(policy, schema),
+        *_column_probes(policy, schema),
+        *_foreign_key_probes(policy, schema),
+        *fanout_probes(policy, schema),
+    )
 
 
 def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import console, printable, show, tell
 
 if TYPE_CHECKING:
-    from server.policy_check import Finding
+    from server.probe import Finding
 
 _DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
 _CATALOG_TIMEOUT_MS = 10_000

@@ -12,7 +12,8 @@ from planner.policy import Policy, parse_policy
 from server.backends.catalog import read_schema
 from server.backends.postgres import connected
 from server.errors import BackendFailed
-from server.policy_check import Finding, check_policy
+from server.policy_check import check_policy
+from server.probe import Finding
 
 TABLES = """
     CREATE TABLE person (id bigint PRIMARY KEY, email text);

@@ -1,0 +1,78 @@
+"""Declared fan-outs and rows per unit, against real rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from planner.policy import parse_policy
+from server.backends.catalog import read_schema
+from server.backends.postgres import connected
+from server.policy_check import check_policy
+
+TABLES = """
+    CREATE TABLE person (id bigint PRIMARY KEY);
+    CREATE TABLE purchase (id bigint PRIMARY KEY, buyer bigint REFERENCES person (id));
+    CREATE TABLE knows (src bigint REFERENCES person (id), dst bigint REFERENCES person (id));
+    CREATE TABLE line (purchase bigint NOT NULL REFERENCES purchase (id));
+    INSERT INTO person SELECT n FROM generate_series(1, 4) n;
+    INSERT INTO purchase VALUES (1, 1), (2, 1), (3, 2), (4, NULL), (5, NULL), (6, NULL);
+    INSERT INTO line VALUES (1), (1), (1), (2), (3);
+    INSERT INTO knows VALUES (1, 2), (1, 3), (4, 1), (1, 1), (2, 3), (NULL, 2), (NULL, 3), (NULL, 4);
+"""
+
+POLICY = """
+name = "shop"
+[database]
+url = "env:UNUSED"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+[privacy_units]
+person = "id"
+[[foreign_keys]]
+table = "purchase"
+columns = ["buyer"]
+references = "person"
+key = ["id"]
+fanout = {buyer}
+[[foreign_keys]]
+table = "line"
+columns = ["purchase"]
+references = "purchase"
+key = ["id"]
+fanout = {lines}
+[tables.person]
+[tables.purchase]
+[tables.line.rows_per_unit]
+person = {line}
+[tables.knows.rows_per_unit]
+person = {knows}
+"""
+
+
+@pytest.fixture
+def connection(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(scratch_url, autocommit=True) as owner:
+        owner.execute(TABLES.encode())
+    with connected(scratch_url, 10_000) as connection:
+        yield connection
+
+
+def found(connection: psycopg.Connection[Any], **declared: int) -> dict[str, int | None]:
+    policy = parse_policy(POLICY.format(**declared))
+    return {finding.subject: finding.rows for finding in check_policy(connection, policy, read_schema(connection))}
+
+
+def test_promises_that_the_rows_keep_are_no_finding(connection: psycopg.Connection[Any]) -> None:
+    assert found(connection, buyer=2, lines=3, line=4, knows=4) == {}
+
+
+def test_rows_beyond_a_promise_are_counted(connection: psycopg.Connection[Any]) -> None:
+    """Person 1 has purchases of three lines and one; four rows of `knows` are of 1, three of 2 and three of 3."""
+    beyond = found(connection, buyer=1, lines=1, line=2, knows=2)
+    assert beyond == {"purchase.buyer": 1, "line.purchase": 2, "line": 2, "knows": 4}
