@@ -142,7 +142,7 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
         return f"{node.side or node.kind} JOIN", _INNER, node
     if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
         return f"{node.method} JOIN", "use an inner JOIN", node
-    if isinstance(node, exp.TableSample) and node.args["method"].name.upper() != "BERNOULLI":
+    if isinstance(node, exp.TableSample) and node.text("method").upper() != "BERNOULLI":
         return "TABLESAMPLE", "write TABLESAMPLE BERNOULLI (percent); other methods draw whole blocks", node
     for part, value in node.args.items():
         if value and part not in allowed:

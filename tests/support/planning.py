@@ -37,11 +37,14 @@ def planned(
     epsilon: float | None = None,
     delta: float | None = None,
     mechanism: str | None = None,
+    sampling_rate: float | None = None,
 ) -> Plan:
     """Parse, bind and plan."""
     schema, policy = schema or tpch_schema(), policy or demo_policy()
     query = bind(parse(sql), schema, policy)
-    return make_plan(query, schema, policy, epsilon=epsilon, delta=delta, mechanism=mechanism)
+    return make_plan(
+        query, schema, policy, epsilon=epsilon, delta=delta, mechanism=mechanism, sampling_rate=sampling_rate
+    )
 
 
 def rewritten(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BackendQuery:
