@@ -24,6 +24,9 @@ POLICY = parse_policy(
 )
 
 
+QUARTERS = "1995-01-01 1995-04-01 1995-07-01 1995-10-01 1996-01-01 1996-04-01 1996-07-01"
+
+
 def _grouped(table: str, key: str) -> Plan:
     return planned(f"SELECT {key} AS k, count(*) FROM {table} GROUP BY 1", policy=POLICY)
 
@@ -43,8 +46,7 @@ def _grouped(table: str, key: str) -> Plan:
             "lineitem",
             "date_trunc('quarter', l_shipdate)",
             "timestamp",
-            tuple(f"{day} 00:00:00" for day in ("1995-01-01", "1995-04-01", "1995-07-01", "1995-10-01"))
-            + tuple(f"{day} 00:00:00" for day in ("1996-01-01", "1996-04-01", "1996-07-01")),
+            tuple(f"{day} 00:00:00" for day in QUARTERS.split()),
         ),
         ("lineitem", "l_linenumber", "int8", tuple(range(1, 8))),
         ("lineitem", "l_linenumber + 1", "int8", tuple(range(2, 9))),
@@ -54,7 +56,7 @@ def _grouped(table: str, key: str) -> Plan:
             "orders",
             "o_orderdate",
             "date",
-            tuple(f"1992-{month:02}-01" for month in range(1, 13)) + ("1993-01-01", "1993-02-01"),
+            (*(f"1992-{month:02}-01" for month in range(1, 13)), "1993-01-01", "1993-02-01"),
         ),
     ],
 )
@@ -79,7 +81,7 @@ def test_one_unit_reaches_one_group_only_if_its_columns_are_determined() -> None
 
 def test_a_select_item_may_compute_with_a_key() -> None:
     plan = planned(
-        "SELECT 10 * extract(year FROM l_shipdate) AS k, count(*) FROM lineitem GROUP BY extract(year FROM l_shipdate)",
+        "SELECT 10 * extract(year FROM l_shipdate), count(*) FROM lineitem GROUP BY extract(year FROM l_shipdate)",
         policy=POLICY,
     )
     assert [output.type for output in plan.outputs] == ["int8", "int8"]

@@ -177,3 +177,73 @@ def test_a_nullable_unique_key_finds_no_row_unless_it_is_joined() -> None:
     assert planned(strict, schema, PLACES).groups_per_unit == 1
     assert len(planned(strict, schema, PLACES).owners) == 1  # the same row, so the same person
     assert planned(loose, schema, PLACES).groups_per_unit is None
+
+
+NODE = _table("node", "id parent? author? town?", [("id",)], _key("parent", "node"), _key("author", "person"))
+DEPTH = '[[foreign_keys]]\ntable = "node"\ncolumns = ["parent"]\nreferences = "node"\nkey = ["id"]\ndepth = {}\n'
+TREE = Schema({"person": PERSON, "node": NODE})
+
+
+def _tree(depth: int) -> Policy:
+    return _policy('person = "id"', "person node", DEPTH.format(depth))
+
+
+def test_a_self_reference_is_followed_as_deep_as_the_policy_says() -> None:
+    sql = "SELECT count(*) FROM node"
+    assert _owners(sql, TREE, _tree(1)) == ['"node_1"."author"', '"node_0"."author"']
+    assert _owners(sql, TREE, _tree(2)) == ['"node_2"."author"', '"node_1"."author"', '"node_0"."author"']
+    join = rewritten(sql, TREE, _tree(2)).join
+    assert join is not None
+    assert '("node_0"."parent" IS NULL OR "node_1"."id" IS NOT NULL)' in join
+    assert '("node_1"."parent" IS NULL OR "node_2"."id" IS NOT NULL)' in join
+    assert 'AND "node_2"."parent" IS NULL GROUP' in join
+
+
+def test_a_joined_parent_has_its_own_chain() -> None:
+    plan = planned("SELECT count(*) FROM node a JOIN node b ON a.parent = b.id", TREE, _tree(1))
+    assert [owner.key.this.sql() for owner in plan.owners] == [
+        '"node_0"."author"',
+        '"node_2"."author"',
+        '"node_1"."author"',
+    ]
+
+
+def test_a_circle_of_two_tables_needs_one_depth() -> None:
+    boss = _table("team", "id lead? person?", [("id",)], _key("lead", "member"), _key("person", "person"))
+    member = _table("member", "id team?", [("id",)], _key("team", "team"))
+    schema = Schema({"person": PERSON, "team": boss, "member": member})
+    with pytest.raises(PlannerError, match="circle"):
+        planned("SELECT count(*) FROM member", schema, _policy('person = "id"', "person team member"))
+    declared = (
+        '[[foreign_keys]]\ntable = "team"\ncolumns = ["lead"]\nreferences = "member"\nkey = ["id"]\ndepth = 1\n'
+    )
+    policy = _policy('person = "id"', "person team member", declared)
+    assert _owners("SELECT count(*) FROM member", schema, policy) == ['"team_3"."person"', '"team_1"."person"']
+
+
+def test_rows_that_nobody_owns_may_be_their_own_units() -> None:
+    policy = parse_policy(
+        'name = "x"\ndatabase = { url = "env:DB" }\nledger = { path = "l" }\nprivacy = { epsilon = 1 }\n'
+        'privacy_units = { person = "id" }\n[tables]\nperson = {}\npost = { rows_are_units = true }\ncomment = {}\n'
+    )
+    plan = planned("SELECT count(*) FROM post", FORUM, policy)
+    assert [(owner.relation, owner.key.sql()) for owner in plan.owners] == [
+        ("post", 'CASE WHEN "post_0"."author" IS NULL THEN CAST("post_0"."id" AS BIGINT) END'),
+        ("person", 'CAST("post_0"."author" AS BIGINT)'),
+    ]
+    joined = planned("SELECT count(*) FROM post JOIN person ON author = person.id", FORUM, policy)
+    assert [owner.relation for owner in joined.owners] == ["person"]
+
+
+def test_keys_of_two_columns_are_one_text() -> None:
+    place = _table("place", "country zone", [("zone", "country")])
+    house = _table("house", "id zone? land?", [("id",)], _key("zone+land", "place", "zone+country"))
+    schema = Schema({"place": place, "house": house})
+    policy = _policy('place = ["country", "zone"]', "place house")
+    (owner,) = planned("SELECT count(*) FROM house", schema, policy).owners
+    land, zone = (f'CAST(CAST("house_0"."{name}" AS BIGINT) AS TEXT)' for name in ("land", "zone"))
+    assert owner.key.sql("postgres") == " || ".join(
+        f"CAST(LENGTH({part}) AS TEXT) || ':' || {part}" for part in (land, zone)
+    )
+    grouped = planned("SELECT land > 3 AS far, count(*) FROM house GROUP BY 1", schema, policy)
+    assert grouped.groups_per_unit == 1
