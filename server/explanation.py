@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from planner.plan import BackendQuery, Plan
 from privacy.mechanisms.measurement import Measurement
+from server.amplification import amplified_epsilon
 from server.query import Explanation, ResultColumn
 
 
@@ -18,6 +19,7 @@ def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurem
         threshold that will be chosen depends on private data.
       n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon.
     """
+    rate = plan.sampling.rate if plan.sampling else 1.0
     return Explanation(
         rewritten_sql=query.join,
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
@@ -32,11 +34,15 @@ def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurem
             (
                 release.label,
                 tuple(
-                    (release.weight_bound * tau, release.weight_bound * half_width)
+                    (release.weight_bound * tau / rate, release.weight_bound * half_width / rate)
                     for tau, half_width in measured.expected_noise(n_groups)
                 ),
             )
             for release, measured in zip(plan.releases, measurements, strict=True)
         ),
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        tuples_per_unit=plan.tuples_per_unit,
+        sampling=plan.sampling.reason if plan.sampling else None,
+        sampling_rate=plan.sampling.rate if plan.sampling else None,
+        amplified_epsilon=amplified_epsilon(plan),
     )

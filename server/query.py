@@ -105,6 +105,10 @@ class Explanation:
       epsilon, delta: the charge.
       expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
       columns: names and types of the answer.
+      tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
+      sampling: how the join is sampled and why, or None.
+      sampling_rate: the exact rate, or None.
+      amplified_epsilon: the loss with amplification, if it may be claimed; it is not what is charged.
     """
 
     rewritten_sql: str
@@ -118,3 +122,7 @@ class Explanation:
     delta: float
     expected_noise: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
     columns: tuple[ResultColumn, ...]
+    tuples_per_unit: int | None = None
+    sampling: str | None = None
+    sampling_rate: float | None = None
+    amplified_epsilon: float | None = None

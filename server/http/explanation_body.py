@@ -22,6 +22,10 @@ _EXAMPLE: JsonDict = {
     "delta": 0.0,
     "expected_noise": [["count(*)", [[1.0, 3.0], [2.0, 6.0]]]],
     "columns": [{"name": "count", "type": "int8"}],
+    "tuples_per_unit": 50,
+    "sampling": None,
+    "sampling_rate": None,
+    "amplified_epsilon": None,
 }
 
 
@@ -43,6 +47,12 @@ class ExplanationBody(BaseModel):
         description="Per release: pairs of a contribution bound tau and the noise's half-width at 95%."
     )
     columns: list[ColumnBody]
+    tuples_per_unit: int | None = Field(description="The most join tuples of one person, if fan-outs are declared.")
+    sampling: str | None = Field(description="How the join is sampled, and why that is sound.")
+    sampling_rate: float | None
+    amplified_epsilon: float | None = Field(
+        description="The loss with amplification by sampling; not what is charged."
+    )
 
     @classmethod
     def of(cls, explanation: Explanation) -> ExplanationBody:
