@@ -78,8 +78,8 @@ def _intervals(
     node: exp.Expr, resolve: Callable[[exp.Column], exp.Expr], holds: bool
 ) -> Iterator[tuple[ColumnKey, Interval]]:
     if isinstance(node, exp.And if holds else exp.Or):
-        for side in (node.this, node.expression):
-            yield from _intervals(side.unnest(), resolve, holds)
+        for part in node.flatten():
+            yield from _intervals(part.unnest(), resolve, holds)
     elif isinstance(node, exp.Not):
         yield from _intervals(node.this.unnest(), resolve, not holds)
     elif isinstance(node, exp.Between) and holds and not node.args.get("symmetric"):

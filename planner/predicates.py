@@ -137,7 +137,8 @@ def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.
     if any(part.is_null for part in scalars):
         hint = "write IS NULL"
         raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
-    return [part.sql for part in align(node, scalars, binder)]
+    sides = [part.sql for part in align(node, scalars, binder)]
+    return [exp.Paren(this=sql) if isinstance(sql, (exp.Predicate, exp.Not, exp.Connector)) else sql for sql in sides]
 
 
 def _truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
