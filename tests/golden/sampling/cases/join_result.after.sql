@@ -1,0 +1,34 @@
+-- join result
+SELECT
+  CAST("orders_2"."o_custkey" AS BIGINT) AS "o0",
+  CAST(1073741824 AS BIGINT) AS "w0",
+  CAST(GREATEST(
+    0,
+    LEAST(
+      1073741824,
+      COALESCE(
+        FLOOR(
+          CAST(CASE
+            WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+            THEN "lineitem_0"."l_quantity"
+            WHEN "lineitem_0"."l_quantity" < 0
+            THEN 0
+            WHEN "lineitem_0"."l_quantity" <> 'NaN'
+            THEN 50
+          END AS DOUBLE PRECISION) / 50 * 1073741824
+        ),
+        0
+      )
+    )
+  ) AS BIGINT) AS "w1",
+  LEAST(COUNT(*), 4294967296) AS "w2"
+FROM "public"."lineitem" AS "lineitem_0"
+INNER JOIN "public"."lineitem" AS "lineitem_1"
+  ON "lineitem_0"."l_orderkey" = "lineitem_1"."l_orderkey"
+LEFT JOIN "public"."orders" AS "orders_2"
+  ON "lineitem_0"."l_orderkey" = "orders_2"."o_orderkey"
+WHERE
+  "orders_2"."o_orderkey" IS NOT NULL
+GROUP BY
+  1,
+  3;

@@ -1,0 +1,72 @@
+"""Sampled answers on a real PostgreSQL: on average they are the whole answer, whatever the strategy."""
+
+from __future__ import annotations
+
+import math
+
+import psycopg
+import pytest
+
+from planner.bind import bind
+from planner.parse import parse
+from planner.plan import BackendQuery, Plan
+from planner.planner import make_plan
+from planner.policy import parse_policy
+from planner.rewrite import rewrite
+from privacy.sampling.draws import SystemDraws
+from privacy.sampling.thin import thin
+from privacy.units import ONE
+from server.backends.catalog import read_schema
+from server.backends.postgres import PostgresBackend
+from tests.support.proxies import POLICY
+
+RUNS = 12
+RATE = 0.25
+
+PUSHED = "SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey"
+TWO_PATHS = "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"
+WEIGHTED = "SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey"
+AS_WRITTEN = "SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (25) JOIN lineitem ON l_orderkey = o_orderkey"
+
+
+def _plan(url: str, sql: str, rate: float | None) -> Plan:
+    policy = parse_policy(POLICY.read_text())
+    with psycopg.connect(url) as connection:
+        schema = read_schema(connection)
+    query = bind(parse(sql), schema, policy)
+    return make_plan(query, schema, policy, epsilon=1.0, delta=0.0, mechanism="gem", sampling_rate=rate)
+
+
+def _weights(url: str, query: BackendQuery) -> list[int]:
+    """What one reading weighs in units, tuple by tuple or in sums."""
+    join = PostgresBackend(url).read(query)[1].join
+    assert join is not None
+    if query.counted:
+        assert query.sampling_rate is not None
+        join = thin(join, query.sampling_rate, SystemDraws())
+    return [int(weight) for weight in join.weights[0]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "strategy"),
+    [(PUSHED, "pushdown"), (TWO_PATHS, "thinning"), (WEIGHTED, "join result"), (AS_WRITTEN, "as written")],
+)
+def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: str) -> None:
+    """Mean and spread: tuples drawn together would spread further. A tuple weighs at most 1, an order has 7 lines.
+
+    Six standard errors: a false alarm in 10^8 runs.
+    """
+    whole = (
+        sum(_weights(tpch_url, rewrite(_plan(tpch_url, sql.replace("TABLESAMPLE BERNOULLI (25)", ""), None)))) / ONE
+    )
+    plan = _plan(tpch_url, sql, None if strategy == "as written" else RATE)
+    assert plan.sampling is not None and plan.sampling.strategy == strategy
+    query = rewrite(plan)
+    sampled = [sum(_weights(tpch_url, query)) / ONE / plan.sampling.rate for _ in range(RUNS)]
+    together = 7 if strategy == "as written" else 1
+    mean = sum(sampled) / RUNS
+    variance = together * whole * (1 - RATE) / RATE
+    assert abs(mean - whole) < 6 * math.sqrt(variance / RUNS)
+    spread = sum((value - mean) ** 2 for value in sampled) / (RUNS - 1)
+    assert spread < 6 * variance  # chi-squared with 11 degrees exceeds 6 times its mean at 10^-9
+    assert len(set(sampled)) > RUNS // 2  # each run draws anew
