@@ -34,11 +34,12 @@ def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], 
 
 def _determined(start: Sequence[ColumnRef], equalities: Equalities) -> dict[ColumnRef, str]:
     """For every class that the unit's key determines, the expression that computes it from the key `u0`, `u1`, ..."""
-    terms = {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
+    terms = {root: f"= {value}" for root, value in equalities.constants.items()}
+    terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
     changed = True
     while changed:
-        changed = False
+        changed = _look_up(terms, equalities)
         for alias, table in tables:
             for key in sorted(table.unique_keys):
                 arguments = [_term(terms, equalities, (alias, name)) for name in key]
@@ -51,6 +52,18 @@ def _determined(start: Sequence[ColumnRef], equalities: Equalities) -> dict[Colu
                         terms[root] = f"{row}.{column.name}"
                         changed = True
     return terms
+
+
+def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
+    """Add what a LEFT JOIN finds, or its absence; did that add anything?"""
+    before = len(terms)
+    for alias, columns in equalities.lookups.items():
+        arguments = [terms.get(equalities.find(column), "") for column in columns]
+        if all(arguments):
+            for column in equalities.tables[alias].columns:
+                row = f"{alias}[{', '.join(arguments)}]"
+                terms.setdefault(equalities.find((alias, column.name)), f"{row}.{column.name}")
+    return len(terms) > before
 
 
 def _term(terms: dict[ColumnRef, str], equalities: Equalities, column: ColumnRef) -> str:

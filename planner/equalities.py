@@ -22,6 +22,18 @@ class Equalities:
         self._parent: dict[ColumnRef, ColumnRef] = {}
         self._known: set[ColumnRef] = set()
         self._tables: dict[str, Table] = {}
+        self._constants: dict[ColumnRef, str] = {}
+        self._lookups: dict[str, tuple[ColumnRef, ...]] = {}
+
+    @property
+    def constants(self) -> dict[ColumnRef, str]:
+        """The classes that a condition fixes to one value, and its text."""
+        return {self.find(column): value for column, value in self._constants.items()}
+
+    @property
+    def lookups(self) -> dict[str, tuple[ColumnRef, ...]]:
+        """The aliases of LEFT JOINs whose row, or its absence, follows from these columns of other tables."""
+        return dict(self._lookups)
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -42,6 +54,15 @@ class Equalities:
         self._parent[b] = a
         if known or a in self._known or b in self._known:
             self._known.add(a)
+
+    def fix(self, column: ColumnRef, value: str) -> None:
+        """The column has one value in every tuple that passes."""
+        self._constants[column] = value
+        self._known.add(self.find(column))
+
+    def look_up(self, alias: str, columns: Iterable[ColumnRef]) -> None:
+        """The row of a LEFT JOIN is found by a unique key from these columns, or is not there."""
+        self._lookups[alias] = tuple(columns)
 
     def find(self, column: ColumnRef) -> ColumnRef:
         """The representative of a column's class: the smallest member, so that it does not depend on order."""

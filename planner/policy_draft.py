@@ -60,7 +60,10 @@ def _unit_key(table: Table) -> str | None:
 
 def _references(schema: Schema) -> list[str]:
     lines = ["# DECIDE for each foreign key: does the referenced row's person own the row that references it?"]
-    lines += ["# They all do unless declared otherwise; a circle or a self-reference must be settled.", ""]
+    lines += [
+        "# They all do unless declared otherwise; a circle or a self-reference must be settled: owning = false,"
+    ]
+    lines += ["# or `depth = 1` for chains of one step (rows deeper than that are left out of every answer).", ""]
     for table in sorted(schema.tables.values(), key=lambda table: table.name):
         for key in table.foreign_keys:
             block = [
@@ -79,12 +82,16 @@ def _references(schema: Schema) -> list[str]:
 def _table(table: Table) -> list[str]:
     header = f"[tables.{_key(table.name)}]"
     lines = [header, "# public = true    # only if no row of it says anything about a person"]
+    if table.foreign_keys:
+        lines.append("# rows_are_units = true    # if a row that references nobody is a person's of its own")
     keys = {name for key in table.unique_keys for name in key}
     keys |= {name for key in table.foreign_keys for name in key.columns}
     numbers = [column for column in table.columns if sql_type(column.type).is_number and column.name not in keys]
-    if numbers:
+    dates = [column for column in table.columns if sql_type(column.type).is_moment]
+    if numbers or dates:
         lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}" for column in numbers]
+        lines += [f'# {_key(column.name)} = {{ range = [1990-01-01, 2029-12-31], step = "day" }}' for column in dates]
     return lines
 
 

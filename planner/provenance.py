@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery
+from planner.bound_query import BoundQuery, BoundTable
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_TABLES
@@ -81,15 +81,48 @@ def join_equalities(query: BoundQuery) -> Equalities:
     for entry in query.tables:
         equalities.add(entry.alias, entry.table, always_present=entry.outer is None)
     for condition in query.predicates:
-        if not isinstance(condition, exp.EQ):
-            continue
-        left, right = condition.this, condition.expression
-        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            family = query.type_of(left).family
-            if family is query.type_of(right).family and family is not Family.OTHER:
-                equalities.equate((left.table, left.name), (right.table, right.name), known=True)
+        pair = _equal_columns(condition, query)
+        if pair is not None:
+            equalities.equate(*pair, known=True)
+        elif _fixes_a_column(condition):
+            equalities.fix((condition.this.table, condition.this.name), condition.args["expression"].sql("postgres"))
+    for entry in query.tables:
+        columns = _lookup(entry, query)
+        if columns is not None:
+            equalities.look_up(entry.alias, columns)
     equalities.close()
     return equalities
+
+
+def _equal_columns(condition: exp.Expr, query: BoundQuery) -> tuple[ColumnRef, ColumnRef] | None:
+    """The two columns that a condition equates, if their types compare exactly."""
+    left, right = condition.this, condition.args.get("expression")
+    if not (isinstance(condition, exp.EQ) and isinstance(left, exp.Column) and isinstance(right, exp.Column)):
+        return None
+    family = query.type_of(left).family
+    if family is not query.type_of(right).family or family is Family.OTHER:
+        return None
+    return (left.table, left.name), (right.table, right.name)
+
+
+def _fixes_a_column(condition: exp.Expr) -> bool:
+    """column = constant"""
+    equal = isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
+    return equal and condition.args["expression"].find(exp.Column) is None
+
+
+def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
+    """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
+    read: dict[ColumnRef, None] = {}
+    found = set()
+    for condition in entry.outer or ():
+        columns = [(column.table, column.name) for column in condition.find_all(exp.Column)]
+        read.update(dict.fromkeys(column for column in columns if column[0] != entry.alias))
+        pair = _equal_columns(condition, query)
+        if pair is not None and pair[0][0] != pair[1][0]:
+            found.update(name for alias, name in pair if alias == entry.alias)
+    unique = any(found.issuperset(key) for key in entry.table.unique_keys)
+    return tuple(read) if entry.outer is not None and unique else None
 
 
 _Steps = Mapping[tuple[str, ForeignKey], int]

@@ -247,3 +247,26 @@ def test_keys_of_two_columns_are_one_text() -> None:
     )
     grouped = planned("SELECT land > 3 AS far, count(*) FROM house GROUP BY 1", schema, policy)
     assert grouped.groups_per_unit == 1
+
+
+@pytest.mark.parametrize(
+    ("clause", "groups"),
+    [
+        ("FROM person LEFT JOIN place ON home = place.id", 1),
+        ("FROM person LEFT JOIN place ON home = place.id AND birth = 1", 1),
+        ("FROM person JOIN post ON author = person.id LEFT JOIN place ON topic = place.id", None),
+        ("FROM person JOIN post ON author = person.id LEFT JOIN place ON home = place.id AND topic = 1", None),
+        ("FROM person LEFT JOIN place ON home = place.zone", None),
+        ("FROM person JOIN post ON author = person.id JOIN place ON topic = place.id WHERE zone = 3", 1),
+        ("FROM person JOIN post ON author = person.id JOIN place ON topic = place.id WHERE topic = 3", 1),
+        ("FROM person JOIN post ON author = person.id JOIN place ON topic = place.id WHERE zone > 3", None),
+    ],
+)
+def test_groups_of_left_joins_and_fixed_columns(clause: str, groups: int | None) -> None:
+    place = _table("place", "id zone", [("id",)])
+    schema = Schema({**FORUM.tables, "place": place})
+    policy = parse_policy(
+        'name = "x"\ndatabase = { url = "env:DB" }\nledger = { path = "l" }\nprivacy = { epsilon = 1 }\n'
+        'privacy_units = { person = "id" }\n[tables]\nperson = {}\npost = {}\nplace = { public = true }\n'
+    )
+    assert planned(f"SELECT zone, count(*) {clause} GROUP BY zone", schema, policy).groups_per_unit == groups
