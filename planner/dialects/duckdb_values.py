@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from planner.dialects.alignment import chosen, common_type
 from planner.dialects.duckdb_cast import duckdb_cast
-from planner.dialects.exact_digits import Handler, Typed, Write
+from planner.dialects.exact_digits import SINGLE, Handler, Typed, Write
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
@@ -53,7 +53,7 @@ def _case(node: exp.Expr, write: Write) -> Typed:
 def _cast(node: exp.Expr, write: Write) -> Typed:
     """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
     target, inner = node.args["to"], node.this
-    if not (target.is_type("double") and isinstance(inner, exp.Case)):
+    if not (target.is_type("double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
         return duckdb_cast(write(inner), target)
     pushed = inner.copy()
     for branch in pushed.args["ifs"]:
@@ -61,6 +61,13 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     if pushed.args.get("default") is not None:
         pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
     return _case(pushed, write)
+
+
+def _is_real(case: exp.Case, write: Write) -> bool:
+    """May PostgreSQL round its branches to a real before the cast?"""
+    values = [branch.args["true"] for branch in case.args["ifs"]]
+    values += [case.args["default"]] if case.args.get("default") is not None else []
+    return any(write(value).type == SINGLE for value in values)
 
 
 def _text(node: exp.Expr, write: Write) -> Typed:
