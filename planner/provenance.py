@@ -114,7 +114,7 @@ def _fixes_a_column(condition: exp.Expr) -> bool:
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
     """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
     read: dict[ColumnRef, None] = {}
-    found = set()
+    found: set[str] = set()
     for condition in entry.outer or ():
         columns = [(column.table, column.name) for column in condition.find_all(exp.Column)]
         read.update(dict.fromkeys(column for column in columns if column[0] != entry.alias))

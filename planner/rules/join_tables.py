@@ -30,8 +30,8 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     for entry in others:
         seen.add(entry.alias)
         if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
-            condition = conjunction(condition.copy() for condition in entry.outer) or exp.true()
-            select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), side="LEFT", on=condition))
+            matches = conjunction(part.copy() for part in entry.outer) or exp.true()
+            select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), side="LEFT", on=matches))
             continue
         ready = [predicate.copy() for aliases, predicate in waiting if aliases <= seen]
         waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
