@@ -205,6 +205,8 @@ class Scope:
     def _bind(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
         if isinstance(node, exp.Column):
             return self.resolve(node, among)
+        if isinstance(node, exp.Connector):
+            return self._bind_chain(node, among)
         arguments: dict[str, object] = {}
         for name, value in node.args.items():
             if isinstance(value, list):
@@ -214,6 +216,17 @@ class Scope:
         bound = type(node)(**arguments)
         if node.meta:
             bound.meta.update(node.meta)
+        return bound
+
+    def _bind_chain(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
+        """`a AND b AND ...`, a tree as deep as it is long, without recursion along it."""
+        chain = []
+        while isinstance(node, exp.Connector):
+            chain.append(node)
+            node = node.this
+        bound = self._bind(node, among)
+        for link in reversed(chain):
+            bound = type(link)(this=bound, expression=self._bind(link.expression, among))
         return bound
 
     def _qualified(self, column: exp.Column, sources: Sequence[Source]) -> Source:
