@@ -205,9 +205,14 @@ class _FromClause:
 def _sample_rate(node: exp.Expr) -> float:
     """The rate of TABLESAMPLE BERNOULLI (percent)."""
     percent = node.args.get("percent")
+    position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
+    hint = "write TABLESAMPLE BERNOULLI (10)"
     if not isinstance(percent, exp.Literal) or percent.is_string:
-        raise UnsupportedSQL("TABLESAMPLE takes a number", hint="write TABLESAMPLE BERNOULLI (10)")
-    return float(percent.name) / 100
+        raise UnsupportedSQL("TABLESAMPLE takes a number", hint=hint, position=position)
+    try:
+        return float(percent.name) / 100
+    except ValueError:  # `1e`, which the parser lets pass
+        raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
 
 
 def _is_comma(join: exp.Join) -> bool:

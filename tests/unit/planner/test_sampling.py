@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from planner.errors import InvalidSetting, PlannerError, UnsupportedSQL
+from planner.errors import InvalidSetting, InvalidSyntax, PlannerError, UnsupportedSQL
 from planner.plan import Plan, SamplingPlan
 from planner.rewrite import rewrite
 from planner.rules.sample_rows import bernoulli_percent
@@ -117,6 +117,9 @@ def test_every_plan_says_what_is_charged() -> None:
         ("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (5) REPEATABLE (1)", None, UnsupportedSQL),
         ("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI ('5')", None, UnsupportedSQL),
         ("SELECT count(*) FROM orders TABLESAMPLE (5)", None, UnsupportedSQL),
+        ("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (1e)", None, InvalidSyntax),
+        ("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (1e400)", None, InvalidSetting),
+        ("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (NULL)", None, UnsupportedSQL),
         ("WITH o AS (SELECT * FROM orders) SELECT count(*) FROM o TABLESAMPLE BERNOULLI (5)", None, UnsupportedSQL),
         ("SELECT count(*) FROM (SELECT * FROM orders) o TABLESAMPLE BERNOULLI (5)", None, UnsupportedSQL),
         (
