@@ -18,6 +18,7 @@ from privacy.sampling.thin import thin
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.pipeline import measure, plan_measurements
 from tests.support.proxies import POLICY
 
 RUNS = 12
@@ -70,3 +71,16 @@ def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: st
     spread = sum((value - mean) ** 2 for value in sampled) / (RUNS - 1)
     assert spread < 6 * variance  # chi-squared with 11 degrees exceeds 6 times its mean at 10^-9
     assert len(set(sampled)) > RUNS // 2  # each run draws anew
+
+
+@pytest.mark.parametrize("sql", [PUSHED, TWO_PATHS])
+def test_the_released_answer_is_scaled_and_says_what_its_interval_covers(sql: str, tpch_url: str) -> None:
+    """Interval and value of one release at epsilon 1: far closer to the answer than the sample's own count."""
+    whole = sum(_weights(tpch_url, rewrite(_plan(tpch_url, sql, None)))) / ONE
+    plan = _plan(tpch_url, sql, RATE)
+    measurements = plan_measurements(plan, parse_policy(POLICY.read_text()))
+    _, (noisy,) = measure(PostgresBackend(tpch_url), rewrite(plan), measurements)
+    assert noisy.covers == "released_sample"
+    assert noisy.epsilon == plan.epsilon == 1.0
+    assert noisy.low[0] < noisy.values[0] < noisy.high[0]
+    assert 0.6 * whole < noisy.values[0] < 1.4 * whole

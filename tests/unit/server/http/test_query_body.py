@@ -76,3 +76,11 @@ def test_parameters_keep_their_types() -> None:
     values = pipeline.asked[0].parameters
     assert values == ("1", 1, 1.5, True, None)
     assert [type(value) for value in values] == [str, int, float, bool, type(None)]
+
+
+def test_a_sampling_rate_reaches_the_question() -> None:
+    pipeline = FakePipeline()
+    send("POST", "/v1/query", pipeline=pipeline, json={"sql": "a", "sampling_rate": 0.01})
+    assert pipeline.asked[0].sampling_rate == 0.01
+    assert_problem(send("POST", "/v1/query", json={"sql": "a", "sampling_rate": 0}), 422, "08P01")
+    assert_problem(send("POST", "/v1/query", json={"sql": "a", "sampling_rate": 1.5}), 422, "08P01")
