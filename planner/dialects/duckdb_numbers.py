@@ -116,6 +116,13 @@ def _power(node: exp.Expr, write: Write) -> Typed:
     return _double(exp.Pow(this=base, expression=exponent))
 
 
+def _count(node: exp.Expr, write: Write) -> Typed:
+    """COUNT(*), as the sampling of join tuples needs it."""
+    if not isinstance(node.this, exp.Star):
+        raise UnsupportedSQL("COUNT of a column is not supported on DuckDB")
+    return Typed(node.copy(), SqlType(Family.INTEGER))
+
+
 def _sum(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     assert inner.type.family is Family.INTEGER, "weights are whole numbers"
@@ -158,6 +165,7 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Ln: _of_double,
     exp.Exp: _of_double,
     exp.Pow: _power,
+    exp.Count: _count,
     exp.Sum: _sum,
     exp.Max: _extreme,
 }

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from planner.sql_nodes import cast_sql
+
 SATURATION = 1 << 32
 """Counts stop here: as many full weights as a total can hold."""
 
@@ -26,7 +28,7 @@ def count_tuples(
     SELECT
       o_custkey AS "o0",
       price AS "w0",
-      LEAST(COUNT(*), 4294967296) AS "w1"
+      CAST(LEAST(COUNT(*), 4294967296) AS BIGINT) AS "w1"
     FROM orders
     GROUP BY
       1,
@@ -42,7 +44,7 @@ def count_tuples(
     count = exp.Least(
         this=exp.Count(this=exp.Star(), big_int=True), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
     )
-    columns.append(exp.alias_(count, f"w{len(weights)}", quoted=True))
+    columns.append(exp.alias_(cast_sql(count, "BIGINT"), f"w{len(weights)}", quoted=True))
     return source.select(*columns, append=False).group_by(*(exp.Literal.number(i + 1) for i in grouped))
 
 

@@ -21,7 +21,7 @@ SELECT
       )
     )
   ) AS BIGINT) AS "w1",
-  LEAST(COUNT(*), 4294967296) AS "w2"
+  CAST(LEAST(COUNT(*), 4294967296) AS BIGINT) AS "w2"
 FROM "public"."lineitem" AS "lineitem_0"
 INNER JOIN "public"."lineitem" AS "lineitem_1"
   ON "lineitem_0"."l_orderkey" = "lineitem_1"."l_orderkey"

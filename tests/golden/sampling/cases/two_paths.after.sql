@@ -4,7 +4,7 @@ SELECT
   CAST("knows_0"."dst" AS BIGINT) AS "o1",
   CAST("knows_1"."dst" AS BIGINT) AS "o2",
   CAST(1073741824 AS BIGINT) AS "w0",
-  LEAST(COUNT(*), 4294967296) AS "w1"
+  CAST(LEAST(COUNT(*), 4294967296) AS BIGINT) AS "w1"
 FROM "public"."knows" AS "knows_0"
 INNER JOIN "public"."knows" AS "knows_1"
   ON "knows_0"."dst" = "knows_1"."src"
