@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from planner.bind_scalar import bind_measure, bind_predicate, bind_scalar
 from planner.bound_query import BoundAggregate
-from planner.errors import UnsupportedSQL
+from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.keywords import LABEL
 from planner.nullness import is_null
 from planner.positions import position_of
@@ -65,7 +65,9 @@ class Aggregates:
 
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this
-        if argument is None or isinstance(argument, exp.Star):
+        if argument is None:
+            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", position=position_of(call))
+        if isinstance(argument, exp.Star):
             return self._add(BoundAggregate("count", None, condition, label))
         if isinstance(argument, exp.Distinct):
             return self._distinct(argument, condition, label)

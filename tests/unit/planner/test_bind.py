@@ -39,6 +39,7 @@ REFUSED = [
     ("SELECT count(*) FROM orders GROUP BY 2", InvalidSyntax, "position", "2"),
     ("SELECT count(*) FROM orders GROUP BY 1", UnsupportedSQL, "aggregate in GROUP BY", "1"),
     ("SELECT count(DISTINCT o_orderkey, o_custkey) FROM orders", UnsupportedSQL, "several columns", "DISTINCT"),
+    ("SELECT count() FROM orders", InvalidSyntax, "argument", "count"),
     ("SELECT count(*) FROM orders WHERE o_orderkey", UnsupportedSQL, "condition", "o_orderkey"),
     ("SELECT count(*) FROM orders WHERE o_orderkey / 0 = 1", UnsupportedSQL, "zero", "0"),
     ("SELECT count(*) FROM orders WHERE o_orderkey / o_custkey = 1", PlannerError, "range", None),
