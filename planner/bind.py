@@ -94,7 +94,7 @@ def _bind_keys(select: exp.Select, scope: Scope) -> list[exp.Column]:
 
 def _bind_key(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Column:
     """A column; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output."""
-    if isinstance(item, exp.Literal) and item.name.isdigit():
+    if isinstance(item, exp.Literal) and not item.is_string and item.name.isascii() and item.name.isdecimal():
         index = int(item.name) - 1 if len(item.name) < 4 else -1
         if not 0 <= index < len(select.expressions):
             raise InvalidSyntax("GROUP BY names a position that is not there", position=position_of(item))

@@ -65,7 +65,7 @@ def _literal(node: exp.Literal) -> Exact:
     value = literals.number(node)
     text = format(value, "f")
     whole, _, fraction = text.partition(".")
-    return Exact(literals.number_sql(value), len(whole), len(fraction), node.name.isdigit())
+    return Exact(literals.number_sql(value), len(whole), len(fraction), node.name.isdecimal())
 
 
 def _column(node: exp.Column, scope: Scope) -> Exact:
@@ -92,7 +92,7 @@ def _quotient(node: exp.Div, left: Exact) -> Exact:
     value = divisor(node.expression)
     denominator = literals.number_sql(value)
     whole = left.whole + max(0, -value.adjusted())
-    if left.integral and value == value.to_integral_value() and node.expression.name.isdigit():
+    if left.integral and value == value.to_integral_value() and node.expression.name.isdecimal():
         return Exact(exp.IntDiv(this=left.sql, expression=denominator), whole, 0, True)
     return Exact(exp.Div(this=_wrap(left.sql), expression=denominator, typed=True), whole, max(left.scale, 20), False)
 

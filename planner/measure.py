@@ -63,7 +63,9 @@ class Measure:
             return exp.cast(exp.Null(), "DOUBLE PRECISION"), None
         if isinstance(node, exp.Literal) and not node.is_string:
             value = number(node)
-            return exp.cast(number_sql(value), "DOUBLE PRECISION"), ranges.constant(float(value), node.name.isdigit())
+            return exp.cast(number_sql(value), "DOUBLE PRECISION"), ranges.constant(
+                float(value), node.name.isdecimal()
+            )
         if isinstance(node, exp.Column):
             return self._column(node)
         if isinstance(node, exp.Neg):
@@ -98,7 +100,7 @@ class Measure:
         sql: exp.Expr = exp.Div(this=_wrap(left), expression=number_sql(value), typed=True)
         if bounds is None:
             return sql, None
-        if bounds.integral and node.expression.name.isdigit():
+        if bounds.integral and node.expression.name.isdecimal():
             return exp.Trunc(this=sql), ranges.truncated(bounds, float(value))
         return sql, ranges.quotient(bounds, float(value))
 

@@ -29,12 +29,14 @@ class Release:
         never NULL, in [0, 2^30], total (it cannot raise).
       weight_bound: W > 0, the public bound of one tuple's weight, in the answer's own unit.
       epsilon: the part of the query's epsilon that this release spends, for all groups together.
+      whole: is every weight 0 or the bound?
     """
 
     label: str
     weight: exp.Expression
     weight_bound: float
     epsilon: float
+    whole: bool
 
 
 @dataclass(frozen=True)

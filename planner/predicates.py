@@ -78,7 +78,9 @@ def _operand(node: exp.Expr, scope: Scope) -> _Operand:
         return _operand(node.this, scope)
     if isinstance(node, exp.Column):
         column = scope.resolve(node)
-        return _Operand(column, scope.type_of(column))
+        kind = scope.type_of(column)
+        # A literal beside a `real` would be read as one, and may not fit; widening the column never fails.
+        return _Operand(exp.cast(column, "DOUBLE PRECISION") if kind.family is Family.FLOAT else column, kind)
     if isinstance(node, exp.Literal) and node.is_string:
         return _Operand(node, None)
     if isinstance(node, exp.Boolean):

@@ -22,6 +22,7 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
+    whole: bool = False
 
 
 def releases(query: BoundQuery, policy: Policy, epsilon: float) -> tuple[tuple[Release, ...], dict[int, Output]]:
@@ -45,7 +46,7 @@ def releases(query: BoundQuery, policy: Policy, epsilon: float) -> tuple[tuple[R
         kind = "int8" if output.aggregate == "count" else "float8"
         outputs[index] = Output(output.name, "int8" if kind == "int8" else "float8", None, tuple(terms))
     share = _share(epsilon, len(weights))
-    return tuple(Release(weight.label, weight.sql, weight.bound, share) for weight in weights), outputs
+    return tuple(Release(weight.label, weight.sql, weight.bound, share, weight.whole) for weight in weights), outputs
 
 
 def _share(epsilon: float, count: int) -> float:
@@ -63,7 +64,8 @@ def _share(epsilon: float, count: int) -> float:
 def _weights(output: BoundOutput, measure: Measure) -> list[tuple[_Weight, int]]:
     if output.aggregate == "count":
         argument = output.argument
-        return [(_Weight(output.label, whole_weight_if_known(argument) if argument else whole_weight(), 1.0), 1)]
+        weight = whole_weight_if_known(argument) if argument else whole_weight()
+        return [(_Weight(output.label, weight, 1.0, whole=True), 1)]
     assert output.argument is not None, "SUM has an argument"
     sql, bounds = measure.bounded(output.argument)
     if bounds.lo >= 0:
