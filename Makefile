@@ -5,6 +5,10 @@ NAME ?=
 BIN := .venv/bin
 WORKERS ?= 2
 
+# Whatever the tools keep, they keep under .noisegate.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
+export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
+
 .PHONY: help demo test test-all audit benchmark lint format readme clean
 .DEFAULT_GOAL := help
 
@@ -14,21 +18,26 @@ help: ## show these lines
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@mkdir -p .noisegate/tmp
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (the first time takes a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@touch $@
+
+.noisegate/tmp:
+	@mkdir -p $@
 
 demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
 	@$(BIN)/python -W error::ResourceWarning -m tests.demo
 
-test: .venv/installed lint ## every check of `.ci/run`
+test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
-test-all: .venv/installed lint ## also the slow tests; fails on any skip
+test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on any skip
 	@NOISEGATE_NO_SKIPS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-audit: .venv/installed ## the privacy audits alone
+audit: .venv/installed .noisegate/tmp ## the privacy audits alone
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/audit
 
 benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
@@ -38,7 +47,7 @@ lint: .venv/installed ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/lint-imports --no-logo --cache-dir .noisegate/cache/import-linter
 
 format: .venv/installed ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix .

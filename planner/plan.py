@@ -36,12 +36,14 @@ class Release:
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
+      whole: is every weight 0 or the bound?
     """
 
     label: str
     weight: exp.Expr
     weight_bound: float
     epsilon: float
+    whole: bool = False
     distinct: exp.Expr | None = None
     determined: bool = False
 

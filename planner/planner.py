@@ -28,6 +28,9 @@ from planner.rules.sample_rows import sample_rows
 from planner.sampling import sampling_plan
 from planner.schema import Schema
 
+MIN_EPSILON = 1e-4
+"""The least that a query may ask for: below it no answer says anything, and noise scales leave their range."""
+
 _GAP = 0.01
 
 
@@ -102,14 +105,18 @@ def _source(bound: BoundQuery, found: Provenance, sampling: SamplingPlan | None)
 
 def _epsilon(epsilon: float | None, policy: Policy) -> float:
     value = policy.epsilon if epsilon is None else epsilon
-    if not math.isfinite(value) or not 0 < value <= policy.max_epsilon:
-        raise InvalidSetting(f"epsilon must be positive and at most {policy.max_epsilon:g}")
+    if not math.isfinite(value) or not MIN_EPSILON <= value <= policy.max_epsilon:
+        hint = "max_epsilon is the policy's" if value > policy.max_epsilon else None
+        bounds = f"at least {MIN_EPSILON:g} and at most {policy.max_epsilon:g}"
+        raise InvalidSetting(f"epsilon must be {bounds} for one query", hint=hint)
     return float(value)
 
 
 def _delta(delta: float | None, policy: Policy, mechanism: MechanismName) -> float:
     """What of the delta that may be spent is spent: nothing by a pure mechanism, and so far all are pure."""
     value = policy.delta if delta is None else delta
+    if value > 0 and policy.delta == 0:
+        raise InvalidSetting("this policy grants no delta", hint="leave delta out")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
     assert mechanism in ("gem", "r2t"), "pure mechanisms"

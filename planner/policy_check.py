@@ -8,7 +8,7 @@ from planner.declared_domain import declared_domain
 from planner.errors import PolicyInvalid
 from planner.ownership import Ownership, row_key
 from planner.policy import ColumnPolicy, DeclaredForeignKey, Policy
-from planner.schema import Schema, Table
+from planner.schema import ForeignKey, Schema, Table
 from planner.sql_types import Family, SqlType, canonical_cast, result_type, sql_type
 
 _MAX_DOMAIN = 10_000
@@ -139,6 +139,8 @@ def _fits(value: object, kind: SqlType) -> bool:
 def _foreign_key(declared: DeclaredForeignKey, schema: Schema) -> Iterator[str]:
     where = f"foreign_keys ({declared.table} to {declared.references})"
     child, parent = schema.tables.get(declared.table), schema.tables.get(declared.references)
+    if child is not None and not declared.owning and _leads_out(declared, child, schema):
+        return
     if child is None or parent is None:
         yield f"{where}: no such table"
         return
@@ -157,8 +159,10 @@ def _foreign_key(declared: DeclaredForeignKey, schema: Schema) -> Iterator[str]:
 def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
     for table in schema.tables.values():
         for key in table.foreign_keys:
-            if key.references not in schema.tables and table.name in policy.tables:
-                yield f"tables.{table.name}: references {key.references}, which the proxy's role may not read"
+            hidden = key.references not in schema.tables and table.name in policy.tables
+            if hidden and not _settled(key, table.name, policy):
+                advice = "let it, or declare the foreign key with owning = false"
+                yield f"tables.{table.name}: references {key.references}, which the proxy cannot read; {advice}"
     ownership = Ownership(schema, policy)
     cycles = ownership.cycles()
     for name in cycles:
@@ -174,11 +178,29 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
     for name in schema.tables:
         for key in ownership.owning_keys(name):
             for column, above in zip(key.columns, key.key, strict=True):
-                if _family(schema.tables[name], column) is not _family(schema.tables[key.references], above):
-                    yield f"tables.{name}: {column} and {key.references}.{above} are of different types"
+                families = _family(schema.tables[name], column), _family(schema.tables[key.references], above)
+                if None in families:
+                    yield f"tables.{name}: the proxy's role may not read {column} or {key.references}.{above}"
+                elif families[0] is not families[1] or families[0] is Family.OTHER:
+                    yield f"tables.{name}: {column} and {key.references}.{above} are not of one comparable type"
 
 
-def _family(table: Table, name: str) -> Family:
+def _leads_out(declared: DeclaredForeignKey, child: Table, schema: Schema) -> bool:
+    """Is it a foreign key of the catalog to a table that the proxy does not see?"""
+    hidden = [key for key in child.foreign_keys if key.references not in schema.tables]
+    return any((key.columns, key.references) == (declared.columns, declared.references) for key in hidden)
+
+
+def _settled(key: ForeignKey, table: str, policy: Policy) -> bool:
+    """Does the policy say that this foreign key does not own?"""
+    return any(
+        (declared.table, declared.columns, declared.references) == (table, key.columns, key.references)
+        and not declared.owning
+        for declared in policy.foreign_keys
+    )
+
+
+def _family(table: Table, name: str) -> Family | None:
+    """The column's family; None where the proxy's role may not read the column."""
     column = table.column(name)
-    assert column is not None, "checked before"
-    return sql_type(column.type).family
+    return sql_type(column.type).family if column is not None else None

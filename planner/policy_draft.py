@@ -44,7 +44,8 @@ def _units(schema: Schema) -> list[str]:
     """Every relation that could be one: too many units cost accuracy, a missing one costs a person's protection."""
     candidates = {name: key for name, table in sorted(schema.tables.items()) if (key := _unit_key(table))}
     return [
-        "# DECIDE who is protected: keep the relations that hold one row per person, remove the others.",
+        "# DECIDE who is protected: keep the relations that hold one row per person, remove the others",
+        "# (a table of wards or codes is no person; remove it here before you declare it public below).",
         "[privacy_units]",
         *(f"{_key(name)} = {_text(key)}" for name, key in candidates.items()),
     ]
@@ -90,8 +91,9 @@ def _table(table: Table) -> list[str]:
     dates = [column for column in table.columns if sql_type(column.type).is_moment]
     if numbers or dates:
         lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
-        lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}" for column in numbers]
+        lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}" for column in numbers]
         lines += [f'# {_key(column.name)} = {{ range = [1990-01-01, 2029-12-31], step = "day" }}' for column in dates]
+        lines.append('# a column to GROUP BY lists its values: status = { domain = ["open", "closed"] }')
     return lines
 
 

@@ -36,7 +36,7 @@ class Table:
       namespace: the schema that holds it (`public`).
       columns: in the table's order.
       unique_keys: each an enforced primary or unique key (partial and deferrable ones left out).
-      foreign_keys: enforced ones.
+      foreign_keys: all that the catalog declares, enforced or not; one may lead to a table that is not here.
     """
 
     name: str

@@ -85,6 +85,13 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
         ),
         serving.BackendFailed: _FAILED,
+        serving.QueryFailed: Row(
+            "57014",
+            504,
+            "The query could not be finished within its limits; it was charged.",
+            "Join fewer tables, or add predicates. If it goes on, tell the custodian the request id.",
+        ),
+        serving.TooManyFailures: Row("53400", 429),
         serving.QueryCancelled: Row(
             "57014",
             504,

@@ -41,6 +41,14 @@ class BackendFailed(ServerError):
     """The database refused a statement that the planner thought sound; its words stay in the log."""
 
 
+class QueryFailed(ServerError):
+    """Whatever went wrong after private rows could have been read: one error, since which one may depend on them."""
+
+
+class TooManyFailures(ServerError):
+    """An analyst whose queries keep failing after their charge; each failure could say something about a row."""
+
+
 class QueryCancelled(ServerError):
     """Over the time or memory limit, or cancelled."""
 

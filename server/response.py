@@ -13,12 +13,18 @@ from server.backends.columns import Domain
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 
 _NOTES = {
-    "truncated_full": "An interval covers the noise, at the given confidence. What people contribute beyond the "
-    "bound tau is cut off; that bias is outside of the interval.",
+    "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
+    "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
     "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
     "released_sample": "An interval covers the noise and the sampling error of the truncated answer; the bias of "
     "cutting contributions at tau is outside of it.",
 }
+
+
+_WEAK = (
+    "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
+    "Ask with a larger epsilon, fewer groups or fewer predicates."
+)
 
 
 def response(
@@ -40,6 +46,7 @@ def response(
         rows.append(tuple(value for value, _, _ in cells))
         intervals.append(tuple(interval for _, interval, _ in cells))
         taus.append(tuple(tau for _, _, tau in cells))
+    weak = tuple(_weak(plan, noisy, index) for index in range(len(rows)))
     return QueryResponse(
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
         rows=tuple(rows),
@@ -51,9 +58,26 @@ def response(
         delta=plan.delta,
         budget=budget,
         request_id=request_id,
+        weak=weak,
         taus=tuple(taus),
-        notes=(_NOTES[noisy[0].covers],),
+        notes=(_NOTES[noisy[0].covers], *_warnings(weak)),
     )
+
+
+def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], index: int) -> bool:
+    """Whether every release behind some column of a row is weak (one part of a split sum may well be nothing)."""
+    return any(
+        all(bool(noisy[release].weak[index]) for release, _ in output.terms)
+        for output in plan.outputs
+        if output.terms
+    )
+
+
+def _warnings(weak: tuple[bool, ...]) -> tuple[str, ...]:
+    """A sentence about the rows that say next to nothing."""
+    if not any(weak):
+        return ()
+    return (_WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)"),)
 
 
 def _cell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import resource
@@ -15,6 +16,8 @@ from typing import Any
 
 from planner.errors import PlannerError
 from server.errors import QueryCancelled, ServerError, WorkerFailed
+
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None
         os.environ[variable] = "1"
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold private rows
+    _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when a worker ends
     importlib.import_module(preload)  # now, while nobody waits, rather than with the first question
     while True:
@@ -55,6 +59,12 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None
             connection.send(outcome)
         except (EOFError, OSError):
             return
+
+
+def _die_with_parent() -> None:
+    """A server that is killed takes its workers along, whatever they do (Linux; elsewhere the pipe tells them)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Success | Failure:

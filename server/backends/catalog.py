@@ -9,17 +9,23 @@ import psycopg
 
 from planner.schema import Column, ForeignKey, Schema, Table
 
-# A text whose collation finds different strings equal gets a type of its own, which no key can have.
 # Plain and partitioned tables only: a view has no rows of its own, and a partition is its parent's.
 # A plain table with inheritance children is left out: its keys are not enforced over the children.
+# A virtual column is left out: it is computed when it is read, and may fail for some row.
+# A text with a collation of its own gets a type of its own, which cannot be a key and is not compared: two
+# collations in one comparison fail at run time, and one may find different texts equal.
+# Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
 _COLUMNS = """
     SELECT n.nspname, c.relname, a.attname,
            format_type(a.atttypid, a.atttypmod)
-             || CASE WHEN l.collisdeterministic IS FALSE THEN ' with fuzzy collation' ELSE '' END,
-           NOT a.attnotnull
+             || CASE WHEN a.attcollation <> t.typcollation THEN ' with collation ' || l.collname ELSE '' END,
+           NOT a.attnotnull OR EXISTS (
+             SELECT FROM pg_constraint k
+             WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey))
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
+    JOIN pg_type t ON t.oid = a.atttypid
     LEFT JOIN pg_collation l ON l.oid = a.attcollation
     WHERE n.nspname = %(namespace)s AND NOT c.relispartition
       AND (c.relkind = 'p' OR (c.relkind = 'r' AND NOT EXISTS
@@ -41,24 +47,29 @@ _UNIQUE_KEYS = """
     ORDER BY c.relname, i.indisprimary DESC, 2
 """
 
+# All that are declared, enforced or not: who owns a row does not hang on whether the database checks it. One that
+# only a partition has is its parent's; one that leads out of the namespace keeps that in its name.
 _FOREIGN_KEYS = """
-    SELECT c.relname,
+    SELECT DISTINCT c.relname,
            array(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(num, ord)
                  JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num ORDER BY u.ord),
-           r.relname,
+           CASE WHEN r.relnamespace = c.relnamespace THEN r.relname ELSE rn.nspname || '.' || r.relname END,
            array(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(num, ord)
                  JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num ORDER BY u.ord)
     FROM pg_constraint k
-    JOIN pg_class c ON c.oid = k.conrelid
+    JOIN pg_class c ON c.oid = coalesce(pg_partition_root(k.conrelid), k.conrelid)
     JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_class r ON r.oid = k.confrelid AND r.relnamespace = c.relnamespace
-    WHERE n.nspname = %(namespace)s AND k.contype = 'f' AND k.convalidated AND k.conparentid = 0
-    ORDER BY c.relname, 2, r.relname
+    JOIN pg_class r ON r.oid = coalesce(pg_partition_root(k.confrelid), k.confrelid)
+    JOIN pg_namespace rn ON rn.oid = r.relnamespace
+    WHERE n.nspname = %(namespace)s AND k.contype = 'f'
+    ORDER BY 1, 2, 3, 4
 """
 
 
 def read_schema(connection: psycopg.Connection[Any], namespace: str = "public") -> Schema:
     """The tables of one namespace that the connected role may read.
+
+    Column types that the planner does not know stay as they are: it refuses to compare them.
 
     Cost: three catalog queries, about 5 ms for ten tables.
     """

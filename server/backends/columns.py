@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.errors import StatementTooComplex
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from server.errors import BackendFailed
@@ -20,6 +22,9 @@ Column = tuple[object, ...]
 
 _COUNTABLE = {int, str, bool, float, Decimal, uuid.UUID}
 """Types of which equal values are equal here too. Not dates: the driver refuses those at infinity."""
+
+MAX_GROUPS = 100_000
+"""A public limit: every group is a row of the answer, whether anybody is in it or not."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,15 @@ class Domain:
         return list(itertools.product(*self.keys))
 
     def __len__(self) -> int:
-        return int(np.prod([len(values) for values in self.keys], dtype=np.int64))
+        return math.prod(len(values) for values in self.keys)
 
 
 def group_domain(values: Sequence[Sequence[object]]) -> Domain:
-    """The product of the keys' domains."""
-    return Domain(tuple(tuple(key) for key in values))
+    """The product of the keys' domains. Raises: StatementTooComplex when it has more than MAX_GROUPS groups."""
+    domain = Domain(tuple(tuple(key) for key in values))
+    if len(domain) > MAX_GROUPS:
+        raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint="group by fewer keys")
+    return domain
 
 
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
@@ -95,7 +103,9 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
     keys: NDArray[np.generic]
     if kinds <= {int}:
         keys = np.where(missing, 0, values).astype(np.int64)
-    elif len(kinds) == 1 and kinds <= {str, uuid.UUID, date}:
+    elif kinds <= {str}:
+        keys = np.where(missing, "", values)  # objects: fixed width would cost every row the longest key
+    elif len(kinds) == 1 and kinds <= {uuid.UUID, date}:
         keys = np.where(missing, "", values).astype(np.str_)
     else:
         raise BackendFailed("a privacy unit's key has a type that cannot be compared outside the database")

@@ -134,7 +134,7 @@ def _open_path(target: Path, announce: Callable[[str], None]) -> None:
     for parent in target.parents:
         mode = stat.S_IMODE(parent.stat().st_mode)
         if not mode & stat.S_IXOTH:
-            announce(f"PostgreSQL runs as {_UNPRIVILEGED}: others may now pass through {parent} (chmod o+x)")
+            announce(f"PostgreSQL runs as {_UNPRIVILEGED}: chmod o+x {parent} (undo: chmod o-x {parent})")
             parent.chmod(mode | stat.S_IXOTH)
 
 
@@ -143,7 +143,7 @@ def _open_folder(folder: Path, announce: Callable[[str], None]) -> None:
     needed = stat.S_IROTH | stat.S_IXOTH
     if (folder / "bin" / "postgres").stat().st_mode & needed == needed:
         return
-    announce(f"PostgreSQL runs as {_UNPRIVILEGED}: others may now read {folder} (chmod -R o+rX)")
+    announce(f"PostgreSQL runs as {_UNPRIVILEGED}: chmod -R o+rX {folder}")
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         executable = stat.S_IXOTH if mode & stat.S_IXUSR else 0

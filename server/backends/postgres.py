@@ -17,7 +17,13 @@ from planner.rewrite import Dialect
 from server.backends.catalog import read_schema
 from server.backends.columns import Column, Domain, group_domain
 from server.backends.query_tuples import QueryTuples, query_tuples
-from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    ConfigurationInvalid,
+    QueryCancelled,
+)
 
 _CONNECT_TIMEOUT_S = 10
 _FETCH_ROWS = 65_536
@@ -29,10 +35,11 @@ _SESSION = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
     "lc_numeric": "C",
-    "search_path": "public, pg_catalog",
+    "search_path": "pg_catalog",  # first and only: nobody else's functions or tables are meant by a plain name
     "standard_conforming_strings": "on",
     "row_security": "off",  # an error rather than silently missing rows
     "jit": "off",
+    "client_connection_check_interval": "1s",  # a proxy that is gone takes its queries along
 }
 
 
@@ -128,11 +135,19 @@ def connected(url: str, statement_ms: int) -> Iterator[psycopg.Connection[Any]]:
             options=f"{options} -c statement_timeout={statement_ms} -c lock_timeout={statement_ms}",
             connect_timeout=_CONNECT_TIMEOUT_S,
             application_name="noisegate",
+            client_encoding="UTF8",
             prepare_threshold=None,
         )
+    except psycopg.ProgrammingError:
+        # Its text quotes the URL, password and all: neither it nor its chain goes further.
+        hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE"
+        raise ConfigurationInvalid("the database's URL is not one that PostgreSQL can read", hint=hint) from None
     except psycopg.OperationalError as error:
-        raise BackendUnavailable("the database cannot be reached", hint="try again; nothing was charged") from error
+        raise BackendUnavailable("the database cannot be reached", hint="is it up, and is its URL right?") from error
     with connection:
+        if connection.info.parameter_status("server_encoding") != "UTF8":
+            hint = "a character that has no Unicode would make the answer fail"
+            raise ConfigurationInvalid("the database's encoding is not UTF8", hint=hint)
         connection.read_only = True
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
         yield connection

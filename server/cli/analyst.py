@@ -27,9 +27,12 @@ def add(
     Exit codes: 0 added, 2 not added.
     """
     from server.keys import key_hash, new_key
+    from server.ledger.amounts import granted_delta, granted_epsilon
     from server.ledger.open_ledger import create_ledger, open_ledger
     from server.services import ledger_paths, read_policy
 
+    granted_epsilon(epsilon)  # refuses what is no budget, before a ledger is made for it
+    granted_delta(delta)
     path, marker = ledger_paths(read_policy(policy), policy)
     first = not path.exists()  # create_ledger refuses when the marker knows one that is gone
     with closing(create_ledger(path, marker) if first else open_ledger(path, marker)) as ledger:

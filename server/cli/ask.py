@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -47,10 +48,23 @@ class Mechanism(StrEnum):
 
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
 URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity, and neither is a budget."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter("must be a finite number")
+    return value
+
+
 Epsilon = Annotated[
-    float | None, typer.Option(help="How much of your budget to spend; the policy's default if left out.")
+    float | None,
+    typer.Option(help="How much of your budget to spend; the policy's default if left out.", callback=_finite),
 ]
-Delta = Annotated[float | None, typer.Option(help="How much delta to spend; the policy's default if left out.")]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="How much delta to spend; the policy's default if left out.", callback=_finite),
+]
 MechanismChoice = Annotated[
     Mechanism | None, typer.Option(help="Which mechanism releases; the planner chooses if left out.")
 ]

@@ -15,6 +15,7 @@ _CONNECT_TIMEOUT_S = 5.0
 _ANSWER_TIMEOUT_S = 600.0  # above the proxy's own limits, so that the proxy is the one to give up
 _BUDGET_EXHAUSTED = "PD001"
 _REFUSED = (400, 403, 413, 422)  # the statuses of what is wrong with a query rather than with the way to ask it
+_SERVER_ERROR = 500
 _NOT_OURS = "is this the address of a Noisegate proxy?"
 
 
@@ -95,8 +96,11 @@ def _refusal(response: httpx.Response, url: str, sql: str) -> CommandFailed:
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return CommandFailed(f"{url} answered HTTP {response.status_code}, not as Noisegate does", hint=_NOT_OURS)
     code, hint, position = body.get("code"), body.get("hint"), body.get("position")
+    request_id = body.get("request_id")
+    if not isinstance(request_id, str) or response.status_code < _SERVER_ERROR:
+        request_id = None
     return CommandFailed(
-        body["message"],
+        body["message"] + (f" (request id {printable(request_id)})" if request_id else ""),
         hint=hint if isinstance(hint, str) else None,
         exit_code=_exit_code(code, response.status_code),
         code=printable(code) if isinstance(code, str) else None,

@@ -46,6 +46,11 @@ def init(
     from server.backends.postgres import connected
     from server.secrets import resolve
 
+    if not url.startswith(("env:", "file:")):
+        raise CommandFailed(
+            "--url names where the database's URL is, so that no password gets into the policy",
+            hint="export NOISEGATE_DATABASE_URL=postgresql://ROLE:PASSWORD@HOST/DATABASE and leave --url out",
+        )
     if output.exists() and not force:
         raise CommandFailed(f"{output} is already there", hint="choose another --output, or replace it with --force")
     with connected(resolve(url, output.parent), _CATALOG_TIMEOUT_MS) as connection:
@@ -90,7 +95,7 @@ def check(
     if findings:
         show(_findings_table(findings))
     warnings = len(findings) - errors
-    tell(f"{policy}: {errors} errors, {warnings} warnings; {counted} declarations compared with the rows.")
+    tell(f"{policy}: errors {errors}, warnings {warnings}; declarations compared with the rows: {counted}")
     if errors:
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -39,7 +39,11 @@ def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, w
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.services = Services(
-        pipeline, ledger, Threads(running_queries, waiting_queries), Threads(running=4, waiting=256)
+        pipeline,
+        ledger,
+        queries=Threads(running_queries, waiting_queries),
+        lookups=Threads(running=4, waiting=256),
+        explanations=Threads(running=4, waiting=64),
     )
     for route in (query, explain, budget, health):
         app.include_router(route.router)

@@ -20,6 +20,7 @@ DURATION_QUANTUM_MS = 100
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _SUCCESS = "00000"
+_SHUTDOWN = "57P01"
 _KEY = "noisegate"
 _log = structlog.get_logger("noisegate.http")
 
@@ -70,6 +71,9 @@ class ExchangeMiddleware:
         begun = time.monotonic()
         try:
             await self._serve(exchange, scope, receive, send_completed)
+        except BaseException:
+            exchange.code = _SHUTDOWN  # cut off: the proxy is stopping
+            raise
         finally:
             _log_line(exchange, scope, time.monotonic() - begun)
 

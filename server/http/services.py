@@ -77,10 +77,12 @@ class Services:
       pipeline: answers.
       keys: knows analysts by their keys.
       queries: threads that wait for answers.
-      lookups: threads for what takes milliseconds (keys, budgets, explanations), which never queue behind answers.
+      lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
+      explanations: threads for explaining, which may ask the database for the public groups.
     """
 
     pipeline: Pipeline
     keys: Keys
     queries: Threads
     lookups: Threads
+    explanations: Threads

@@ -8,6 +8,8 @@ from rich.table import Table
 from tests.demo.asking import Answer
 from tests.demo.queries import DemoQuery
 
+_LARGE = 1e8
+
 
 def print_questions(console: Console, queries: tuple[DemoQuery, ...]) -> None:
     """Each question with its number and whom it protects."""
@@ -31,6 +33,7 @@ def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> 
     console.print(f"The intervals cover: {', '.join(covers)}.", highlight=False)
     for note in sorted({note for _, answer in answers for note in answer.body["notes"]}):
         console.print(note, highlight=False, soft_wrap=True)
+    console.print("A question with groups is shown by the group whose error is the median one.", highlight=False)
     console.print(
         "* For the demonstration only: read by the demonstration itself as the database's owner. "
         "The proxy never shows it.",
@@ -44,15 +47,16 @@ def _row(query: DemoQuery, answer: Answer) -> tuple[str, ...]:
     row = _median_row(answer)
     low_high = body["intervals"][row][-1]
     key = body["rows"][row][0] if len(body["columns"]) == 2 else None
-    name = query.name if key is None else f"{query.name}: {key}, 1 of {len(body['rows'])}"
+    name = query.name if key is None else f"{query.name} ({str(key).title()})"
+    value = body["rows"][row][-1]
     return (
         name,
-        _number(body["rows"][row][-1]),
-        f"{_number(low_high['low'])} to {_number(low_high['high'])}",
+        _number(value, value),
+        f"{_number(low_high['low'], value, unit=False)} to {_number(low_high['high'], value)}",
         f"ε {body['charge']['epsilon']:g}",
         f"ε {body['budget']['epsilon_left']:g}",
-        _number(answer.truth[key]),
-        f"{answer.error:.2%}" + ("" if key is None else " (median)"),
+        _number(answer.truth[key], value),
+        f"{answer.error:.2%}",
         f"{answer.seconds:.2f} s",
     )
 
@@ -66,5 +70,10 @@ def _median_row(answer: Answer) -> int:
     return names.index(key)
 
 
-def _number(value: float | None) -> str:
-    return "unbounded" if value is None else f"{value:,.0f}"
+def _number(value: float | None, beside: float, *, unit: bool = True) -> str:
+    """A figure in millions when the answer that it stands beside is that large; None is an interval's open end."""
+    if value is None:
+        return "unbounded"
+    if abs(beside) < _LARGE:
+        return f"{value:,.0f}"
+    return f"{value / 1e6:,.1f}" + (" M" if unit else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import httpx
 from rich.progress import Progress
 
 from server.backends import embedded
+from server.errors import ConfigurationInvalid
 from server.keys import key_hash, new_key
 from server.ledger.open_ledger import create_ledger, open_ledger
 from server.services import ledger_paths, read_policy
@@ -59,13 +61,28 @@ class Demonstration:
 def prepare(
     folder: Path, progress: Progress, announce: Callable[[str], None], scale: float = tpch.SCALE
 ) -> Demonstration:
-    """Start PostgreSQL, load what is not loaded, write the policy. Quick when done before."""
+    """Start PostgreSQL, load what is not loaded, write the policy. Quick when done before.
+
+    Raises: ConfigurationInvalid when another demonstration runs in the folder.
+    """
+    _lock(folder)
     server = embedded.start(folder / "postgres", announce=announce)
     name = f"demo_{round(scale * 1000)}"
     proxy_url = load_once(server, name, scale, progress)
     demonstration = Demonstration(folder, server, server.url(database=name), proxy_url)
     shutil.copyfile(Path(__file__).with_name("policy.toml"), demonstration.policy)
     return demonstration
+
+
+def _lock(folder: Path) -> None:
+    """Keep the folder to this process until it ends; a second demonstration would stop the first one's database."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ConfigurationInvalid(f"a demonstration already runs in {folder}", hint="stop it first") from None
 
 
 def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
@@ -83,27 +100,34 @@ def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
 
 
 @contextmanager
-def proxy(demonstration: Demonstration) -> Iterator[str]:
-    """Run `noisegate serve`; yields its address once it is healthy.
+def proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[str]:
+    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields its address once it is healthy.
 
     Raises: RuntimeError when it ends before it is healthy; its own words are on standard error.
     """
-    port = free_port(PORT)
+    for wanted in (port, 0, 0):  # another process may take a free port first
+        listening = free_port(wanted)
+        process = _serve(demonstration, listening)
+        if _healthy(process, f"http://127.0.0.1:{listening}"):
+            break
+    else:
+        raise RuntimeError(f"the proxy does not start; its last words are in {demonstration.folder / 'proxy.log'}")
+    try:
+        yield f"http://127.0.0.1:{listening}"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=_START_TIMEOUT_S)
+
+
+def _serve(demonstration: Demonstration, port: int) -> subprocess.Popen[bytes]:
     program = Path(sys.executable).with_name("noisegate")
     with (demonstration.folder / "proxy.log").open("ab") as log:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [program, "serve", demonstration.policy, "--port", str(port)],
             env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_healthy(process, address, demonstration.folder / "proxy.log")
-        yield address
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=_START_TIMEOUT_S)
 
 
 def free_port(wanted: int) -> int:
@@ -119,14 +143,15 @@ def free_port(wanted: int) -> int:
     raise RuntimeError("no free port on the loopback interface")
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+def _healthy(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Wait for the proxy; False when it ended, as it does when the port was taken meanwhile."""
     end = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise RuntimeError(f"the proxy ended with code {process.returncode}; its last words are in {log}")
+    while time.monotonic() < end and process.poll() is None:
         try:
             if httpx.get(f"{address}/health", timeout=1.0).status_code == 200:
-                return
+                return process.poll() is None
         except httpx.TransportError:
             time.sleep(0.05)
-    raise RuntimeError(f"the proxy was not healthy after {_START_TIMEOUT_S:.0f} seconds; see {log}")
+    process.kill()
+    process.wait()
+    return False

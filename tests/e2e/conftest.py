@@ -26,7 +26,7 @@ def demonstration(
 @pytest.fixture(scope="session")
 def address(demonstration: Demonstration) -> Iterator[str]:
     """Where the proxy listens."""
-    with proxy(demonstration) as listening:
+    with proxy(demonstration, port=0) as listening:
         yield listening
 
 

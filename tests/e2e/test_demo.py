@@ -13,6 +13,8 @@ from tests.demo.queries import QUERIES
 
 README = Path(__file__).parents[2] / "README.md"
 
+pytestmark = pytest.mark.xdist_group("demo")
+
 
 @pytest.fixture(scope="module")
 def output(request: pytest.FixtureRequest) -> str:

@@ -44,14 +44,10 @@ def test_keys_that_are_not_enforced_at_once_and_over_all_rows_do_not_count(scrat
         "CREATE UNIQUE INDEX ON a (x) WHERE y > 0",
         "CREATE UNIQUE INDEX ON a (abs(y))",
         "ALTER TABLE a ADD UNIQUE (z) DEFERRABLE",
-        "CREATE TABLE b (a bigint)",
-        "INSERT INTO b VALUES (1)",
-        "ALTER TABLE b ADD FOREIGN KEY (a) REFERENCES a NOT VALID",
     )
     with psycopg.connect(scratch_url) as connection:
         schema = read_schema(connection)
     assert schema.tables["a"].unique_keys == (("id",),)
-    assert schema.tables["b"].foreign_keys == ()
 
 
 def test_a_covering_index_is_a_key_of_its_key_columns_only(scratch_url: str) -> None:
@@ -93,19 +89,52 @@ def test_the_fingerprint_follows_the_structure(scratch_url: str, change: str) ->
         assert read_schema(connection).fingerprint != before
 
 
-def test_a_collation_that_finds_different_texts_equal_makes_another_type(scratch_url: str) -> None:
+def test_a_foreign_key_counts_though_nothing_enforces_it(scratch_url: str) -> None:
+    """Who owns a row does not hang on whether the database checks it; a key that is overlooked protects nobody."""
     _execute(
         scratch_url,
-        "CREATE COLLATION loose (provider = libc, locale = 'C')",
-        "CREATE TABLE person (email text COLLATE loose PRIMARY KEY, name text)",
-        # How a collation of ICU would look, which the embedded server is built without.
-        "UPDATE pg_collation SET collisdeterministic = false WHERE collname = 'loose'",
+        "CREATE TABLE a (id bigint PRIMARY KEY)",
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.c (id bigint PRIMARY KEY)",
+        "CREATE TABLE b (x bigint, y bigint, z bigint REFERENCES other.c) PARTITION BY RANGE (z)",
+        "CREATE TABLE b_1 PARTITION OF b FOR VALUES FROM (0) TO (10)",
+        "CREATE TABLE d (x bigint, y bigint)",
+        "INSERT INTO d VALUES (1, 1)",
+        "ALTER TABLE d ADD FOREIGN KEY (x) REFERENCES a NOT VALID",
+        "ALTER TABLE d ADD FOREIGN KEY (y) REFERENCES a NOT ENFORCED",
+        "ALTER TABLE b_1 ADD FOREIGN KEY (x) REFERENCES a",
     )
     with psycopg.connect(scratch_url) as connection:
-        person = read_schema(connection).tables["person"]
-    email, name = person.columns
+        tables = read_schema(connection).tables
+    assert tables["d"].foreign_keys == (ForeignKey(("x",), "a", ("id",)), ForeignKey(("y",), "a", ("id",)))
+    assert tables["b"].foreign_keys == (ForeignKey(("x",), "a", ("id",)), ForeignKey(("z",), "other.c", ("id",)))
+
+
+def test_a_column_that_was_not_null_too_late_may_be_null(scratch_url: str) -> None:
+    _execute(
+        scratch_url,
+        "CREATE TABLE person (id int UNIQUE)",
+        "INSERT INTO person VALUES (NULL)",
+        "ALTER TABLE person ADD CONSTRAINT late NOT NULL id NOT VALID",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        assert read_schema(connection).tables["person"].columns == (Column("id", "integer", True),)
+
+
+def test_a_column_that_is_computed_when_it_is_read_is_left_out(scratch_url: str) -> None:
+    _execute(scratch_url, "CREATE TABLE t (x int, y int, z int GENERATED ALWAYS AS (x / y) VIRTUAL)")
+    with psycopg.connect(scratch_url) as connection:
+        assert [column.name for column in read_schema(connection).tables["t"].columns] == ["x", "y"]
+
+
+def test_a_collation_of_its_own_makes_another_type(scratch_url: str) -> None:
+    _execute(scratch_url, 'CREATE TABLE person (email text COLLATE "C" PRIMARY KEY, name text, short char(3))')
+    with psycopg.connect(scratch_url) as connection:
+        email, name, short = read_schema(connection).tables["person"].columns
+    assert email.type == "text with collation C"
     assert sql_type(email.type).family is Family.OTHER
     assert sql_type(name.type).family is Family.TEXT
+    assert sql_type(short.type).family is Family.CHAR
 
 
 def test_the_planners_fixture_is_the_demonstrations_catalog(tpch_url: str) -> None:

@@ -89,12 +89,12 @@ def test_check_prints_findings_and_leaves_with_1(people: str, tmp_path: Path, ru
     assert run("policy", "check", str(path)) == 1
     out, err = capsys.readouterr()
     assert re.search(r"error +person\.age +1 +outside of the range \[0, 120\]", out)
-    assert "1 errors, 0 warnings" in err
+    assert "errors 1, warnings 0" in err
     with psycopg.connect(people) as connection:
         connection.execute("UPDATE person SET age = 30")
     assert run("policy", "check", str(path)) == 0
     out, err = capsys.readouterr()
-    assert out == "" and "0 errors, 0 warnings" in err
+    assert out == "" and "errors 0, warnings 0" in err
 
 
 @pytest.mark.parametrize("command", [("policy", "check"), ("serve",)])

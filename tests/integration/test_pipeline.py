@@ -9,14 +9,17 @@ import pytest
 
 from planner.errors import SchemaChanged, UnknownTable
 from planner.policy import parse_policy
+from privacy.errors import SolverFailed
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
     BackendUnavailable,
     BudgetExhausted,
     QueryCancelled,
-    WorkerFailed,
+    QueryFailed,
+    TooManyFailures,
 )
+from server.failures import MAX_FAILURES
 from server.ledger.ledger import Ledger
 from server.ledger.open_ledger import create_ledger
 from server.pipeline import Pipeline
@@ -90,14 +93,17 @@ def test_what_fails_before_a_private_row_is_read_is_given_back(
     assert _left(ledger) == 2.0
 
 
-@pytest.mark.parametrize("failure", [BackendFailed("refused"), QueryCancelled("too long"), ValueError("secret 4711")])
-def test_what_fails_after_that_is_charged(
+@pytest.mark.parametrize(
+    "failure",
+    [BackendFailed("refused"), QueryCancelled("too long"), SolverFailed("no gap"), ValueError("secret 4711")],
+)
+def test_what_fails_after_that_is_charged_and_looks_the_same(
     pipeline: Callable[..., Pipeline], ledger: Ledger, failure: Exception
 ) -> None:
-    expected = type(failure) if isinstance(failure, BackendFailed | QueryCancelled) else WorkerFailed
-    with pytest.raises(expected) as caught:
+    with pytest.raises(QueryFailed) as caught:
         pipeline(failure).answer(QUESTION)
-    assert "4711" not in repr(caught.value)
+    assert caught.value.message == "the query could not be finished; it was charged"
+    assert "4711" not in repr(caught.value) + repr(caught.value.__cause__)
     assert _left(ledger) == 1.0
 
 
@@ -113,10 +119,30 @@ def test_a_lost_connection_is_retried_under_one_reservation(
 def test_after_a_lost_connection_the_charge_stands(
     pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, second: Exception
 ) -> None:
-    with pytest.raises(type(second)):
+    with pytest.raises(QueryFailed):
         pipeline(BackendConnectionLost("lost"), second).answer(QUESTION)
     assert len((tmp_path / "reads").read_text().splitlines()) == 2
     assert _left(ledger) == 1.0
+
+
+def test_failures_are_few(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    failing = pipeline(*[BackendFailed("refused")] * MAX_FAILURES)
+    small = QueryRequest("ada", QUESTION.sql, epsilon=0.001)
+    for _ in range(MAX_FAILURES):
+        with pytest.raises(QueryFailed):
+            failing.answer(small)
+    left = _left(ledger)
+    with pytest.raises(TooManyFailures):
+        failing.answer(small)
+    assert _left(ledger) == left
+
+
+def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:
+    """A thousand people with one row each: plenty for epsilon 1, next to nothing for epsilon 0.001."""
+    assert pipeline().answer(QUESTION).weak == (False,)
+    weak = pipeline().answer(QueryRequest("ada", QUESTION.sql, epsilon=0.001))
+    assert weak.weak == (True,)
+    assert "Too little budget" in weak.notes[-1]
 
 
 def test_explain_reads_and_charges_nothing(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:

@@ -27,5 +27,5 @@ def tpch_demonstration(folder: Path, server: EmbeddedPostgres, proxy_url: str) -
 def asked_proxy(demonstration: Demonstration, epsilon: float) -> Iterator[httpx.Client]:
     """A client with a fresh analyst's key, and the proxy that it talks to."""
     key = add_analyst(demonstration, epsilon)
-    with proxy(demonstration) as address, client(address, key) as http:
+    with proxy(demonstration, port=0) as address, client(address, key) as http:
         yield http

@@ -13,7 +13,7 @@ from server.http.query_body import QueryBody
 router = APIRouter()
 
 
-@router.post("/v1/query", responses=problems(400, 401, 403, 413, 422, 500, 503, 504))
+@router.post("/v1/query", responses=problems(400, 401, 403, 413, 422, 500, 429, 503, 504))
 async def query(request: Request, body: QueryBody, analyst: Analyst) -> AnswerBody:
     """Answer one SELECT with noise, and charge the analyst's budget for it."""
     services = services_of(request)

@@ -101,7 +101,7 @@ def test_a_reference_to_what_the_role_cannot_read_is_refused() -> None:
     table = Table(
         "person", "public", (Column("id", "bigint", False),), (("id",),), (ForeignKey(("id",), "x", ("y",)),)
     )
-    with pytest.raises(PolicyInvalid, match="may not read"):
+    with pytest.raises(PolicyInvalid, match="cannot read"):
         validate(parse_policy(PEOPLE), Schema({"person": table}))
 
 
