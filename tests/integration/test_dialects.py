@@ -92,7 +92,8 @@ def _forms(text: str) -> Iterator[exp.Expr]:
 def _parsed(text: str) -> exp.Expr:
     select = parse_one(f"SELECT {text}", dialect="postgres")
     assert isinstance(select, exp.Select)
-    return select.expressions[0]
+    parsed: exp.Expr = select.expressions[0]
+    return parsed
 
 
 def _fetched(form: exp.Expr, kind: SqlType | None) -> exp.Expr:

@@ -200,14 +200,21 @@ def _test(draw: st.DrawFn, shape: Shape, place: int) -> str:
 def _aggregate(draw: st.DrawFn, shapes: list[Shape]) -> str:
     numbers = [(place, kind) for place, shape in enumerate(shapes) for kind in shape.kinds if kind in shape.ranges]
     columns = [(place, name) for place, shape in enumerate(shapes) for name in (*shape.kinds, "id")]
-    form = draw(st.sampled_from(("rows", "column", "sum", "sum", "product", "case")))
-    if form == "rows" or (not numbers and form != "column"):
+    form = draw(st.sampled_from(("rows", "column", "distinct", "sum", "sum", "product", "case", "average", "filter")))
+    if form in ("column", "distinct"):
+        place, name = draw(
+            st.sampled_from([entry for entry in columns if entry[1] not in ("n", "f") or form == "column"])
+        )
+        return f"count({'DISTINCT ' if form == 'distinct' else ''}{{{place}}}.{name})"
+    if form == "filter":
+        place = draw(st.integers(0, len(shapes) - 1))
+        return f"count(*) FILTER (WHERE {_test(draw, shapes[place], place)})"
+    if form == "rows" or not numbers:
         return "count(*)"
-    if form == "column":
-        place, name = draw(st.sampled_from(columns))
-        return f"count({{{place}}}.{name})"
     (i, a), (j, b) = (draw(st.sampled_from(numbers)) for _ in range(2))
     left, right = f"{{{i}}}.[{a}]", f"{{{j}}}.[{b}]"
+    if form == "average":
+        return f"avg({left})"
     if form == "sum":
         return f"sum({left})" if draw(st.booleans()) else f"sum({left} - 2.5 * {right})"
     if form == "product":
