@@ -87,7 +87,7 @@ class Board:
         assert tuples.join is not None
         answer = truncate(compact(tuples.join), 0, LADDER, plan.gap)
         solved = np.array([answer.solve(0, index) for index in range(len(LADDER))])
-        return solved / ((1 + plan.gap) * np.array(LADDER.units))
+        return np.divide(solved, (1 + plan.gap) * LADDER.units)
 
 
 @pytest.fixture
@@ -103,7 +103,8 @@ def board(scratch_url: str) -> Iterator[Board]:
 
 def _instance(rng: random.Random) -> Rows:
     """A few people, some of whose towns and numbers run together; chains of posts up to five long; loose ends."""
-    people: list[tuple[object, ...]] = [("a", 11), ("a1", 1), ("b", 2), ("b", 3)][: rng.randint(1, 4)]
+    everybody: list[tuple[object, ...]] = [("a", 11), ("a1", 1), ("b", 2), ("b", 3)]
+    people = everybody[: rng.randint(1, 4)]
     posts: list[tuple[object, ...]] = []
     for number in range(1, rng.randint(2, 14)):
         author = rng.choice([*people, (None, None), ("zz", 9), ("a", None)])

@@ -59,4 +59,4 @@ def test_text_gives_a_plan_or_a_planner_error(text: str) -> None:
         assert error.message
         assert error.position is None or 1 <= error.position <= len(text) + 1
     else:
-        assert query.join.startswith("SELECT CAST(")
+        assert query.join is not None and query.join.startswith("SELECT CAST(")

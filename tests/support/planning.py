@@ -47,6 +47,13 @@ def planned(
     )
 
 
+def join_sql(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> str:
+    """The statement that reads the join; the question must have one."""
+    join = rewritten(sql, schema, policy).join
+    assert join is not None, "only counts of distinct values have no join"
+    return join
+
+
 def rewritten(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BackendQuery:
     """All the way to SQL."""
     return rewrite(planned(sql, schema, policy))
