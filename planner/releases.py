@@ -22,6 +22,7 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
+    whole: bool = False
     distinct: exp.Expr | None = None
 
     def same(self, other: _Weight) -> bool:
@@ -69,7 +70,7 @@ def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
     value = weight.distinct
     columns = [] if value is None else [(column.table, column.name) for column in value.find_all(exp.Column)]
     determined = value is not None and distinct(columns)
-    return Release(weight.label, weight.sql, weight.bound, share, value, determined)
+    return Release(weight.label, weight.sql, weight.bound, share, weight.whole, value, determined)
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
@@ -100,7 +101,7 @@ def _weights(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
     label, condition = aggregate.label, aggregate.condition
     if aggregate.function != "sum":
         weight = whole_weight() if condition is None else whole_weight_where(condition)
-        return [(_Weight(label, weight, 1.0, aggregate.argument), 1)]
+        return [(_Weight(label, weight, 1.0, whole=True, distinct=aggregate.argument), 1)]
     sql, bounds = aggregate.argument, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
     if bounds.lo >= 0:

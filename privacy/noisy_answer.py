@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 Covers = Literal["released_sample", "truncated_full", "truth_lower"]
 """What an interval covers: the sampled answer, the truncated answer over all data, or a bound below the truth."""
 
+WEAK_SIGNAL = 4.0
+"""With probability 1 - beta, doubling tau adds at most (C + 3 t) tau <= 4 C tau to the truncated answer, C the price
+of tau and t its selection part (privacy.md section 4): a value below 4 C tau may double, and double again."""
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyAnswer:
@@ -26,6 +30,8 @@ class NoisyAnswer:
       covers: what the interval covers. Truncation bias is outside of it.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
+      signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
+        `WEAK_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
     """
 
     values: NDArray[np.float64]
@@ -37,3 +43,9 @@ class NoisyAnswer:
     covers: Covers
     mechanism: str
     epsilon: float
+    signal: NDArray[np.float64]
+
+    @property
+    def weak(self) -> NDArray[np.bool_]:
+        """(n_groups,) where so little budget met so little data that the value may be any part of the truth."""
+        return self.signal < WEAK_SIGNAL

@@ -184,6 +184,7 @@ def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:
             groups_per_unit=plan.groups_per_unit,
             gap=plan.gap,
             global_sensitivity=policy.global_sensitivity,
+            whole=release.whole,
         )
         for release in plan.releases
     )

@@ -72,6 +72,7 @@ class QueryResponse:
       mechanism: which mechanism released it.
       epsilon, delta: the charge.
       budget: the analyst's budget after the charge.
+      weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
       notes: sentences for people, for example that truncation bias is outside of the interval.
@@ -87,6 +88,7 @@ class QueryResponse:
     delta: float
     budget: Budget
     request_id: str
+    weak: tuple[bool, ...] = ()
     taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
     notes: tuple[str, ...] = field(default=())
 

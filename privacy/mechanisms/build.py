@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
@@ -15,6 +16,7 @@ def measurement(
     groups_per_unit: int | None = None,
     gap: float = 0.0,
     global_sensitivity: float | None = None,
+    whole: bool = False,
 ) -> Measurement:
     """Fix a mechanism's public parameters.
 
@@ -24,11 +26,12 @@ def measurement(
       groups_per_unit: L0, or None when only the number of groups bounds it.
       gap: eta, the solver's constant relative gap.
       global_sensitivity: what one unit adds at most, in normalised weight; `r2t` needs it, others do not.
+      whole: every weight is 0 or 1, so that a threshold below 1 cannot help `gem`.
     Returns: a measurement; make the truncated answer on its `ladder`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     if name == "gem":
-        return Gem(epsilon, groups_per_unit, gap)
+        return Gem(epsilon, groups_per_unit, gap, ladder=Ladder(low=0) if whole else Ladder())
     if name == "r2t":
         if global_sensitivity is None:
             raise InvalidParameter("r2t needs a global sensitivity")

@@ -110,6 +110,7 @@ class Gem:
             covers="truncated_full",
             mechanism=self.name,
             epsilon=self.epsilon,
+            signal=np.maximum(values, 0.0) / (self.price(answer.n_groups) * self.ladder.taus[choice.index]),
         )
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

@@ -108,6 +108,7 @@ class R2T:
             covers="truth_lower",
             mechanism=self.name,
             epsilon=self.epsilon,
+            signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
         )
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

@@ -24,15 +24,18 @@ def answer_table(response: QueryResponse) -> RenderableType:
         numeric = column.type in ("int8", "float8", "numeric")
         table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
         if aggregates[index]:
-            table.add_column(f"{_percent(response)} interval", overflow="fold")
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
-        table.add_row(*_table_row(cells, intervals, aggregates))
+            table.add_column(f"{_percent(response)} noise interval", overflow="fold")
+    weak = response.weak if any(response.weak) else ()
+    if weak:
+        table.add_column("")
+    for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
+        mark = [Text("weak" if weak[index] else "", style="bold red")] if weak else []
+        table.add_row(*_table_row(cells, intervals, aggregates), *mark)
     return Group(table, *map(Text, summary(response)))
 
 
 def summary(response: QueryResponse) -> Iterator[str]:
-    """Lines that say what the intervals cover, what was charged and what is left."""
-    yield f"Intervals cover {printable(response.covers)}, {_percent(response)} of the time."
+    """Lines that say what the intervals cover and which rows say little, what was charged and what is left."""
     yield from (printable(note) for note in response.notes)
     yield f"Charged {privacy_text(response.epsilon, response.delta)} with {printable(response.mechanism)}. " + left(
         response.budget

@@ -17,7 +17,8 @@ _EXAMPLE: JsonDict = {
     "confidence": 0.95,
     "covers": "truncated_full",
     "mechanism": "gem",
-    "taus": [[[41.0]]],
+    "weak": [False],
+    "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
@@ -78,6 +79,10 @@ class AnswerBody(BaseModel):
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(description="`truncated_full`, `released_sample` or `truth_lower`.")
     mechanism: str
+    weak: list[bool] = Field(
+        default_factory=list,
+        description="Per row: was the budget so small for it that its values may be cut to any part of the truth?",
+    )
     taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
     charge: ChargeBody
     budget: BudgetBody
@@ -94,6 +99,7 @@ class AnswerBody(BaseModel):
             confidence=response.confidence,
             covers=response.covers,
             mechanism=response.mechanism,
+            weak=list(response.weak),
             taus=[
                 [None if taus is None else [_finite(tau) for tau in taus] for taus in row] for row in response.taus
             ],
@@ -119,6 +125,7 @@ class AnswerBody(BaseModel):
             delta=self.charge.delta,
             budget=Budget(**self.budget.model_dump()),
             request_id=self.request_id,
+            weak=tuple(self.weak),
             taus=tuple(
                 tuple(
                     None if cell is None else tuple(math.nan if tau is None else tau for tau in cell) for cell in row
