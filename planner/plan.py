@@ -32,18 +32,18 @@ class Release:
         never NULL, in [0, 2^30], total (it cannot raise).
       weight_bound: W > 0, the public bound of one tuple's weight, in the answer's own unit.
       epsilon: the part of the query's epsilon that this release spends, for all groups together.
+      whole: is every weight 0 or the bound?
       distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
-      whole: is every weight 0 or the bound?
     """
 
     label: str
     weight: exp.Expr
     weight_bound: float
     epsilon: float
-    whole: bool = False
+    whole: bool
     distinct: exp.Expr | None = None
     determined: bool = False
 

@@ -22,8 +22,8 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
-    distinct: exp.Expr | None = None
     whole: bool = False
+    distinct: exp.Expr | None = None
 
     def same(self, other: _Weight) -> bool:
         """Would the other be the same number?"""
@@ -102,7 +102,8 @@ def _weights(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
     if aggregate.function != "sum":
         weight = whole_weight() if condition is None else whole_weight_where(condition)
         # A value that several people share needs less than 1 of each, so only plain counts are whole.
-        return [(_Weight(label, weight, 1.0, aggregate.argument, whole=aggregate.argument is None), 1)]
+        distinct = aggregate.argument
+        return [(_Weight(label, weight, 1.0, whole=distinct is None, distinct=distinct), 1)]
     sql, bounds = aggregate.argument, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
     if bounds.lo >= 0:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.plan import Output, Plan
+from planner.released import Apply, KeyValue
 from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+from server.released.arithmetic import whole
+from server.released.column import Column
+from server.released.evaluate import Evaluator, key_places, releases_used
+from server.released.rows import shown_groups
 
 _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
@@ -20,11 +29,23 @@ _NOTES = {
     "cutting contributions at tau is outside of it.",
 }
 
+_TRUTH_WITHIN = (
+    "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
+)
 
 _WEAK = (
     "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
     "Ask with a larger epsilon, fewer groups or fewer predicates."
 )
+
+_CHOSEN = (
+    "Which rows are shown was decided by noisy values: rows at the edge may be wrongly in or out, and values that "
+    "were chosen for being large or small are further off than their intervals say."
+)
+
+_T = TypeVar("_T")
+
+_NUMBERS = frozenset({"int8", "float8", "numeric"})
 
 
 def response(
@@ -38,78 +59,143 @@ def response(
       noisy: one release each of plan.releases.
       budget: what is left after the charge.
       request_id: as in the request.
-    Returns: rows in the order of the domain; counts are rounded after the noise and may be negative.
+    Returns: the rows that HAVING and LIMIT leave, as ORDER BY sorts them, else in the order of the domain;
+      counts are rounded after the noise and may be negative.
     """
-    rows, intervals, taus = [], [], []
-    for index, group in enumerate(domain.groups):
-        cells = [_cell(plan, output, noisy, group, index) for output in plan.outputs]
-        rows.append(tuple(value for value, _, _ in cells))
-        intervals.append(tuple(interval for _, interval, _ in cells))
-        taus.append(tuple(tau for _, _, tau in cells))
-    weak = tuple(_weak(plan, noisy, index) for index in range(len(rows)))
+    evaluate = Evaluator(plan, domain, noisy)
+    columns = [_column(output, evaluate) for output in plan.outputs]
+    shown = {output.expression: column for output, column in zip(plan.outputs, columns, strict=True)}
+    groups = shown_groups(plan, evaluate.showing(shown), len(domain))
+    answers = [
+        _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
+        for output, column in zip(plan.outputs, columns, strict=True)
+    ]
+    weak = _weak(plan, noisy, groups)
     return QueryResponse(
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
-        rows=tuple(rows),
-        intervals=tuple(intervals),
+        rows=_rows([answer.cells for answer in answers]),
+        intervals=_rows([answer.intervals for answer in answers]),
         confidence=_confidence(plan, noisy),
-        covers=noisy[0].covers,
-        mechanism=noisy[0].mechanism,
+        covers=_covers(noisy),
+        mechanism=", ".join(dict.fromkeys(one.mechanism for one in noisy)),
         epsilon=plan.epsilon,
         delta=plan.delta,
         budget=budget,
         request_id=request_id,
         weak=weak,
-        taus=tuple(taus),
-        notes=(_NOTES[noisy[0].covers], *_warnings(weak)),
+        taus=_rows([answer.taus for answer in answers]),
+        notes=tuple(_notes(plan, noisy, weak)),
     )
 
 
-def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], index: int) -> bool:
-    """Whether every release behind some column of a row is weak (one part of a split sum may well be nothing)."""
-    return any(
-        all(bool(noisy[release].weak[index]) for release, _ in output.terms)
-        for output in plan.outputs
-        if output.terms
-    )
+@dataclass(frozen=True)
+class _Answers:
+    """One column of the answer, one entry per row."""
+
+    cells: Sequence[Cell]
+    intervals: Sequence[Interval | None]
+    taus: Sequence[tuple[float, ...] | None]
+
+    @classmethod
+    def of(
+        cls,
+        output: Output,
+        column: Column,
+        plan: Plan,
+        domain: Domain,
+        noisy: Sequence[NoisyAnswer],
+        texts: Sequence[str],
+        groups: NDArray[np.int64],
+    ) -> _Answers:
+        """What an output shows of these groups."""
+        used = sorted(releases_used(output.expression))
+        nothing = [None] * len(groups)
+        if isinstance(output.expression, KeyValue):
+            values = domain.keys[output.expression.key]
+            places = key_places(domain, output.expression.key)[groups]
+            return cls([_plain(values[place]) for place in places.tolist()], nothing, nothing)
+        cells = _cells(output, column, texts, groups)
+        if not used:
+            return cls(cells, nothing, nothing)
+        taus = np.stack(
+            [plan.releases[release].weight_bound * noisy[release].tau[groups] for release in used], axis=1
+        )
+        intervals = list(_intervals(column, groups)) if output.type in _NUMBERS else nothing
+        return cls(cells, intervals, [tuple(row) for row in taus.tolist()])
 
 
-def _warnings(weak: tuple[bool, ...]) -> tuple[str, ...]:
-    """A sentence about the rows that say next to nothing."""
-    if not any(weak):
-        return ()
-    return (_WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)"),)
+def _column(output: Output, evaluate: Evaluator) -> Column:
+    """The values of an output; a count is a whole number, its interval rounded away from the value."""
+    column = evaluate(output.expression)
+    return whole(column) if output.type == "int8" and releases_used(output.expression) else column
 
 
-def _cell(
-    plan: Plan, output: Output, noisy: Sequence[NoisyAnswer], group: tuple[object, ...], index: int
-) -> tuple[Cell, Interval | None, tuple[float, ...] | None]:
-    """A group key, or the signed sum of an output's releases with its interval and thresholds."""
-    if output.group_key is not None:
-        return _plain(group[output.group_key]), None, None
-    value = low = high = 0.0
-    taus = []
-    for release, sign in output.terms:
-        bound, answer = plan.releases[release].weight_bound, noisy[release]
-        ends = sorted((sign * float(answer.low[index]), sign * float(answer.high[index])))
-        value += sign * bound * float(answer.values[index])
-        low += bound * ends[0]
-        high += bound * ends[1]
-        taus.append(bound * float(answer.tau[index]))
+def _cells(output: Output, column: Column, texts: Sequence[str], groups: NDArray[np.int64]) -> list[Cell]:
+    """The values as the output's type."""
+    pairs = zip(column.value[groups].tolist(), column.null[groups].tolist(), strict=True)
+    return [None if null else _typed(output, value, texts) for value, null in pairs]
+
+
+def _typed(output: Output, value: float, texts: Sequence[str]) -> Cell:
     if output.type == "int8":
-        low, high = _outward(low, math.floor), _outward(high, math.ceil)
-        return round(value), Interval(_bounded(low), _bounded(high)), tuple(taus)
-    return value, Interval(_bounded(low), _bounded(high)), tuple(taus)
+        return round(value)
+    if output.type == "bool":
+        return value != 0.0
+    return value if output.type in _NUMBERS else texts[int(value)]
+
+
+def _intervals(column: Column, groups: NDArray[np.int64]) -> Iterator[Interval | None]:
+    """Intervals; None where there is no value."""
+    for low, high in zip(column.low[groups].tolist(), column.high[groups].tolist(), strict=True):
+        yield Interval(_bounded(low), _bounded(high)) if low <= high else None
+
+
+def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> tuple[bool, ...]:
+    """Per row: is every release behind some column weak (one part of a split sum may well be nothing)?"""
+    weak = np.zeros(len(groups), np.bool_)
+    for used in _used(plan):
+        weak |= np.logical_and.reduce([noisy[release].weak[groups] for release in used])
+    return tuple(weak.tolist())
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
-    """The confidence that every interval has: a sum of k releases misses at most k times as often as one."""
-    misses = [math.fsum(1.0 - noisy[release].confidence for release, _ in output.terms) for output in plan.outputs]
-    return 1.0 - max(misses)
+    """The confidence that every interval has: a value of k releases misses at most k times as often as one."""
+    misses = [math.fsum(1.0 - noisy[release].confidence for release in used) for used in _used(plan)]
+    return 1.0 - min(1.0, max(misses, default=0.0))
 
 
-def _outward(end: float, whole: Callable[[float], int]) -> float:
-    """The end of a count's interval: a whole number, rounded away from the value."""
-    return float(whole(end)) if math.isfinite(end) else end
+def _used(plan: Plan) -> list[frozenset[int]]:
+    """The releases behind each column that has some."""
+    return [used for output in plan.outputs if (used := releases_used(output.expression))]
+
+
+def _covers(noisy: Sequence[NoisyAnswer]) -> str:
+    """What every interval covers. A release without truncation bias covers the truth as well as its own answer."""
+    names = [one.covers for one in noisy]
+    return "truth_lower" if "truth_lower" in names else names[0]
+
+
+def _notes(plan: Plan, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
+    """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
+    covers = _covers(noisy)
+    computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
+    yield _TRUTH_WITHIN if covers == "truth_lower" and computed else _NOTES[covers]
+    if _chooses(plan):
+        yield _CHOSEN
+    if any(weak):
+        yield _WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)")
+
+
+def _chooses(plan: Plan) -> bool:
+    """Do released values decide which rows are shown?"""
+    having = plan.having is not None and bool(releases_used(plan.having))
+    cut = plan.limit is not None or plan.offset > 0
+    return having or (cut and any(releases_used(key.expression) for key in plan.order))
+
+
+def _rows(columns: Sequence[Sequence[_T]]) -> tuple[tuple[_T, ...], ...]:
+    """Columns to rows."""
+    return tuple(zip(*columns, strict=True))
 
 
 def _bounded(end: float) -> float | None:
@@ -121,8 +207,4 @@ def _plain(value: object) -> Cell:
     """A group key as JSON can carry it."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
-    return str(value)
+    return float(value) if isinstance(value, Decimal) else str(value)

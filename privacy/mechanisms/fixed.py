@@ -95,6 +95,7 @@ class Fixed:
             covers="truncated_full",
             mechanism=self.name,
             epsilon=self.epsilon,
+            signal=np.full(answer.n_groups, np.inf),  # nothing was chosen
         )
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

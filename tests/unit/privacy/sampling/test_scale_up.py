@@ -12,7 +12,7 @@ from privacy.sampling.scale_up import MISS, scale_up
 def released(values: NDArray[np.float64], reach: float, *, high: float | None = None) -> NoisyAnswer:
     ones = np.ones_like(values)
     upper = values + reach if high is None else high * ones
-    return NoisyAnswer(values, 4 * ones, 2 * ones, values - reach, upper, 0.95, "truncated_full", "gem", 1.0)
+    return NoisyAnswer(values, 4 * ones, 2 * ones, values - reach, upper, 0.95, "truncated_full", "gem", 1.0, ones)
 
 
 def test_numbers_are_divided_by_the_rate() -> None:
