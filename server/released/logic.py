@@ -140,11 +140,13 @@ def _compared(left: Column, right: Column, value: Flags, may_be_true: Flags, may
 
 
 def _is_true(operand: Column) -> Flags:
-    return ~operand.null & (operand.value != 0.0)
+    flags: Flags = ~operand.null & (operand.value != 0.0)
+    return flags
 
 
 def _is_false(operand: Column) -> Flags:
-    return ~operand.null & (operand.value == 0.0)
+    flags: Flags = ~operand.null & (operand.value == 0.0)
+    return flags
 
 
 def _may_be_true(operand: Column) -> Flags:

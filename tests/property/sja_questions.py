@@ -99,7 +99,7 @@ class Question:
             conditions = self.joins[place]
             names = [condition.using for condition in conditions if condition.using]
             if spelling == "using" and len(tables) == 2 and names and len(names) == len(conditions):
-                source += f" JOIN {tables[place]} USING ({', '.join(dict.fromkeys(names))})"  # type: ignore[arg-type]
+                source += f" JOIN {tables[place]} USING ({', '.join(dict.fromkeys(names))})"
             elif conditions:
                 on = " AND ".join(f"({condition.text})" for condition in conditions)
                 source += f" JOIN {tables[place]} ON {on}"
@@ -146,7 +146,7 @@ def _join(draw: st.DrawFn, shapes: list[Shape], place: int) -> list[Condition]:
     ways += [(other, place, key) for key in shapes[other].references if key.references == shapes[place].name]
     entries = frozenset({place, other})
     conditions = []
-    if ways and draw(st.integers(0, 3)):
+    if len(ways) and draw(st.integers(0, 3)):
         child, parent, key = draw(st.sampled_from(ways))
         pairs = zip(key.columns, key.key, strict=True)
         conditions = [Condition(f"{{{child}}}.{name} = {{{parent}}}.{above}", entries) for name, above in pairs]

@@ -86,8 +86,9 @@ class Board:
         _, tuples = PostgresBackend(self.url).read(rewrite(plan))
         assert tuples.join is not None
         answer = truncate(compact(tuples.join), 0, LADDER, plan.gap)
-        solved = np.array([answer.solve(0, index) for index in range(len(LADDER))])
-        return np.divide(solved, (1 + plan.gap) * LADDER.units)
+        solved = np.array([answer.solve(0, index) for index in range(len(LADDER))], np.float64)
+        scaled: np.ndarray[tuple[int], np.dtype[np.float64]] = solved / ((1 + plan.gap) * LADDER.units)
+        return scaled
 
 
 @pytest.fixture
