@@ -93,7 +93,7 @@ def _answered(node: exp.Expr, names: HostileNames, connection: psycopg.Connectio
         plain = scalar.sql
     except (UnsupportedSQL, SensitivityUnbounded):
         return 0
-    connection.execute(f"SELECT {to_sql(plain)} FROM h".encode())
+    connection.execute(f"SELECT {to_sql(plain)} FROM public.h".encode())
     answered += 1
     if not scalar.is_number:
         return answered
@@ -101,7 +101,7 @@ def _answered(node: exp.Expr, names: HostileNames, connection: psycopg.Connectio
         sql, bounds = bind_measure(node, names)
     except (UnsupportedSQL, SensitivityUnbounded):
         return answered
-    for (value,) in connection.execute(f"SELECT {to_sql(sql)} FROM h".encode()):
+    for (value,) in connection.execute(f"SELECT {to_sql(sql)} FROM public.h".encode()):
         assert value is None or isinstance(value, float)
         assert value is None or bounds.lo <= value <= bounds.hi, (to_sql(sql), value, bounds)
         assert not value or abs(value) >= bounds.least
@@ -140,7 +140,7 @@ def test_every_function_means_what_postgresql_means(example: str, connection: ps
             continue
         if scalar.type is not None and scalar.type.is_moment:  # as text, since Python has no years before 1
             text, *columns = (f"CAST(CAST({sql} AS TIMESTAMP) AS TEXT)" for sql in (f"({text})", *columns))
-        statement = f"SELECT {text}, {', '.join(columns)} FROM gentle AS h"
+        statement = f"SELECT {text}, {', '.join(columns)} FROM public.gentle AS h"
         for original, *ours in connection.execute(statement.encode()):
             assert all(_same(original, value) for value in ours), (text, columns, original, ours)
             compared += 1
