@@ -21,7 +21,7 @@ def explanation(plan: Plan, query: BackendQuery, measurements: Sequence[Measurem
     """
     rate = plan.sampling.rate if plan.sampling else 1.0
     return Explanation(
-        rewritten_sql=query.join,
+        rewritten_sql=";\n\n".join(statement for statement in (query.join, *query.distinct) if statement),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
         weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
