@@ -59,6 +59,8 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
     if rate == 1:
         return min(most, math.fsum(loss.step + loss.slope * min(loss.cap, delta_bound) for loss in losses))
     excess = math.fsum(_excess(segment, delta_bound, rate) for segment in _segments(losses, delta_bound))
+    if math.isnan(excess):  # an incomplete beta function beyond its means: nothing is claimed
+        return most
     return min(most, math.log1p(max(0.0, excess)) * _MARGIN)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.errors import InvalidParameter
+from privacy.sampling.binomial import between
 from privacy.sampling.joint_loss import joint_loss
 from privacy.sampling.loss import Loss, choice_loss, laplace_loss
 
@@ -83,6 +84,11 @@ def test_never_exceeds_the_loss_without_sampling_and_grows_with_both(losses: lis
     assert 0 <= value <= joint_loss(losses, None, rate) == pytest.approx(sum(loss.most for loss in losses))
     assert value <= joint_loss(losses, 2 * n, rate) * (1 + 1e-7) + 1e-15
     assert value <= joint_loss(losses, n, min(1.0, 2 * rate)) * (1 + 1e-7) + 1e-15
+
+
+def test_where_the_incomplete_beta_function_gives_up_nothing_is_claimed() -> None:
+    assert math.isnan(float(between(39, 1_944_327_298, 1_944_327_298, 0.75, 0.25)))
+    assert joint_loss([Loss(0.0, 1.0, 38.0)], 1_944_327_298, 0.75) == 38.0
 
 
 def test_a_steep_loss_over_many_tuples_is_finite() -> None:
