@@ -38,7 +38,8 @@ def test_demo_queries_come_close_to_the_truth(
     truth = true_values(demonstration.owner_url, query)
     answers = [ask(http, query, truth, epsilon=4.0) for _ in range(3)]
     assert min(answer.error for answer in answers) < 0.33
-    assert len({str(answer.body["rows"]) for answer in answers}) == 3  # the noise is fresh
+    if answers[0].body["columns"][-1]["type"] == "float8":  # whole numbers may coincide
+        assert len({str(answer.body["rows"]) for answer in answers}) == 3  # the noise is fresh
     assert answers[-1].body["budget"]["epsilon_left"] == 0.0
 
 
