@@ -30,7 +30,7 @@ def test_the_table_shows_value_interval_charge_and_what_is_left(proxy: FakeProxy
     proxy.answer(SCALAR)
     assert run("query", "SELECT count(*) FROM orders") == 0
     out, err = capsys.readouterr()
-    for part in ("1,234,567", "1,234,000 to 1,235,134", "95%", "truncated_full", "Charged epsilon 1 with gem"):
+    for part in ("1,234,567", "1,234,000 to 1,235,134", "95% noise interval", "Charged epsilon 1 with gem"):
         assert part in out
     assert "Left: epsilon 8.5 of epsilon 10." in out
     assert "bias of cutting" in out

@@ -26,6 +26,7 @@ def test_an_answer_has_the_documented_shape() -> None:
         "confidence": 0.95,
         "covers": "truncated_full",
         "mechanism": "gem",
+        "weak": [],
         "taus": [[None, [4.0], [8.0, 16.0]], [None, [4.0], [None]]],
         "charge": {"epsilon": 1.0, "delta": 0.0},
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
