@@ -17,12 +17,15 @@ from datetime import UTC, datetime
 from sqlglot import exp
 
 from planner.bind import bind
+from planner.bound_query import BoundQuery
 from planner.errors import SchemaChanged
+from planner.explain_prefix import explained_statement
 from planner.parse import parse
 from planner.placeholders import substitute
 from planner.plan import BackendQuery, Plan
 from planner.planner import make_plan
 from planner.policy import Policy
+from planner.provenance import provenance
 from planner.rewrite import rewrite
 from planner.schema import Schema
 from privacy.entropy import OpendpEntropy
@@ -41,6 +44,7 @@ from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 from server.errors import BackendConnectionLost, BackendUnavailable, TooManyQueries
 from server.explanation import explanation
+from server.explanation_text import explanation_answer
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
@@ -79,6 +83,9 @@ class Pipeline:
         Raises: PlannerError before anything is charged; BudgetExhausted; ServerError otherwise. A failure
           after the reservation keeps the charge unless it is certain that no private row was read.
         """
+        explained = explained_statement(request.sql)
+        if explained is not None:
+            return self._explained(replace(request, sql=explained))
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
@@ -89,10 +96,17 @@ class Pipeline:
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
-        plan = self.plan(request)
+        explained = explained_statement(request.sql)
+        bound = self._bound(request if explained is None else replace(request, sql=explained))
+        plan = self._planned(bound, request)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
-        return explanation(plan, query, plan_measurements(plan, self.policy), n_groups)
+        found = provenance(bound, self.schema, self.policy)
+        return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
+
+    def _explained(self, request: QueryRequest) -> QueryResponse:
+        """EXPLAIN as an answer: rows of text, and no charge."""
+        return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -104,7 +118,12 @@ class Pipeline:
 
     def plan(self, request: QueryRequest) -> Plan:
         """Parse, bind and plan."""
-        bound = bind(self.parsed(request), self.schema, self.policy, self.clock())
+        return self._planned(self._bound(request), request)
+
+    def _bound(self, request: QueryRequest) -> BoundQuery:
+        return bind(self.parsed(request), self.schema, self.policy, self.clock())
+
+    def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
             bound,
             self.schema,

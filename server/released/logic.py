@@ -140,11 +140,11 @@ def _compared(left: Column, right: Column, value: Flags, may_be_true: Flags, may
 
 
 def _is_true(operand: Column) -> Flags:
-    return ~operand.null & (operand.value != 0.0)
+    return np.asarray(~operand.null & (operand.value != 0.0))
 
 
 def _is_false(operand: Column) -> Flags:
-    return ~operand.null & (operand.value == 0.0)
+    return np.asarray(~operand.null & (operand.value == 0.0))
 
 
 def _may_be_true(operand: Column) -> Flags:
