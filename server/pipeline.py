@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-import structlog
 from sqlglot import exp
 
 from planner.bind import bind
-from planner.errors import SchemaChanged, StatementTooComplex
+from planner.bound_query import BoundQuery
+from planner.errors import SchemaChanged
+from planner.explain_prefix import explained_statement
 from planner.parse import parse
 from planner.placeholders import substitute
 from planner.plan import BackendQuery, Plan
 from planner.planner import make_plan
 from planner.policy import Policy
+from planner.provenance import provenance
 from planner.rewrite import rewrite
 from planner.schema import Schema
 from privacy.entropy import OpendpEntropy
@@ -40,9 +42,9 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
-from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed, TooManyQueries
+from server.errors import BackendConnectionLost, BackendUnavailable, TooManyQueries
 from server.explanation import explanation
-from server.failures import FailureLimit
+from server.explanation_text import explanation_answer
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
@@ -50,11 +52,6 @@ from server.response import response
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
-
-_NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
-"""What is raised only before the first private row is read."""
-
-_log = structlog.get_logger("noisegate.pipeline")
 
 
 def _utc_now() -> datetime:
@@ -71,7 +68,6 @@ class Pipeline:
       ledger: what the budget is.
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
-      failures: how often an analyst's queries may fail.
     """
 
     policy: Policy
@@ -80,15 +76,16 @@ class Pipeline:
     ledger: Ledger
     workers: WorkerPool
     clock: Callable[[], datetime] = field(default=_utc_now)
-    failures: FailureLimit = field(default_factory=FailureLimit)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
         """Answer a query and charge for it.
 
-        Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
-          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read.
+        Raises: PlannerError before anything is charged; BudgetExhausted; ServerError otherwise. A failure
+          after the reservation keeps the charge unless it is certain that no private row was read.
         """
-        self.failures.check(request.analyst)
+        explained = explained_statement(request.sql)
+        if explained is not None:
+            return self._explained(replace(request, sql=explained))
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
@@ -99,10 +96,17 @@ class Pipeline:
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
-        plan = self.plan(request)
+        explained = explained_statement(request.sql)
+        bound = self._bound(request if explained is None else replace(request, sql=explained))
+        plan = self._planned(bound, request)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
-        return explanation(plan, query, plan_measurements(plan, self.policy), n_groups)
+        found = provenance(bound, self.schema, self.policy)
+        return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
+
+    def _explained(self, request: QueryRequest) -> QueryResponse:
+        """EXPLAIN as an answer: rows of text, and no charge."""
+        return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -114,7 +118,12 @@ class Pipeline:
 
     def plan(self, request: QueryRequest) -> Plan:
         """Parse, bind and plan."""
-        bound = bind(self.parsed(request), self.schema, self.policy, self.clock())
+        return self._planned(self._bound(request), request)
+
+    def _bound(self, request: QueryRequest) -> BoundQuery:
+        return bind(self.parsed(request), self.schema, self.policy, self.clock())
+
+    def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
             bound,
             self.schema,
@@ -128,26 +137,24 @@ class Pipeline:
     def _measured(
         self, reservation: Reservation, query: BackendQuery, measurements: tuple[Measurement, ...]
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-        """Measure in a worker under one reservation, which is given back only if nothing private was read.
-
-        After that every failure is the same QueryFailed to the analyst; which one it was stands in the log.
-        """
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self.workers.call(measure, self.backend, query, measurements)
-            except BaseException as error:
-                if isinstance(error, _NOTHING_READ) and attempt == 1:
-                    self.ledger.release(reservation)
-                    raise
-                if isinstance(error, BackendConnectionLost) and attempt < _ATTEMPTS:
-                    continue
+        """Measure in a worker under one reservation, which is given back only if nothing private was read."""
+        try:
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    return self.workers.call(measure, self.backend, query, measurements)
+                except BackendConnectionLost:
+                    if attempt == _ATTEMPTS:
+                        raise
+            raise AssertionError("the last attempt returns or raises")
+        except (BackendUnavailable, SchemaChanged, TooManyQueries):
+            if attempt == 1:
+                self.ledger.release(reservation)
+            else:
                 self.ledger.fail(reservation)
-                self.failures.note(reservation.charge.analyst)
-                _log.error(
-                    "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
-                )
-                raise QueryFailed("the query could not be finished; it was charged") from error
-        raise AssertionError("the last attempt returns or raises")
+            raise
+        except BaseException:
+            self.ledger.fail(reservation)
+            raise
 
 
 def measure(

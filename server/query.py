@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from planner.plan import MechanismName, ResultType
 
@@ -94,11 +95,39 @@ class QueryResponse:
 
 
 @dataclass(frozen=True)
+class JoinedTable:
+    """A table of a query's join, under the name that the statements give it; was it added to find the owners?"""
+
+    alias: str
+    table: str
+    join: Literal["inner", "left"]
+    added: bool
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """A condition on join tuples; was it added to find the owners?"""
+
+    sql: str
+    added: bool
+
+
+@dataclass(frozen=True)
+class ReleaseMechanism:
+    """What releases one number per group, its part of epsilon, and why it."""
+
+    release: str
+    mechanism: str
+    epsilon: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a query would do and cost, from public facts only.
 
     Attributes:
-      rewritten_sql: the statement the database would get.
+      rewritten_sql: the statements over private rows that the database would get, one after the other.
       privacy_units: the relations whose people the answer protects.
       owners: SQL of each owner position of a join tuple.
       weight_bounds: W per release, with its label.
@@ -111,6 +140,12 @@ class Explanation:
       sampling: how the join is sampled and why, or None.
       sampling_rate: the exact rate, or None.
       amplified_epsilon: the loss with amplification, if it may be claimed; it is not what is charged.
+      tables, conditions: the join graph.
+      ownership: per owner, the foreign keys that lead to it.
+      n_groups: how many groups the answer has, before HAVING and LIMIT.
+      group_sources: per group key, its SQL and where its values come from.
+      groups_reason: why one unit reaches `groups_per_unit` groups.
+      mechanisms: one per release.
     """
 
     rewritten_sql: str
@@ -128,3 +163,10 @@ class Explanation:
     sampling: str | None = None
     sampling_rate: float | None = None
     amplified_epsilon: float | None = None
+    tables: tuple[JoinedTable, ...] = ()
+    conditions: tuple[JoinCondition, ...] = ()
+    ownership: tuple[str, ...] = ()
+    n_groups: int = 1
+    group_sources: tuple[tuple[str, str], ...] = ()
+    groups_reason: str = ""
+    mechanisms: tuple[ReleaseMechanism, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -26,7 +27,46 @@ _EXAMPLE: JsonDict = {
     "sampling": None,
     "sampling_rate": None,
     "amplified_epsilon": None,
+    "tables": [{"alias": "orders_0", "table": "orders", "join": "inner", "added": False}],
+    "conditions": [],
+    "ownership": ["orders_0: o_custkey references customer"],
+    "n_groups": 1,
+    "group_sources": [],
+    "groups_reason": "there is one group",
+    "mechanisms": [
+        {
+            "release": "count(*)",
+            "mechanism": "gem",
+            "epsilon": 1.0,
+            "reason": "selects one threshold, then releases once",
+        }
+    ],
 }
+
+
+class JoinedTableBody(BaseModel):
+    """A table of the join."""
+
+    alias: str = Field(description="Its name in the statements.")
+    table: str
+    join: Literal["inner", "left"]
+    added: bool = Field(description="Was it added to find the owners?")
+
+
+class JoinConditionBody(BaseModel):
+    """A condition on the rows of the join."""
+
+    sql: str
+    added: bool = Field(description="Was it added to find the owners?")
+
+
+class ReleaseMechanismBody(BaseModel):
+    """What releases one number per group."""
+
+    release: str
+    mechanism: str
+    epsilon: float = Field(description="The part of the charge that it spends.")
+    reason: str
 
 
 class ExplanationBody(BaseModel):
@@ -34,7 +74,7 @@ class ExplanationBody(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    rewritten_sql: str = Field(description="The statement the database would get.")
+    rewritten_sql: str = Field(description="The statements over private rows that the database would get.")
     privacy_units: list[str] = Field(description="The relations whose people the answer protects.")
     owners: list[str] = Field(description="SQL of each owner of a row.")
     weight_bounds: list[tuple[str, float]] = Field(description="The public bound of one row's weight per release.")
@@ -53,6 +93,13 @@ class ExplanationBody(BaseModel):
     amplified_epsilon: float | None = Field(
         description="The loss with amplification by sampling; not what is charged."
     )
+    tables: list[JoinedTableBody] = Field(description="The tables of the join.")
+    conditions: list[JoinConditionBody] = Field(description="The conditions of the join.")
+    ownership: list[str] = Field(description="Per owner, the foreign keys that lead to it.")
+    n_groups: int = Field(description="How many groups the answer has, before HAVING and LIMIT.")
+    group_sources: list[tuple[str, str]] = Field(description="Per group key, its SQL and where its values come from.")
+    groups_reason: str = Field(description="Why one person reaches so many groups.")
+    mechanisms: list[ReleaseMechanismBody] = Field(description="One per release.")
 
     @classmethod
     def of(cls, explanation: Explanation) -> ExplanationBody:

@@ -39,8 +39,7 @@ class Column:
     @property
     def may_be_known(self) -> Flags:
         """(G,) can it be a value?"""
-        known: Flags = np.less_equal(self.low, self.high)
-        return known
+        return np.asarray(self.low <= self.high)
 
 
 def column(value: Floats, null: Flags, low: Floats, high: Floats, may_be_null: Flags) -> Column:

@@ -18,7 +18,7 @@ from server.backends.columns import Domain
 from server.released import arithmetic, logic
 from server.released.column import Column, column, exactly
 
-_OPERATORS: dict[Operator, Callable[..., Column]] = {
+OPERATORS: dict[Operator, Callable[..., Column]] = {
     "+": arithmetic.add,
     "-": arithmetic.subtract,
     "*": arithmetic.multiply,
@@ -80,7 +80,7 @@ class Evaluator:
             digits = expression.arguments[1]
             assert isinstance(digits, Given) and isinstance(digits.value, int), "the binder takes literals only"
             return arithmetic.rounded(self(expression.arguments[0]), digits.value)
-        return _OPERATORS[expression.operator](*map(self, expression.arguments))
+        return OPERATORS[expression.operator](*map(self, expression.arguments))
 
     def _released(self, release: int) -> Column:
         bound, answer = self._plan.releases[release].weight_bound, self._noisy[release]

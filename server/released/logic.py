@@ -140,20 +140,16 @@ def _compared(left: Column, right: Column, value: Flags, may_be_true: Flags, may
 
 
 def _is_true(operand: Column) -> Flags:
-    flags: Flags = ~operand.null & (operand.value != 0.0)
-    return flags
+    return np.asarray(~operand.null & (operand.value != 0.0))
 
 
 def _is_false(operand: Column) -> Flags:
-    flags: Flags = ~operand.null & (operand.value == 0.0)
-    return flags
+    return np.asarray(~operand.null & (operand.value == 0.0))
 
 
 def _may_be_true(operand: Column) -> Flags:
-    possible: Flags = np.greater_equal(operand.high, 1.0)  # -inf where it can only be NULL
-    return possible
+    return np.asarray(operand.high >= 1.0)  # -inf where it can only be NULL
 
 
 def _may_be_false(operand: Column) -> Flags:
-    possible: Flags = np.less_equal(operand.low, 0.0)
-    return possible
+    return np.asarray(operand.low <= 0.0)

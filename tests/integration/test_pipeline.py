@@ -70,6 +70,25 @@ def test_an_answer_is_charged(pipeline: Callable[..., Pipeline], ledger: Ledger)
     assert low <= answer.rows[0][0] <= high  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("sql", ["EXPLAIN SELECT count(*) FROM orders", " explain (select count(*) from orders);"])
+def test_explain_is_free_and_reads_nothing(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, sql: str
+) -> None:
+    answer = pipeline().answer(QueryRequest("ada", sql, request_id="request-1"))
+    assert [column.name for column in answer.columns] == ["QUERY PLAN"]
+    assert any("o_custkey" in str(line) for (line,) in answer.rows)
+    assert (answer.epsilon, answer.mechanism, answer.budget.epsilon_left) == (0.0, "none", 2.0)
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
+
+
+def test_a_refusal_behind_explain_keeps_its_position(pipeline: Callable[..., Pipeline]) -> None:
+    sql = "EXPLAIN SELECT count(*) FROM nowhere"
+    with pytest.raises(UnknownTable) as refused:
+        pipeline().answer(QueryRequest("ada", sql))
+    assert refused.value.position == sql.index("nowhere") + 1
+
+
 def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
     with pytest.raises(UnknownTable):
         pipeline().answer(QueryRequest("ada", "SELECT count(*) FROM nowhere"))

@@ -1,0 +1,158 @@
+"""What an answer shows of its releases."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from planner.released import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
+from server.backends.columns import Domain
+from server.query import Budget, Interval, QueryResponse
+from server.response import response
+from tests.support.planning import planned
+from tests.support.released_plan import answer_plan, noisy_answer
+
+X, Y = ReleasedValue(0), ReleasedValue(1)
+KEY = KeyValue(0)
+BUDGET = Budget(1.0, 0.0, 1.0, 0.0)
+PLAIN = Domain(())
+LETTERS = Domain((("a", "b", "c", "d"),))
+
+
+def more_than(value: ReleasedExpression, bound: float) -> ReleasedExpression:
+    return Apply(">", (value, Given(bound)))
+
+
+def letters(answer: QueryResponse) -> str:
+    return "".join(str(row[0]) for row in answer.rows)
+
+
+def test_counts_are_whole_and_their_intervals_outward() -> None:
+    answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([-3.4], reach=1.5)], BUDGET, "r")
+    assert answer.rows == ((-3,),) and isinstance(answer.rows[0][0], int)
+    assert answer.intervals == ((Interval(-5.0, -1.0),),)
+
+
+def test_values_are_multiplied_by_their_bound() -> None:
+    plan = answer_plan(X, weight_bound=50.0)
+    answer = response(plan, PLAIN, [noisy_answer([3.0], reach=1.0)], BUDGET, "r")
+    assert answer.rows == ((150.0,),)
+    assert answer.intervals == ((Interval(100.0, 200.0),),)
+    assert answer.taus == (((100.0,),),)
+
+
+def test_an_unbounded_end_is_none() -> None:
+    answer = response(answer_plan(X), PLAIN, [noisy_answer([3.0], high=[math.inf])], BUDGET, "r")
+    assert answer.intervals == ((Interval(3.0, None),),)
+
+
+def test_a_ratio_without_a_denominator_is_null() -> None:
+    ratio = Apply("/", (X, Given(0)))
+    answer = response(answer_plan(ratio), PLAIN, [noisy_answer([3.0], reach=1.0)], BUDGET, "r")
+    assert answer.rows == ((None,),)
+    assert answer.intervals == ((None,),)
+
+
+def test_keys_texts_and_conditions_have_their_types_and_no_interval() -> None:
+    label = Apply("case", (more_than(X, 2), Given("many"), Given("few")))
+    plan = answer_plan(KEY, label, more_than(X, 2), Given(7), types=["text", "text", "bool", "int8"])
+    answer = response(plan, LETTERS, [noisy_answer([1, 2, 3, 4], reach=1.0)], BUDGET, "r")
+    assert answer.rows[1:3] == (("b", "few", False, 7), ("c", "many", True, 7))
+    assert answer.intervals[0] == (None, None, None, None)
+    assert answer.taus[0] == (None, (2.0,), (2.0,), None)
+
+
+def test_whole_keys_are_not_rounded_to_doubles() -> None:
+    large = 2**60 + 1
+    answer = response(answer_plan(KEY, types=["int8"]), Domain(((large,),)), [noisy_answer([1])], BUDGET, "r")
+    assert answer.rows == ((large,),)
+
+
+def test_having_shows_what_is_true() -> None:
+    plan = answer_plan(KEY, types=["text"], having=more_than(Apply("nullif", (X, Given(4))), 1))
+    assert letters(response(plan, LETTERS, [noisy_answer([1, 2, 3, 4])], BUDGET, "r")) == "bc"
+
+
+def test_having_agrees_with_the_count_that_is_shown() -> None:
+    plan = answer_plan(KEY, X, types=["text", "int8"], having=more_than(X, 2))
+    answer = response(plan, LETTERS, [noisy_answer([2.4, 2.6, 1, 1])], BUDGET, "r")
+    assert answer.rows == (("b", 3),)
+
+
+@pytest.mark.parametrize(
+    ("descending", "nulls_first", "expected"),
+    [(False, False, "bdca"), (False, True, "abdc"), (True, False, "cbda"), (True, True, "acbd")],
+)
+def test_order_is_stable_and_puts_nulls_where_they_belong(descending: bool, nulls_first: bool, expected: str) -> None:
+    order = (SortKey(Apply("nullif", (X, Given(9))), descending, nulls_first),)
+    plan = answer_plan(KEY, types=["text"], order=order)
+    assert letters(response(plan, LETTERS, [noisy_answer([9, 1, 2, 1])], BUDGET, "r")) == expected
+
+
+def test_order_by_several_keys_then_limit_and_offset() -> None:
+    order = (SortKey(X), SortKey(KEY, descending=True))
+    plan = answer_plan(KEY, types=["text"], order=order, limit=2, offset=1)
+    assert letters(response(plan, LETTERS, [noisy_answer([1, 1, 0, 1])], BUDGET, "r")) == "db"
+    past = answer_plan(KEY, types=["text"], offset=9)
+    assert response(past, LETTERS, [noisy_answer([1, 1, 0, 1])], BUDGET, "r").rows == ()
+
+
+def test_confidence_counts_the_distinct_releases_of_a_column() -> None:
+    total = Apply("+", (X, Apply("-", (X, Y))))
+    answer = response(answer_plan(total, X, n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
+    assert answer.confidence == pytest.approx(0.9)
+    assert answer.taus == (((2.0, 2.0), (2.0,)),)
+    assert response(answer_plan(Given(1)), PLAIN, [noisy_answer([1])], BUDGET, "r").confidence == 1.0
+
+
+def test_mechanisms_are_joined() -> None:
+    noisy = [noisy_answer([1]), noisy_answer([1], mechanism="fixed"), noisy_answer([1])]
+    assert response(answer_plan(X, n_releases=3), PLAIN, noisy, BUDGET, "r").mechanism == "gem, fixed"
+
+
+def test_a_lower_bound_anywhere_is_said() -> None:
+    noisy = [noisy_answer([1], mechanism="fixed"), noisy_answer([1], high=[math.inf], covers="truth_lower")]
+    answer = response(answer_plan(Apply("-", (X, Y)), n_releases=2), PLAIN, noisy, BUDGET, "r")
+    assert answer.covers == "truth_lower"
+    assert "one-sided" not in answer.notes[0]
+
+
+def test_a_row_is_weak_when_all_releases_of_a_column_are() -> None:
+    split = answer_plan(Apply("-", (X, Y)), n_releases=2)
+    strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
+    assert response(split, PLAIN, [strong, weak], BUDGET, "r").weak == (False,)
+    assert response(split, PLAIN, [weak, weak], BUDGET, "r").weak == (True,)
+
+
+def test_weak_rows_are_those_that_are_shown() -> None:
+    plan = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X, descending=True),), limit=2)
+    noisy = noisy_answer([1, 2, 3, 4], signal=[9, 9, 1, 9])
+    answer = response(plan, LETTERS, [noisy], BUDGET, "r")
+    assert (letters(answer), answer.weak) == ("dc", (False, True))
+    assert "1 of 2 rows" in answer.notes[-1]
+
+
+def test_rows_that_noise_has_chosen_are_announced() -> None:
+    chosen = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X),), limit=2)
+    sorted_only = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X),))
+    first = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(KEY),), limit=2)
+    noisy = [noisy_answer([1, 2, 3, 4])]
+    assert [len(response(plan, LETTERS, noisy, BUDGET, "r").notes) for plan in (chosen, sorted_only, first)] == [
+        2,
+        1,
+        1,
+    ]
+
+
+def test_a_plan_of_the_planner() -> None:
+    plan = planned(
+        "SELECT CASE WHEN l_tax > 0 THEN 'taxed' ELSE 'free' END AS kind, count(*) AS n, avg(l_quantity) AS mean "
+        "FROM lineitem GROUP BY 1 HAVING count(*) > 10 ORDER BY n DESC LIMIT 1"
+    )
+    domain = Domain((("taxed", "free"),))
+    noisy = [noisy_answer([5, 25], reach=1.0) for _ in plan.releases]
+    answer = response(plan, domain, noisy, BUDGET, "r")
+    assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
+    assert answer.rows == (("free", 25, 50.0),)
+    assert answer.intervals[0][1:] == (Interval(24.0, 26.0), Interval(50 * 24 / 26, 50 * 26 / 24))
