@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import structlog
 from sqlglot import exp
 
 from planner.bind import bind
 from planner.bound_query import BoundQuery
-from planner.errors import SchemaChanged
+from planner.errors import SchemaChanged, StatementTooComplex
 from planner.explain_prefix import explained_statement
 from planner.parse import parse
 from planner.placeholders import substitute
@@ -42,9 +43,10 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
-from server.errors import BackendConnectionLost, BackendUnavailable, TooManyQueries
+from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed, TooManyQueries
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
+from server.failures import FailureLimit
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
@@ -52,6 +54,11 @@ from server.response import response
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
+
+_NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
+"""What is raised only before the first private row is read."""
+
+_log = structlog.get_logger("noisegate.pipeline")
 
 
 def _utc_now() -> datetime:
@@ -68,6 +75,7 @@ class Pipeline:
       ledger: what the budget is.
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
+      failures: how often an analyst's queries may fail.
     """
 
     policy: Policy
@@ -76,16 +84,17 @@ class Pipeline:
     ledger: Ledger
     workers: WorkerPool
     clock: Callable[[], datetime] = field(default=_utc_now)
+    failures: FailureLimit = field(default_factory=FailureLimit)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer a query and charge for it.
+        """Answer a query and charge for it; EXPLAIN is answered as text, free.
 
-        Raises: PlannerError before anything is charged; BudgetExhausted; ServerError otherwise. A failure
-          after the reservation keeps the charge unless it is certain that no private row was read.
+        Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
+          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read.
         """
-        explained = explained_statement(request.sql)
-        if explained is not None:
-            return self._explained(replace(request, sql=explained))
+        if explained_statement(request.sql) is not None:
+            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+        self.failures.check(request.analyst)
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
@@ -103,10 +112,6 @@ class Pipeline:
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
         found = provenance(bound, self.schema, self.policy)
         return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
-
-    def _explained(self, request: QueryRequest) -> QueryResponse:
-        """EXPLAIN as an answer: rows of text, and no charge."""
-        return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -137,24 +142,26 @@ class Pipeline:
     def _measured(
         self, reservation: Reservation, query: BackendQuery, measurements: tuple[Measurement, ...]
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-        """Measure in a worker under one reservation, which is given back only if nothing private was read."""
-        try:
-            for attempt in range(1, _ATTEMPTS + 1):
-                try:
-                    return self.workers.call(measure, self.backend, query, measurements)
-                except BackendConnectionLost:
-                    if attempt == _ATTEMPTS:
-                        raise
-            raise AssertionError("the last attempt returns or raises")
-        except (BackendUnavailable, SchemaChanged, TooManyQueries):
-            if attempt == 1:
-                self.ledger.release(reservation)
-            else:
+        """Measure in a worker under one reservation, which is given back only if nothing private was read.
+
+        After that every failure is the same QueryFailed to the analyst; which one it was stands in the log.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self.workers.call(measure, self.backend, query, measurements)
+            except BaseException as error:
+                if isinstance(error, _NOTHING_READ) and attempt == 1:
+                    self.ledger.release(reservation)
+                    raise
+                if isinstance(error, BackendConnectionLost) and attempt < _ATTEMPTS:
+                    continue
                 self.ledger.fail(reservation)
-            raise
-        except BaseException:
-            self.ledger.fail(reservation)
-            raise
+                self.failures.note(reservation.charge.analyst)
+                _log.error(
+                    "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
+                )
+                raise QueryFailed("the query could not be finished; it was charged") from error
+        raise AssertionError("the last attempt returns or raises")
 
 
 def measure(
