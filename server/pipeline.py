@@ -78,14 +78,13 @@ class Pipeline:
     clock: Callable[[], datetime] = field(default=_utc_now)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer a query and charge for it.
+        """Answer a query and charge for it; EXPLAIN is answered as text, free.
 
         Raises: PlannerError before anything is charged; BudgetExhausted; ServerError otherwise. A failure
           after the reservation keeps the charge unless it is certain that no private row was read.
         """
-        explained = explained_statement(request.sql)
-        if explained is not None:
-            return self._explained(replace(request, sql=explained))
+        if explained_statement(request.sql) is not None:
+            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
@@ -103,10 +102,6 @@ class Pipeline:
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
         found = provenance(bound, self.schema, self.policy)
         return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
-
-    def _explained(self, request: QueryRequest) -> QueryResponse:
-        """EXPLAIN as an answer: rows of text, and no charge."""
-        return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
