@@ -66,11 +66,11 @@ class QueryResponse:
 
     Attributes:
       columns: names and types, in the order of the select list.
-      rows: one tuple of cells per group.
-      intervals: like rows; None for group keys.
+      rows: one tuple of cells per group that is shown.
+      intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`).
-      mechanism: which mechanism released it.
+      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`; `exact` for EXPLAIN).
+      mechanism: which mechanisms released it; `none` for EXPLAIN.
       epsilon, delta: the charge.
       budget: the analyst's budget after the charge.
       weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.

@@ -74,10 +74,14 @@ class AnswerBody(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     columns: list[ColumnBody]
-    rows: list[list[Cell]] = Field(description="One list of cells per group; counts are whole and may be negative.")
-    intervals: list[list[IntervalBody | None]] = Field(description="Like rows; null for group keys.")
+    rows: list[list[Cell]] = Field(
+        description="One list of cells per group that is shown; counts are whole and may be negative."
+    )
+    intervals: list[list[IntervalBody | None]] = Field(
+        description="Like rows; null for group keys, texts, conditions and what is always NULL."
+    )
     confidence: float = Field(description="Of each interval, over the noise.")
-    covers: str = Field(description="`truncated_full`, `released_sample` or `truth_lower`.")
+    covers: str = Field(description="`truncated_full`, `released_sample`, `truth_lower`; `exact` for EXPLAIN.")
     mechanism: str
     weak: list[bool] = Field(
         default_factory=list,

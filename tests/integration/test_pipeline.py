@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import SchemaChanged, UnknownTable
+from planner.errors import SchemaChanged, UnknownTable, UnsupportedSQL
 from planner.policy import parse_policy
 from privacy.errors import SolverFailed
 from server.errors import (
@@ -87,6 +87,8 @@ def test_a_refusal_behind_explain_keeps_its_position(pipeline: Callable[..., Pip
     with pytest.raises(UnknownTable) as refused:
         pipeline().answer(QueryRequest("ada", sql))
     assert refused.value.position == sql.index("nowhere") + 1
+    with pytest.raises(UnsupportedSQL):
+        pipeline().answer(QueryRequest("ada", "EXPLAIN EXPLAIN SELECT count(*) FROM orders"))
 
 
 def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
