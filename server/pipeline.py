@@ -94,10 +94,7 @@ class Pipeline:
         """
         if explained_statement(request.sql) is not None:
             return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
-<<<<<<< HEAD
         self.failures.check(request.analyst)
-=======
->>>>>>> planner-grammar
         plan = self.plan(request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
