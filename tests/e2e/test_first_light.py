@@ -62,6 +62,31 @@ def test_explain_is_free_and_reads_nothing(new_client: NewClient) -> None:
     assert _budget(http) == 1.0
 
 
+def test_explain_is_sql_too(new_client: NewClient) -> None:
+    http = new_client(1.0)
+    body = http.post("/v1/query", json={"sql": f"EXPLAIN {COUNT}"}).json()
+    assert body["columns"] == [{"name": "QUERY PLAN", "type": "text"}]
+    assert any("o_custkey" in line for (line,) in body["rows"])
+    assert body["charge"] == {"epsilon": 0.0, "delta": 0.0}
+    assert _budget(http) == 1.0
+
+
+def test_released_values_are_computed_filtered_and_sorted(new_client: NewClient) -> None:
+    sql = (
+        "SELECT n_name, count(*) AS n, avg(l_quantity) AS mean FROM lineitem JOIN orders ON l_orderkey = o_orderkey "
+        "JOIN customer ON o_custkey = c_custkey JOIN nation ON c_nationkey = n_nationkey "
+        "GROUP BY n_name HAVING count(*) > 0 ORDER BY n DESC LIMIT 3"
+    )
+    body = new_client(4.0).post("/v1/query", json={"sql": sql, "epsilon": 4.0}).json()
+    counts = [row[1] for row in body["rows"]]
+    assert len(counts) == 3
+    assert counts == sorted(counts, reverse=True)
+    for (_, count, mean), (_, of_count, of_mean) in zip(body["rows"], body["intervals"], strict=True):
+        assert of_count["low"] <= count <= of_count["high"]
+        assert of_mean["low"] <= mean <= of_mean["high"]
+    assert body["confidence"] == pytest.approx(0.9)
+
+
 def test_r2t_by_name(new_client: NewClient) -> None:
     http = new_client(4.0)
     body = http.post("/v1/query", json={"sql": COUNT, "epsilon": 4.0, "mechanism": "r2t"}).json()
