@@ -57,6 +57,8 @@ def complete_provenance(
         "l"."l_orderkey" IS NULL OR "p"."o_orderkey" IS NOT NULL
       )
     """
+    if not completions and not ends:
+        return select  # nothing to add, so nothing to copy
     completed = select.copy()
     for completion in completions:
         key = completion.key
