@@ -152,16 +152,9 @@ def quotient(left: Bounds, divisor: Bounds) -> Bounds:
     if divisor.lo <= 0 <= divisor.hi:
         ends = [end for end in ends if end] + [divisor.least if divisor.hi > 0 else -divisor.least]
         ends += [-divisor.least] if divisor.lo < 0 else []
-    corners = [_divided(x, y) for x in (left.lo, left.hi) for y in ends]
+    corners = [x / y for x in (left.lo, left.hi) for y in ends]
     least = left.least / max(divisor.size, divisor.least) / 2
     return Bounds(min(corners), max(corners), least, False, left.divides)
-
-
-def _divided(x: float, y: float) -> float:
-    try:
-        return x / y
-    except OverflowError:  # pragma: no cover - doubles divide to infinity
-        return math.copysign(math.inf, x * y)
 
 
 def truncated(inner: Bounds) -> Bounds:
