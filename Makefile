@@ -7,6 +7,7 @@ WORKERS ?= 2
 
 # Whatever the tools keep, they keep under .noisegate.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
+export NUMBA_CACHE_DIR := $(CURDIR)/.noisegate/cache/numba
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 
 .PHONY: help demo test test-all audit benchmark lint format readme clean
