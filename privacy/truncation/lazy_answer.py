@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +12,13 @@ from privacy.ladder import Ladder
 from privacy.truncation.certificate import Certificate
 from privacy.truncation.concavity import tighten
 from privacy.truncation.program import PreparedProgram
+from privacy.truncation.reduced import Instance, Reduced
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS
 
 Optimiser = Callable[[PreparedProgram, int], Certificate]
 """Bounds of a program's optimum that are at most so many units apart, or SolverFailed."""
-
-
-class Instance(Protocol):
-    """A block of independent programs, one per group."""
-
-    @property
-    def n_groups(self) -> int:
-        """Number of public groups G."""
-        ...
-
-    def program(self, group: int, tau: int) -> PreparedProgram:
-        """The truncation program of one group at threshold tau, before presolve."""
-        ...
 
 
 class LazyAnswer:
@@ -107,10 +94,14 @@ class LazyAnswer:
         """
         if not self._known[group, index]:
             anchor = max(index, int(self._linear[group]))
-            program = self._instance.program(group, int(self._ladder.units[anchor]))
-            proof = self._optimiser(program, int(self._slack[anchor]) // 2)
-            self._record(group, anchor, proof)
+            self._record(group, anchor, self._proof(self._instance.reduced(group, anchor), anchor))
         return int(self._low[group, index])
+
+    def _proof(self, reduced: Reduced, anchor: int) -> Certificate:
+        """Bounds at most half the gap apart; equal ones when nothing is left to solve."""
+        if reduced.core is None:
+            return Certificate(reduced.settled, reduced.settled, 0)
+        return self._optimiser(reduced.core, int(self._slack[anchor]) // 2).plus(reduced.settled)
 
     def _settle_close_bounds(self) -> None:
         """Cells whose cheap bounds lie within half the gap need no program: v is the lower bound."""

@@ -8,6 +8,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.group_instance import group_instance
 from privacy.truncation.lazy_answer import LazyAnswer
+from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -34,4 +35,4 @@ def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float
     if gap == 0:
         return single_owner(tuples, release, ladder)
     instance = group_instance(tuples, release)
-    return LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, gap)
+    return LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, gap)

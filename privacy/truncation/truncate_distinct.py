@@ -11,6 +11,7 @@ from privacy.truncation.distinct_instance import distinct_instance
 from privacy.truncation.flow_solver import FlowSolver
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.program import PreparedProgram
+from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -39,7 +40,7 @@ def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> Tru
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
     optimiser = exact_flow if gap == 0 else certified_optimum
-    return LazyAnswer(instance, distinct_bounds(instance, ladder), ladder, gap, optimiser)
+    return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)
 
 
 def exact_flow(program: PreparedProgram, slack: int) -> Certificate:

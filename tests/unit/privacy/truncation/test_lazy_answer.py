@@ -11,6 +11,7 @@ from privacy.truncation.compact import compact
 from privacy.truncation.group_instance import group_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.program import PreparedProgram
+from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
@@ -39,7 +40,9 @@ def _answer(
 ) -> tuple[LazyAnswer, Counting]:
     counting = Counting()
     instance = group_instance(compact(from_sets(tuples, group, n_groups)), 0)
-    return LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, GAP, counting), counting
+    return LazyAnswer(
+        WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, counting
+    ), counting
 
 
 def _hypergraph(seed: int, m: int = 80, n: int = 20) -> list[Tuple]:
@@ -88,9 +91,11 @@ def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> Non
     ladder, instance = Ladder(-2, 6), group_instance(compact(from_sets(tuples)), 0)
     for first in range(len(ladder)):
         uneven = Uneven(int(ladder.units[first]))
-        answer = LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, GAP, uneven)
+        answer = LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, uneven)
         values = [
-            LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, GAP, uneven).solve(0, j)
+            LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, uneven).solve(
+                0, j
+            )
             for j in range(len(ladder))
         ]
         for j in [first, *range(len(ladder))]:
@@ -164,7 +169,7 @@ def test_a_solver_that_fails_leaves_the_cell_open() -> None:
         raise SolverFailed("scripted")
 
     instance, ladder = group_instance(compact(from_sets(PETERSEN)), 0), Ladder(0, 3)
-    answer = LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, GAP, refuse)
+    answer = LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, refuse)
     low, high = answer.bounds()
     open_cells = np.flatnonzero(low[0] < high[0])
     for j in open_cells.tolist():
@@ -176,7 +181,7 @@ def test_a_solver_that_fails_leaves_the_cell_open() -> None:
 def test_a_gap_out_of_range_is_refused(gap: float) -> None:
     instance, ladder = group_instance(compact(from_sets(PETERSEN)), 0), Ladder(-20, 3)
     with pytest.raises(InvalidParameter):
-        LazyAnswer(instance, cheap_bounds(instance, ladder), ladder, gap)
+        LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, gap)
 
 
 def test_bounds_cannot_be_written_and_nothing_private_is_shown() -> None:
