@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import psycopg
 
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.stackexchange import tables
+from tests.support.shared_data import shared_data
 
 _VERSION = "noisegate stackexchange_travel 1"  # of what is loaded: raise it when tables change
 _NAME = "stackexchange"
@@ -22,8 +22,7 @@ NAMESPACE = "public"
 
 def folder() -> Path:
     """Where the parquet files are: beside the checkout, or in $NOISEGATE_SHARED_DATA."""
-    shared = Path(os.environ.get("NOISEGATE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
-    return shared / "stackexchange_travel"
+    return shared_data("stackexchange_travel")
 
 
 def load_file(path: Path) -> None:
