@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.exact import exact_sum
 from privacy.truncation.incidence import Incidence
+from privacy.truncation.presolve_kernels import clip_and_load, drop_dominated, keep_contested, merge_equal
 from privacy.truncation.program import PreparedProgram
-from privacy.units import saturating_sums
 
 _MAX_ROUNDS = 64
 """Each round is linear; what a chain of units leaves after this many goes to the solver."""
+
+_LOW_BITS = 31
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,71 +35,98 @@ class Presolved:
         return "Presolved(<private>)"
 
 
-def presolve(program: PreparedProgram) -> Presolved:
-    """Apply three exact reductions until nothing changes.
+def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
+    """Apply exact reductions until nothing changes.
 
-    1. A unit whose tuples weigh at most its cap never binds: drop it (a tuple weighs at most its smallest cap).
-    2. A tuple whose units are all dropped counts in full.
-    3. A tuple with one binding unit left can only help by filling that unit, so it fills it first; a unit
+    1. A tuple weighs at most its smallest cap.
+    2. A unit whose tuples weigh at most its cap never binds: drop it.
+    3. A unit whose tuples all share another unit with no larger a cap never binds: drop it.
+    4. A tuple whose units are all dropped counts in full.
+    5. A tuple with one binding unit left can only help by filling that unit, so it fills it first; a unit
        that is full ends its other tuples.
+    6. Tuples with equal units are one tuple, so that rule 1 cuts their sum.
 
-    Returns: the settled value and the core, in which every tuple has two or more binding units, equal
-      provenance sets merged.
+    Returns: the settled value and the core, in which every tuple has two or more binding units, in an order
+      that depends on the set of tuples alone.
     Cost: linear per round; a handful of rounds collapses most instances.
-    Source: privacy.md section 2, fact 3.
+    Source: privacy.md section 2, fact 3; rule 3 is row domination of packing programs.
     """
-    settled = 0
+    work = _Work(program)
     for _ in range(_MAX_ROUNDS):
-        before = len(program.incidence.units)
-        value, program = _reduce(program)
-        settled += value
-        if not len(program.weights):
-            return Presolved(settled, None)
-        if len(program.incidence.units) == before and not value:
+        control.check("presolve")
+        if not work.round():
             break
-    return Presolved(settled, _merge(program))
+    return Presolved(work.settled, work.core())
 
 
-def _reduce(program: PreparedProgram) -> tuple[int, PreparedProgram]:
-    """One round: the value it settles and the program that remains."""
-    rows, units = program.incidence.rows, program.incidence.units
-    weights = np.minimum(program.weights, program.incidence.row_min(program.caps))
-    binding = program.incidence.unit_sums(weights) > program.caps
-    entry_binds = binding[units] & (weights > 0)[rows]
-    left = np.add.reduceat(entry_binds, program.incidence.indptr[:-1], dtype=np.int64)
+class _Work:
+    """Arrays that shrink in place."""
 
-    alone = entry_binds & (left == 1)[rows]
-    wanted = saturating_sums(units[alone], weights[rows[alone]], len(program.caps))
-    filled = np.minimum(wanted, program.caps)
-    value = exact_sum(weights[left == 0]) + exact_sum(filled)
+    def __init__(self, program: PreparedProgram) -> None:
+        self._indptr = program.incidence.indptr.astype(np.int64)
+        self._units = program.incidence.units.astype(np.int64)
+        self._weights = program.weights.copy()
+        self._caps = program.caps.copy()
+        self._load = np.empty(len(program.caps), np.int64)
+        self.settled = 0
 
-    alive = left > 1
-    kept = entry_binds & alive[rows]
-    incidence = Incidence(_offsets(left[alive]), units[kept], len(program.caps))
-    return value, PreparedProgram(weights[alive], incidence, program.caps - filled)
+    def round(self) -> bool:
+        """Apply every rule once; whether another round can find more."""
+        n_rows, n_entries = len(self._weights), len(self._units)
+        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
+        binding = self._load > self._caps
+        degree = np.bincount(self._units, minlength=len(self._caps))
+        drop_dominated(self._indptr, self._units, self._caps, degree, binding)
+        free = np.zeros(2, np.int64)
+        wanted = self._load
+        self._shrink(
+            *keep_contested(self._indptr, self._units, self._weights, binding, self._caps, wanted, free)
+        )
+        filled = np.minimum(wanted, self._caps)
+        self._caps -= filled
+        self.settled += int(free[0]) + (int(free[1]) << _LOW_BITS) + exact_sum(filled)
+        self._shrink(*merge_equal(self._indptr, self._units, self._weights))
+        return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))
+
+    def core(self) -> PreparedProgram | None:
+        """What is left, units numbered afresh, tuples sorted."""
+        if not len(self._weights):
+            return None
+        lengths = np.diff(self._indptr)
+        occurs = np.zeros(len(self._caps), bool)
+        occurs[self._units] = True
+        units = (np.cumsum(occurs) - 1)[self._units]
+        order = _order(self._indptr, units, int(occurs.sum()))
+        indptr = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths[order], out=indptr[1:])
+        entries = np.repeat(self._indptr[order] - indptr[:-1], lengths[order]) + np.arange(len(units))
+        incidence = Incidence(indptr, units[entries], int(occurs.sum()))
+        return PreparedProgram(self._weights[order], incidence, self._caps[occurs])
+
+    def _shrink(self, rows: int, entries: int) -> None:
+        self._indptr, self._units, self._weights = (
+            self._indptr[: rows + 1],
+            self._units[:entries],
+            self._weights[:rows],
+        )
 
 
-def _merge(program: PreparedProgram) -> PreparedProgram:
-    """Merge tuples with equal unit sets and number the units that are left."""
-    given = program.incidence
-    occurs = given.degrees > 0
-    code = np.cumsum(occurs) - 1
-    table = np.full((given.n_rows, int(given.owners.max())), -1, np.int64)
-    place = np.arange(len(given.units)) - given.indptr[given.rows]
-    table[given.rows, place] = code[given.units]
-
-    order = np.lexsort(table.T[::-1])
-    table = table[order]
-    starts = np.ones(len(order), bool)
-    starts[1:] = np.any(table[1:] != table[:-1], axis=1)
-    weights = saturating_sums(np.cumsum(starts) - 1, program.weights[order], int(starts.sum()))
-    table, caps = table[starts], program.caps[occurs]
-    incidence = Incidence(_offsets((table >= 0).sum(axis=1)), table[table >= 0], len(caps))
-    return PreparedProgram(np.minimum(weights, incidence.row_min(caps)), incidence, caps)
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """CSR offsets of rows of these lengths."""
-    indptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr
+def _order(indptr: NDArray[np.int64], units: NDArray[np.int64], n_units: int) -> NDArray[np.int64]:
+    """The permutation that sorts tuples by their units, shorter sets first where one begins the other."""
+    lengths = np.diff(indptr)
+    width = int(lengths.max())
+    keys: list[NDArray[np.int64]] = []
+    room = 0
+    for place in range(width):  # as many places in one key as 63 bits hold
+        digit = np.zeros(len(lengths), np.int64)
+        has = lengths > place
+        digit[has] = units[indptr[:-1][has] + place] + 1
+        if room < n_units + 1:
+            keys.append(digit)
+            room = (1 << 62) // (n_units + 1)
+        else:
+            keys[-1] = keys[-1] * (n_units + 1) + digit
+            room //= n_units + 1
+    if len(keys) == 1:
+        return np.argsort(keys[0], kind="stable")
+    return np.lexsort(keys[::-1])

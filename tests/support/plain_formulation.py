@@ -1,4 +1,4 @@
-"""The truncation program as the papers' code states it: a variable per tuple, no presolve, a cold LP per threshold."""
+"""The truncation program as the papers' code states it: a variable per tuple, no presolve, cold LPs."""
 
 from __future__ import annotations
 
