@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.exact_flow import exact_optimum
-from privacy.truncation.group_instance import group_instance
+from privacy.truncation.filing import owner_extent
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -38,11 +36,11 @@ def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float
     """
     if not 0 <= release < len(tuples.weights):
         raise InvalidParameter("there is no such release")
-    owners = int(np.diff(tuples.indptr).max(initial=1))
+    owners = owner_extent(tuples.indptr)[1]
     if gap == 0 and owners == 1:
         return single_owner(tuples, release, ladder)
     if gap == 0 and owners > 2:
         raise InvalidParameter("exact values need at most two owners per tuple")
-    instance = group_instance(tuples, release)
+    instance = ladder_instance(tuples, release, ladder)
     optimiser = exact_optimum if gap == 0 else certified_optimum
-    return LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, gap, optimiser)
+    return LazyAnswer(instance, cheap_bounds(instance), ladder, gap, optimiser)

@@ -10,6 +10,7 @@ from privacy.truncation.certificate import certify
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.compact import compact
 from privacy.truncation.group_instance import group_instance
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.presolve import presolve
 from privacy.truncation.reference_solver import ReferenceSolver
 from privacy.truncation.truncate import truncate
@@ -65,7 +66,7 @@ def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data:
 @given(hypergraphs())
 @settings(max_examples=80, deadline=None)
 def test_cheap_bounds_contain_the_optimum(table: list[Tuple]) -> None:
-    start = cheap_bounds(group_instance(compact(from_sets(table)), 0), LADDER)
+    start = cheap_bounds(ladder_instance(compact(from_sets(table)), 0, LADDER))
     for j, tau in enumerate(LADDER.units.tolist()):
         exact = optimum_of(table, tau)
         assert start.lower[0, j] - 1e-6 * tau <= exact <= start.upper[0, j] + 1e-6 * tau
