@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from privacy.truncation.flow.cover import Cover, double_cover
-from privacy.truncation.flow.dinic import augment, layers
+from privacy.truncation.flow.dinic import abandon, augment, layers
 from privacy.truncation.flow.neighbours import Neighbours, neighbours
 from privacy.truncation.flow.pairs import Pairs, pairs_of
 from tests.unit.privacy.truncation.flow.graphs import pairs, random_graph
@@ -20,12 +20,12 @@ def _cover(given: Pairs) -> tuple[Neighbours, Cover]:
 def _maximise(graph: Neighbours, cover: Cover, limit: int) -> int:
     """The number of calls that augment."""
     calls = 0
-    first, last = layers(graph, cover)
-    while first < last:
-        calls += 1
-        first = augment(graph, cover, first, last, limit)
-        if first == last:
-            first, last = layers(graph, cover)
+    while sinks := layers(graph, cover):
+        served = 0
+        while served < sinks:
+            served = augment(graph, cover, served, sinks, limit)
+            calls += 1
+        abandon(graph, cover)
     return calls
 
 
