@@ -1,10 +1,10 @@
 """Dinic's maximum flow on a double cover, one step per call so that the caller may stop in between.
 
 Levels are searched from the sources, paths then backwards from the sinks with something to spare, so that a search
-never enters what cannot lead to a source. Not only the nearest sinks are served but each along its own
-shortest paths: a path lowers the level by one with every arc, which keeps levels valid as distances, so that every sink
-is farther away in the next phase, as in Dinic's algorithm, and there are far fewer phases. Near the end most
-sources can reach no sink any more, and never will again; `abandon` takes them out of the search.
+never enters what cannot lead to a source. Not only the nearest sinks are served but each along its own shortest
+paths: a path lowers the level by one with every arc, which keeps levels valid as distances, so that every sink is
+farther away in the next phase, as in Dinic's algorithm, and there are fewer phases. Near the end most sources can
+reach no sink any more, and never will again; `abandon` takes them out of the search.
 Integers do not overflow: flows stay between 0 and a capacity, spares only fall.
 Source: Dinic (1970), with current arcs; distance labels as in Goldberg and Tarjan (1988).
 """
