@@ -81,7 +81,7 @@ def add_unpaid(indptr: Ints, units: Ints, weights: Ints, dual: Ints, one: int, t
         for e in range(indptr[t], indptr[t + 1]):
             unpaid -= dual[units[e]]
         if unpaid > 0:
-            add_product(weights[t], unpaid, total)
+            add_product(weights[t], np.uint64(unpaid), total)
 
 
 @kernel
@@ -92,7 +92,7 @@ def add_products(left: Ints, right: Ints, total: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def add_product(left: int, right: int, total: NDArray[np.uint64]) -> None:
+def add_product(left: np.integer, right: np.integer, total: NDArray[np.uint64]) -> None:
     """total += left * right for numbers in [0, 2^63): schoolbook, 32 bits at a time."""
     shift, mask = np.uint64(_LOW_BITS), np.uint64(_LOW)
     a, b = np.uint64(left), np.uint64(right)

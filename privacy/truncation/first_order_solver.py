@@ -50,29 +50,31 @@ class FirstOrderSolver:
 
 
 class _State:
-    """The iterate between two looks."""
+    """The iterate between two looks. One unit more than there are stands for nobody: its dual is always 0."""
 
     def __init__(self, program: PreparedProgram) -> None:
+        incidence = program.incidence
         self._weights, self._caps = program.scaled()
-        self._indptr = program.incidence.indptr.astype(np.int32)
-        self._units = program.incidence.units.astype(np.int32)
-        self._step = 1.0 / np.maximum(program.incidence.degrees, 1)
+        self._table = _table(program)
+        self._places = (0,) * self._table.shape[1]
+        self._step = 1.0 / np.maximum(incidence.degrees, 1)
         self._x = np.zeros(len(self._weights))
-        self._y = np.full(len(self._caps), 1.0 / float(program.incidence.owners.max()))
+        self._y = np.full(len(self._caps) + 1, 1.0 / len(self._places))
+        self._y[-1] = 0.0
         self._x_anchor, self._y_anchor = self._x.copy(), self._y.copy()
-        self._load = np.empty(len(self._caps))
-        self._x_out, self._y_out = np.empty(len(self._weights)), np.empty(len(self._caps))
+        self._load = np.empty(len(self._y))
+        self._x_out, self._y_out = np.empty(len(self._x)), np.empty(len(self._y))
         self._scalars = np.zeros(5)
-        self._scalars[OMEGA] = self._primal_weight(program)
+        self._scalars[OMEGA] = self._primal_weight(incidence.degrees.mean())
 
     def advance(self, until: int, control: Control) -> None:
         """Iterate up to this total number of iterations."""
-        at_once = max(1, _ENTRIES_PER_CALL // len(self._units))
+        at_once = max(1, _ENTRIES_PER_CALL // self._table.size)
         while (done := int(self._scalars[ITERATIONS])) < until:
             control.check("first-order iterations", done)
             iterate(
-                self._indptr,
-                self._units,
+                self._table,
+                self._places,
                 self._weights,
                 self._caps,
                 self._step,
@@ -88,8 +90,8 @@ class _State:
     def candidate(self) -> Point:
         """The projection of the next step, within the bounds."""
         projected(
-            self._indptr,
-            self._units,
+            self._table,
+            self._places,
             self._weights,
             self._caps,
             self._step,
@@ -99,11 +101,18 @@ class _State:
             self._x_out,
             self._y_out,
         )
-        return self._x_out, self._y_out
+        return self._x_out, self._y_out[:-1]
 
-    def _primal_weight(self, program: PreparedProgram) -> float:
+    def _primal_weight(self, degree: float) -> float:
         """The size of the starting dual against that of a typical primal point."""
-        incidence = program.incidence
-        typical = np.minimum(self._weights, self._caps.mean() / max(incidence.degrees.mean(), 1.0))
-        size_x: NDArray[np.float64] = typical * typical * incidence.owners
-        return float(np.sqrt((self._y * self._y / self._step).sum() / size_x.sum()))
+        typical = np.minimum(self._weights, self._caps.mean() / max(degree, 1.0))
+        size_x: float = (typical * typical).sum() * len(self._places)
+        return float(np.sqrt((self._y[:-1] * self._y[:-1] / self._step).sum() / size_x))
+
+
+def _table(program: PreparedProgram) -> NDArray[np.uint32]:
+    """(m, K) owners, padded with the number of units."""
+    incidence = program.incidence
+    table = np.full((incidence.n_rows, int(incidence.owners.max())), incidence.n_units, np.uint32)
+    table[incidence.rows, np.arange(len(incidence.units)) - incidence.indptr[incidence.rows]] = incidence.units
+    return table
