@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.truncation.filing import LOW_BITS, fewest_owners
+from privacy.truncation.filing import LOW_BITS, capped_totals, fewest_owners
 from privacy.truncation.ladder_instance import LadderInstance
 from privacy.truncation.saturating import saturating_add
 from privacy.truncation.starting_bounds import StartingBounds
@@ -89,36 +89,3 @@ def lightest(start: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np
             if weights[item] > 0:
                 least[group] = min(least[group], weights[item])
     return least
-
-
-@kernel
-def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
-
-    Cost: a binary search per item, O(G L).
-    """
-    rungs = len(taus)
-    totals = np.zeros((len(start) - 1, rungs), np.int64)
-    above = np.zeros(rungs + 1, np.int64)
-    whole = np.zeros(rungs + 1, np.int64)
-    for group in range(len(totals)):
-        above[:] = 0
-        whole[:] = 0
-        for item in range(start[group], start[group + 1]):
-            value = values[item]
-            low, high = 0, rungs
-            while low < high:
-                middle = (low + high) >> 1
-                if taus[middle] < value:
-                    low = middle + 1
-                else:
-                    high = middle
-            above[low] += 1
-            whole[low] = min(whole[low], MAX_UNITS - value) + value
-        count, total = start[group + 1] - start[group], 0
-        for rung in range(rungs):
-            count -= above[rung]
-            total = min(total, MAX_UNITS - whole[rung]) + whole[rung]
-            cut = MAX_UNITS if count > MAX_UNITS // taus[rung] else count * taus[rung]
-            totals[group, rung] = min(total, MAX_UNITS - cut) + cut
-    return totals

@@ -71,11 +71,11 @@ def add_loads(
 @kernel
 def owner_extent(indptr: NDArray[np.int64]) -> tuple[int, int]:
     """The smallest and the largest number of owners of a tuple; (1, 1) without tuples."""
-    fewest, most = indptr[-1] + 1, 1
+    fewest, most = indptr[-1] + 1, np.int64(1)
     for t in range(len(indptr) - 1):
         owners = indptr[t + 1] - indptr[t]
         fewest, most = min(fewest, owners), max(most, owners)
-    return min(fewest, most), most
+    return int(min(fewest, most)), int(most)
 
 
 @kernel
@@ -140,7 +140,7 @@ def file_tuples(
                 best = max(own, best)
             high[top] += weight >> LOW_BITS
             low[top] += weight & LOW_MASK
-            runner_up = runner_up if weight > 0 else 0
+            runner_up = runner_up if weight > 0 else np.int64(0)
             second[t] = runner_up
             filed[group, runner_up] += 1
 
@@ -224,3 +224,36 @@ def count_levels(start: NDArray[np.int64], level: NDArray[np.int8], n_levels: in
         for item in range(start[group], start[group + 1]):
             counts[group, level[item]] += 1
     return counts
+
+
+@kernel
+def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
+
+    Cost: a binary search per item, O(G L).
+    """
+    rungs = len(taus)
+    totals = np.zeros((len(start) - 1, rungs), np.int64)
+    above = np.zeros(rungs + 1, np.int64)
+    whole = np.zeros(rungs + 1, np.int64)
+    for group in range(len(totals)):
+        above[:] = 0
+        whole[:] = 0
+        for item in range(start[group], start[group + 1]):
+            value = values[item]
+            low, high = 0, rungs
+            while low < high:
+                middle = (low + high) >> 1
+                if taus[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            above[low] += 1
+            whole[low] = min(whole[low], MAX_UNITS - value) + value
+        count, total = start[group + 1] - start[group], 0
+        for rung in range(rungs):
+            count -= above[rung]
+            total = min(total, MAX_UNITS - whole[rung]) + whole[rung]
+            cut = MAX_UNITS if count > MAX_UNITS // taus[rung] else count * taus[rung]
+            totals[group, rung] = min(total, MAX_UNITS - cut) + cut
+    return totals

@@ -92,14 +92,19 @@ class LazyAnswer:
     def sharpen(self, group: int, index: int) -> None:
         """Learn something about a cell: at the first call the bounds of its core, then its value.
 
+        The first call looks at the cells above it as well, whose cores are smaller: choosing a threshold needs to
+        know its rivals, and a look costs far less than a program.
         Raises: SolverFailed as `solve`.
-        Cost: linear in the core at first; at the second call that of `solve`.
+        Cost: linear in the cores at first; at the second call that of `solve`.
         """
         anchor = self._anchor(group, index)
         if self._known[group, index] or self._looked[group, anchor]:
             self.solve(group, index)
         else:
             self._look(group, anchor)
+            for above in range(anchor + 1, len(self._ladder)):
+                if not self._known[group, above] and not self._looked[group, above]:
+                    self._bound(group, above, self._instance.reduced(group, above))
 
     def solve(self, group: int, index: int) -> int:
         """v(group, ladder.units[index]) in units.
@@ -125,19 +130,23 @@ class LazyAnswer:
         return int(self._slack[anchor]) // 2
 
     def _look(self, group: int, anchor: int) -> Reduced:
-        """Bound a cell by its core alone, once; close enough, these bounds are its proof."""
+        """Take a cell's core out, keep it for the program, and bound the cell by it once."""
         if self._latest is None or self._latest[0] != (group, anchor):
             self._latest = (group, anchor), self._instance.reduced(group, anchor)
         reduced = self._latest[1]
         if not self._looked[group, anchor]:
-            self._looked[group, anchor] = True
-            bounds = Certificate(0, 0, 0) if reduced.core is None else core_bounds(reduced.core)
-            proof = bounds.plus(reduced.settled)
-            if proof.within(self._close(anchor)):
-                self._settle(group, anchor, proof)
-            else:
-                self._learn(group, anchor, proof)
+            self._bound(group, anchor, reduced)
         return reduced
+
+    def _bound(self, group: int, anchor: int, reduced: Reduced) -> None:
+        """Bound a cell by its core alone; bounds that are close enough are its proof."""
+        self._looked[group, anchor] = True
+        bounds = Certificate(0, 0, 0) if reduced.core is None else core_bounds(reduced.core)
+        proof = bounds.plus(reduced.settled)
+        if proof.within(self._close(anchor)):
+            self._settle(group, anchor, proof)
+        else:
+            self._learn(group, anchor, proof)
 
     def _settle_close_bounds(self) -> None:
         """Cells whose cheap bounds lie within half the gap need no program: v is the lower bound."""
