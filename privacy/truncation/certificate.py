@@ -60,7 +60,10 @@ class Certificate:
         return Certificate(max(self.value, other.value), min(self.upper, other.upper), self.bits)
 
     def floor(self, halvings: int = 0) -> int:
-        """The value divided by 2^halvings, in whole units, rounded down."""
+        """The value divided by 2^halvings, in whole units, rounded down.
+
+        Sensitivity: of an exact value tau, as before rounding, because tau is a whole number of units.
+        """
         return self.value >> (self.bits + halvings)
 
     def ceiling(self, halvings: int = 0) -> int:
