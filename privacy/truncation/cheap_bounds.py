@@ -49,18 +49,20 @@ def linear_until(instance: LadderInstance, totals: NDArray[np.int64], ladder: La
 
 def _even_shares(instance: LadderInstance) -> NDArray[np.int64]:
     """(G, L) sum_t x_t <= sum_u min(tau, load_u) / (fewest owners of a tuple of u)."""
-    n_members = len(instance.loads)
     least, most = instance.owners
-    fewest = (
-        np.full(n_members, least) if least == most else fewest_owners(instance.indptr, instance.members, n_members)
-    )
+    if least == most:
+        return _share(instance, instance.loads, least)
+    fewest = fewest_owners(instance.indptr, instance.members, len(instance.loads))
     bound = np.zeros(instance.cut.shape, np.int64)
-    for owners in np.unique(fewest):
-        loads = np.where(fewest == owners, instance.loads, 0)
-        capped = capped_totals(instance.member_start, loads, instance.ladder.units)
-        share = np.where(capped == MAX_UNITS, MAX_UNITS, -(-capped // owners))
-        bound = saturating_add(bound, share)
+    for owners in range(least, most + 1):
+        bound = saturating_add(bound, _share(instance, np.where(fewest == owners, instance.loads, 0), owners))
     return bound
+
+
+def _share(instance: LadderInstance, loads: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+    """(G, L) sum_u min(tau, load_u) / owners, rounded up; saturated sums have no share."""
+    capped = capped_totals(instance.member_start, loads, instance.ladder.units)
+    return np.where(capped == MAX_UNITS, MAX_UNITS, -(-capped // owners))
 
 
 def _joined(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:

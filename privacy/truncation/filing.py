@@ -146,6 +146,23 @@ def file_tuples(
 
 
 @kernel
+def add_parts(
+    member_start: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    parts: NDArray[np.int64],
+) -> None:
+    """Add high * 2^31 + low of every member to parts[:, group, level]: in multiples of 2^62, of 2^31, and of 1."""
+    for group in range(len(member_start) - 1):
+        for u in range(member_start[group], member_start[group + 1]):
+            rung = level[u]
+            parts[0, group, rung] += high[u] >> LOW_BITS
+            parts[1, group, rung] += (high[u] & LOW_MASK) + (low[u] >> LOW_BITS)
+            parts[2, group, rung] += low[u] & LOW_MASK
+
+
+@kernel
 def sort_down(
     start: NDArray[np.int64], level: NDArray[np.int8], counts: NDArray[np.int64], order: NDArray[np.int32]
 ) -> None:

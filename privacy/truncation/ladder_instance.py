@@ -16,6 +16,7 @@ from privacy.truncation.filing import (
     LOW_MASK,
     NO_PLACE,
     add_loads,
+    add_parts,
     count_levels,
     file_tuples,
     levels_of,
@@ -176,15 +177,9 @@ def _whole(
     n_levels: int,
 ) -> NDArray[np.int64]:
     """(G, L) the weight of the tuples without a binding owner, saturating: by the level of their top owners."""
-    groups = np.repeat(np.arange(len(member_start) - 1), np.diff(member_start))
-    code = groups * (n_levels + 1) + level
-    size = (len(member_start) - 1) * (n_levels + 1)
-    parts = [np.zeros(size, np.int64) for _ in range(3)]
-    np.add.at(parts[0], code, high >> LOW_BITS)
-    np.add.at(parts[1], code, (high & LOW_MASK) + (low >> LOW_BITS))
-    np.add.at(parts[2], code, low & LOW_MASK)
-    shape = (len(member_start) - 1, n_levels + 1)
-    top, middle, bottom = (np.cumsum(part.reshape(shape), axis=1)[:, :n_levels] for part in parts)
+    parts = np.zeros((3, len(member_start) - 1, n_levels + 1), np.int64)
+    add_parts(member_start, level, high, low, parts)
+    top, middle, bottom = np.cumsum(parts, axis=2)[:, :, :n_levels]
     middle += bottom >> LOW_BITS
     top += middle >> LOW_BITS
     full = top > 0
