@@ -55,11 +55,11 @@ def build_core(
     Args:
       over: (n_units,) who exceeds tau at s = 0; nobody else ever has a constraint that binds.
       columns: units that may have a share, ascending.
-      guess: (n_units,) see merge_patterns.
+      guess: (n_units,) shares, 0 outside the columns; see merge_patterns.
     """
     column_of = np.full(tuples.n_units, -1, np.int32)
     column_of[columns] = np.arange(len(columns))
-    patterns = merge_patterns(tuples, release, column_of, guess)
+    patterns = merge_patterns(tuples, release, column_of, guess[columns])
     run, run_column = _runs(patterns.indptr, patterns.columns, patterns.group, over[columns])
     return Core(columns, patterns, patterns.weight / float(tau), run, run_column)
 

@@ -45,7 +45,7 @@ def merge_patterns(
 
     Args:
       column_of: (n_units,) column of each unit that matters, ascending in the unit; negative for the others.
-      guess: (n_units,) shares; a tuple of which they leave nothing has no pattern.
+      guess: (C,) shares; a tuple of which they leave nothing has no pattern.
     Cost: one pass over the owners and one look into a hash table per tuple that is left.
     """
     width = int(np.diff(tuples.indptr).max(initial=1))
@@ -81,8 +81,8 @@ def _merge(
         size, left = 0, 1.0
         for entry in range(indptr[t], indptr[t + 1]):
             column = column_of[units[entry]]
-            left -= guess[units[entry]]
             if column >= 0:
+                left -= guess[column]
                 row[size] = column
                 size += 1
         if size == 0 or weights[t] == 0 or left <= 0.0:
