@@ -204,3 +204,26 @@ def test_bounds_cannot_be_written_and_nothing_private_is_shown() -> None:
     with pytest.raises(ValueError, match="read-only"):
         answer.bounds()[0][0, 0] = 1
     assert repr(answer) == "LazyAnswer(<private>)"
+
+
+def test_sharpening_goes_by_way_of_a_rough_value_that_changes_nothing() -> None:
+    owners = np.random.default_rng(5).permuted(np.tile(np.arange(30), (400, 1)), axis=1)[:, :3]
+    table, ladder = ones(*owners.tolist()), Ladder(0, 8)
+    slacks: list[int] = []
+
+    def noted(program: PreparedProgram, slack: int) -> Certificate:
+        slacks.append(slack)
+        return certified_optimum(program, slack)
+
+    instance = ladder_instance(compact(from_sets(table)), 0, ladder)
+    answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, noted)
+    asked: list[list[int]] = []
+    for index, tau in enumerate(ladder.units.tolist()):
+        slacks.clear()
+        for _ in range(3):  # a look, a rough value, the value
+            answer.sharpen(0, index)
+        low, high = answer.bounds()
+        assert low[0, index] == high[0, index] == _answer(table, ladder)[0].solve(0, index)
+        assert slacks in ([], [tau], [tau, int(GAP * tau) // 2])
+        asked.append(slacks.copy())
+    assert max(map(len, asked)) > 0
