@@ -31,3 +31,12 @@ def test_nonsense_never_proves_too_much_at_any_threshold(seed: int) -> None:
     instance = VectorInstance(tuples)
     for ratio in (0.5, 1.0, 2.0):
         assert line.at(ratio) <= instance.removal(int(ratio * ONE)).removed
+
+
+def test_what_no_constraint_allows_is_worth_nothing() -> None:
+    """Small multipliers of z without multipliers of the loads would prove something for every threshold."""
+    tuples = compacted([(frozenset({0, other}), ONE, 0) for other in range(1, 9)])
+    over = squared_norms(tuples, 0).exceed(ONE)
+    core = build_core(tuples, 0, over, np.flatnonzero(over), np.zeros(len(over)), ONE)
+    dual = dual_point(core, np.zeros(len(core.run_column)), np.full(len(core.weight), 0.01))
+    assert dual.line(np.zeros(len(over))).at(0.0) == 0
