@@ -87,7 +87,8 @@ def _merge(
                 size += 1
         if size == 0 or weights[t] == 0 or left <= 0.0:
             continue
-        row[size:] = -1
+        for i in range(size, width):
+            row[i] = -1
         slot = _find(slots, members, group, row, tuple_group[t])
         pattern = slots[slot]
         if pattern == NO_PATTERN:
