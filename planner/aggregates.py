@@ -17,6 +17,7 @@ from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.enumerate_domain import DISTINCT_FAMILIES, canonical_value
 from planner.scope import Scope
 from planner.sql_nodes import conjunction
+from planner.trees import nodes
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
 
@@ -41,7 +42,7 @@ class Aggregates:
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):
             return None
-        nested = next((part for part in call.find_all(exp.AggFunc) if part is not call), None)
+        nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
         if nested is not None:
             raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
         label = str(node.meta.get(LABEL, ""))

@@ -20,6 +20,7 @@ from planner.released import KeyValue, ReleasedExpression, SortKey
 from planner.released_binding import Released, ReleasedBinder
 from planner.schema import Schema
 from planner.scope import Scope, Tables, fold
+from planner.trees import holds
 
 _MAX_ROWS = 1 << 62
 
@@ -76,7 +77,7 @@ class _Answer:
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
-        if not any(clause is not None and clause.find(exp.AggFunc) for clause in clauses):
+        if not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
             raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)

@@ -19,6 +19,7 @@ from planner.ranges import Bounds
 from planner.rules.clamp_column import clamp_column
 from planner.scalar import Digits, Measured, Scalar, unfit
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _BOOL = SqlType(Family.BOOL)
 
@@ -124,7 +125,7 @@ class _Binder:
 
 
 def _untyped(node: exp.Expr) -> Scalar:
-    return Scalar(node, None, node.copy(), lambda: not_a_number(node, None))
+    return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
 
 
 def _no_number(node: exp.Expr, column: exp.Column) -> Measured:

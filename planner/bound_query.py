@@ -13,6 +13,7 @@ from planner.ranges import Bounds
 from planner.released import ReleasedExpression, SortKey
 from planner.schema import Table
 from planner.sql_types import SqlType, sql_type
+from planner.trees import columns_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class BoundKey:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """The (alias, column) pairs that the key is computed from."""
-        return list(dict.fromkeys((column.table, column.name) for column in self.value.find_all(exp.Column)))
+        return list(dict.fromkeys((column.table, column.name) for column in columns_of(self.value)))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.literals import date_sql, timestamp_sql
 from planner.positions import position_of
+from planner.trees import copied, holds
 
 GRAINS = ("minute", "hour", "day", "week", "month")
 """What a policy's time_grain may be."""
@@ -34,9 +35,9 @@ def replace_clock(select: exp.Select, now: datetime | None, grain: str) -> exp.S
     >>> replace_clock(select, datetime(2024, 5, 17, 13, 30, tzinfo=UTC), "day").sql("postgres")
     "SELECT WHERE day < CAST('2024-05-17' AS DATE) AND at < CAST('2024-05-17 00:00:00' AS TIMESTAMP)"
     """
-    if select.find(*_CLOCK) is None:
+    if not holds(select, *_CLOCK):
         return select
-    copy = select.copy()
+    copy = copied(select)
     for node in list(copy.find_all(*_CLOCK)):
         if now is None:
             hint = "write the date, DATE '2024-01-31'"

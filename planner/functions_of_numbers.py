@@ -17,6 +17,7 @@ from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family
+from planner.trees import copied
 
 _MOST_DIGITS = 12
 _MOST_POWER = 16
@@ -70,7 +71,7 @@ def _half_even(node: exp.Expr, argument: exp.Expr) -> exp.Expr:
     half = exp.Div(this=wrap(repeated(argument, node)), expression=exp.Literal.number(2), typed=True)
     quarter = exp.cast(exp.Literal.number("0.25"), "DOUBLE PRECISION")
     floor = exp.Floor(this=exp.Add(this=half, expression=quarter))
-    return exp.Add(this=floor, expression=exp.Ceil(this=exp.Sub(this=half.copy(), expression=quarter.copy())))
+    return exp.Add(this=floor, expression=exp.Ceil(this=exp.Sub(this=copied(half), expression=copied(quarter))))
 
 
 def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
@@ -78,13 +79,13 @@ def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
     scale = number_sql(Decimal(10) ** count)
     scaled: exp.Expr = wrap(argument)
     if count:
-        scaled = exp.Paren(this=exp.Mul(this=scaled, expression=scale.copy()))
+        scaled = exp.Paren(this=exp.Mul(this=scaled, expression=copied(scale)))
     if isinstance(node, exp.Trunc):
         whole: exp.Expr = exp.Trunc(this=scaled)
     else:
         repeated(scaled, node)
         half = exp.Add(this=exp.Abs(this=scaled), expression=cast_sql(exp.Literal.number("0.5"), "DOUBLE PRECISION"))
-        whole = exp.Mul(this=exp.Sign(this=scaled.copy()), expression=exp.Floor(this=half))
+        whole = exp.Mul(this=exp.Sign(this=copied(scaled)), expression=exp.Floor(this=half))
     return exp.Div(this=wrap(whole), expression=scale, typed=True) if count else whole
 
 
@@ -148,8 +149,8 @@ def exponential(node: exp.Expr, binder: Binder) -> Scalar:
             return sql, known
         least = number_sql(Decimal(_LEAST_EXPONENT))
         above = exp.GT(this=wrap(repeated(sql, node)), expression=least)
-        below = exp.LTE(this=wrap(sql.copy()), expression=least.copy())
-        case = exp.Case().when(above, sql.copy(), copy=False).when(below, least.copy(), copy=False)
+        below = exp.LTE(this=wrap(copied(sql)), expression=copied(least))
+        case = exp.Case().when(above, copied(sql), copy=False).when(below, copied(least), copy=False)
         return case, ranges.within(known, _LEAST_EXPONENT, None)
 
     return numbers.on_double(node, replace(inner, clamped=raised), lambda sql: exp.Exp(this=sql), ranges.exponential)

@@ -11,6 +11,7 @@ from planner.expression_domain import expression_domain
 from planner.positions import position_of
 from planner.scope import Scope, fold
 from planner.sql_types import Family, SqlType
+from planner.trees import holds
 
 
 def bind_keys(select: exp.Select, scope: Scope) -> list[BoundKey]:
@@ -49,7 +50,7 @@ def _meant(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
 
 
 def _bind_key(node: exp.Expr, scope: Scope, position: int | None) -> BoundKey:
-    if node.find(exp.AggFunc) is not None:
+    if holds(node, exp.AggFunc):
         raise UnsupportedSQL("an aggregate in GROUP BY is not supported", position=position)
     if isinstance(node, exp.Column):
         return BoundKey(node, node, scope.type_of(node), position)

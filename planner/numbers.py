@@ -22,6 +22,7 @@ from planner.rules.clamp_column import clamp_column
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _MAX_DIGITS = 1000
 _DOUBLE = SqlType(Family.FLOAT)
@@ -278,4 +279,4 @@ def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
     bounds = ranges.whole(low, high)
     plain = cast_sql(sql, "BIGINT")
-    return Scalar(node, digits.type, plain, lambda: (cast_sql(plain.copy(), "DOUBLE PRECISION"), bounds), digits)
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)

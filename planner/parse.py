@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
@@ -13,6 +15,7 @@ from planner.keywords import mark_keywords
 from planner.limits import check_depth, check_length, check_nesting
 
 _DIALECT = Postgres()
+_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
 # fmt: off
 _WRITES = frozenset(
@@ -27,6 +30,19 @@ _WRITES = frozenset(
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
 
 
+@dataclass(frozen=True)
+class Statement:
+    """One statement that only reads, not yet compared with a grammar.
+
+    Attributes:
+      tree: a SELECT, or a set operation over some.
+      tokens: its words and signs, to point at.
+    """
+
+    tree: exp.Query
+    tokens: list[Token]
+
+
 def parse(sql: str) -> exp.Select:
     """Read one SELECT in the PostgreSQL dialect.
 
@@ -36,22 +52,35 @@ def parse(sql: str) -> exp.Select:
     Raises: StatementTooLong, StatementTooComplex, InvalidSyntax, ReadOnly, UnsupportedSQL; nothing else.
     Cost: about 2 ms for TPC-H Q5.
     """
+    return private_select(read(sql))
+
+
+def private_select(statement: Statement) -> exp.Select:
+    """The SELECT of a statement over private tables. Raises: UnsupportedSQL for what `planner.grammar` does not name."""
+    select = statement.tree
+    if not isinstance(select, exp.Select):
+        raise _no_select(statement.tokens)
+    check_grammar(select, statement.tokens)
+    return select
+
+
+def read(sql: str) -> Statement:
+    """Read one statement within the limits, whatever tables it names. Raises: as `parse`."""
     check_length(sql)
     _check_characters(sql)
     tokens = _tokens(sql)
     check_nesting(tokens)
     _check_words(tokens)
-    select = _select(sql, tokens)
-    check_depth(select)
-    mark_keywords(select, tokens, sql)
-    check_grammar(select, tokens)
-    return select
+    tree = _query(sql, tokens)
+    check_depth(tree)
+    mark_keywords(tree, tokens, sql)
+    return Statement(tree, tokens)
 
 
 def _check_characters(sql: str) -> None:
-    for offset, character in enumerate(sql):
-        if character == "\0" or "\ud800" <= character <= "\udfff":
-            raise InvalidSyntax("a character that no database text can hold", position=offset + 1)
+    found = _IMPOSSIBLE.search(sql)
+    if found is not None:
+        raise InvalidSyntax("a character that no database text can hold", position=found.start() + 1)
 
 
 def _tokens(sql: str) -> list[Token]:
@@ -92,7 +121,7 @@ def _check_with(tokens: list[Token]) -> None:
             raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
 
 
-def _select(sql: str, tokens: list[Token]) -> exp.Select:
+def _query(sql: str, tokens: list[Token]) -> exp.Query:
     try:
         trees = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except ParseError as error:
@@ -106,13 +135,17 @@ def _select(sql: str, tokens: list[Token]) -> exp.Select:
     tree = trees[0] if len(trees) == 1 else None
     while isinstance(tree, exp.Subquery) and tree.is_wrapper:
         tree = tree.this
-    if isinstance(tree, exp.Select):
+    if isinstance(tree, (exp.Select, exp.SetOperation)):
         return tree
+    raise _no_select(tokens)
+
+
+def _no_select(tokens: list[Token]) -> UnsupportedSQL:
     for token in tokens:
         if token.token_type in _SET_OPERATIONS:
             hint = "ask the two questions one after the other"
-            raise UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
-    raise UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
+            return UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
+    return UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
 
 
 def _error_position(sql: str, error: ParseError) -> int | None:

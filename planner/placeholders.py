@@ -20,6 +20,7 @@ from planner.policy import Policy
 from planner.positions import position_of
 from planner.schema import Schema
 from planner.sql_types import Family, SqlType, result_type
+from planner.trees import copied
 
 Value = str | int | float | Decimal | bool | None
 
@@ -53,7 +54,7 @@ def describe(select: exp.Select, schema: Schema, policy: Policy) -> Description:
       select: from `planner.parse.parse`; it is not changed.
     Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
     """
-    copy = select.copy()
+    copy = copied(select)
     slots = [Slot() for _ in range(_count(copy))]
     for node in _placeholders(copy):
         node.meta[SLOT] = slots[_number(node) - 1]
@@ -85,9 +86,9 @@ def substitute(select: exp.Select, values: Sequence[Value]) -> exp.Select:
     if not count:
         return select
     literals = [_literal(value, index) for index, value in enumerate(values, start=1)]
-    copy = select.copy()
+    copy = copied(select)
     for node in _placeholders(copy):
-        literal = literals[_number(node) - 1].copy()
+        literal = copied(literals[_number(node) - 1])
         literal.meta.update(node.meta)
         node.replace(literal)
     return copy

@@ -17,6 +17,7 @@ from planner.rules.complete_provenance import Completion
 from planner.schema import ForeignKey, Schema, Table
 from planner.scope import generated_alias
 from planner.sql_types import Family
+from planner.trees import holds
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _equal_columns(condition: exp.Expr, query: BoundQuery) -> tuple[ColumnRef, C
 def _fixes_a_column(condition: exp.Expr) -> bool:
     """column = constant"""
     equal = isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
-    return equal and condition.args["expression"].find(exp.Column) is None
+    return equal and not holds(condition.args["expression"], exp.Column)
 
 
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:

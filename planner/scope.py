@@ -22,6 +22,7 @@ from planner.policy import ColumnPolicy, Policy
 from planner.positions import position_of
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
+from planner.trees import copied, nodes
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _MAX_DERIVED_NODES = 4096
@@ -89,11 +90,11 @@ class Tables:
 
     def expand(self, derived: exp.Expr, position: int | None) -> exp.Expr:
         """A copy of a derived column's expression. Raises StatementTooComplex: copies of copies grow fast."""
-        self._nodes += sum(1 for _ in derived.walk())
+        self._nodes += len(nodes(derived))
         if self._nodes > _MAX_DERIVED_NODES:
             hint = "name fewer computed columns inside FROM"
             raise StatementTooComplex("computed columns of FROM grow too long", hint=hint, position=position)
-        copy = derived.copy()
+        copy = copied(derived)
         return copy if isinstance(copy, _ATOMS) else exp.Paren(this=copy)
 
 

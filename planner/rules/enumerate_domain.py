@@ -7,6 +7,7 @@ from sqlglot import exp
 from planner.schema import Table
 from planner.sql_nodes import cast_sql, table_sql
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _CASTS = {
     Family.INTEGER: "BIGINT",
@@ -28,7 +29,7 @@ def canonical_value(value: exp.Expr, kind: SqlType) -> exp.Expr:
     'CAST(n_name AS TEXT)'
     """
     target = _CASTS.get(kind.family)
-    return value.copy() if target is None else cast_sql(value.copy(), target)
+    return copied(value) if target is None else cast_sql(copied(value), target)
 
 
 def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
@@ -39,6 +40,6 @@ def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
     SELECT DISTINCT CAST("n_name" AS TEXT) AS "k" FROM "public"."nation" AS "d" WHERE "n_name" IS NOT NULL ORDER BY 1
     """
     name = exp.Column(this=exp.to_identifier(column, quoted=True))
-    known = exp.Is(this=name.copy(), expression=exp.Null(), negate=True)
+    known = exp.Is(this=copied(name), expression=exp.Null(), negate=True)
     key = exp.alias_(canonical_value(name, kind), "k", quoted=True)
     return exp.select(key).distinct().from_(table_sql(table, "d")).where(known).order_by(exp.Literal.number(1))
