@@ -13,6 +13,7 @@ from planner.positions import position_of
 from planner.predicates import conjuncts
 from planner.projection import named, project, select_project_join
 from planner.scope import Meaning, Scope, Source, Tables, fold
+from planner.trees import nodes
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class _FromClause:
 
     def _bound(self, parts: Sequence[exp.Expr], among: Sequence[Source]) -> list[exp.Expr]:
         for part in parts:
-            aggregate = part.find(exp.AggFunc)
+            aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
                 raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))

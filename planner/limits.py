@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import StatementTooComplex, StatementTooLong
+from planner.trees import children
 
 MAX_LENGTH = 65_536
 """Characters of a statement."""
@@ -70,6 +71,5 @@ def check_depth(tree: exp.Expr) -> None:
             raise StatementTooComplex(
                 f"an expression is deeper than {MAX_CHAIN} levels", hint="split the expression into several queries"
             )
-        for child in node.iter_expressions():
-            same = isinstance(node, (exp.And, exp.Or)) and type(child) is type(node)
-            stack.append((child, depth if same else depth + 1))
+        chained = type(node) if isinstance(node, (exp.And, exp.Or)) else None
+        stack += [(child, depth if type(child) is chained else depth + 1) for child in children(node)]

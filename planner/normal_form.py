@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from sqlglot import exp
 
+from planner.trees import children
+
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.EQ,
     exp.NEQ: exp.NEQ,
@@ -53,7 +55,7 @@ def _key(node: exp.Expr) -> _Key:
             continue
         words.append(type(current).__name__)
         words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]
-        stack += list(current.iter_expressions(reverse=True))
+        stack += reversed(children(current))
     return constant, tuple(words)
 
 

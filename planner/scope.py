@@ -59,6 +59,10 @@ class Tables:
         """Enter a base table under a new alias. Raises StatementTooComplex."""
         if len(self.entries) >= MAX_TABLES:
             raise StatementTooComplex(f"more than {MAX_TABLES} tables", position=position)
+        return self.enter(name, table)
+
+    def enter(self, name: str, table: Table) -> BoundTable:
+        """Enter a base table, however many there are."""
         entry = BoundTable(generated_alias(table.name, len(self.entries)), name, table)
         self.entries.append(entry)
         self._by_alias[entry.alias] = table
@@ -151,10 +155,10 @@ class Scope:
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
         """What a name means: a bound column, or a derived column's expression over bound columns.
 
-        A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
+        A column that is bound already means itself, and no copy. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
-            return _marked(column_copy(column))
+            return column
         if not isinstance(column.this, exp.Identifier):
             raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
         name, position = fold(column.this), position_of(column)
@@ -205,7 +209,8 @@ class Scope:
 
     def _bind(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
         if isinstance(node, exp.Column):
-            return self.resolve(node, among)
+            found = self.resolve(node, among)
+            return _marked(column_copy(node)) if found is node else found
         if isinstance(node, exp.Connector):
             return self._bind_chain(node, among)
         arguments: dict[str, object] = {}

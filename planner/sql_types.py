@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from planner.plan import ResultType
 
@@ -100,6 +101,7 @@ _RESULTS: dict[Family, ResultType] = {
 _KEY_CASTS = {Family.INTEGER: "BIGINT", Family.TEXT: "TEXT", Family.CHAR: "TEXT", Family.UUID: "TEXT"}
 
 
+@lru_cache(maxsize=1024)
 def sql_type(text: str) -> SqlType:
     """The type behind the database's own words, `numeric(15,2)`; an unknown one is of family OTHER."""
     match = re.fullmatch(r"([a-z0-9 ]+?)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?( with(?:out)? time zone)?", text)

@@ -26,6 +26,17 @@ def nodes(tree: exp.Expr) -> list[exp.Expr]:
     return found
 
 
+def children(node: exp.Expr) -> list[exp.Expr]:
+    """The nodes right below, in order."""
+    found: list[exp.Expr] = []
+    for value in node.args.values():
+        if isinstance(value, exp.Expr):
+            found.append(value)
+        elif type(value) is list:
+            found += [part for part in value if isinstance(part, exp.Expr)]
+    return found
+
+
 def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
     """Is some node of one of the kinds? Cost: linear."""
     return any(isinstance(node, kinds) for node in nodes(tree))
@@ -48,6 +59,8 @@ def copied(tree: Tree) -> Tree:
     >>> copied(tree) == tree, copied(tree) is tree
     (True, False)
     """
+    if tree.is_primitive:  # names and literals, which hold no tree
+        return _with_notes(type(tree)(**tree.args), tree)
     if isinstance(tree, exp.Connector):
         return _copied_chain(tree)
     arguments: dict[str, object] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner.schema import Table
-from planner.sql_nodes import cast_sql, table_sql
+from planner.sql_nodes import cast_sql, named_sql, table_sql
 from planner.sql_types import Family, SqlType
 from planner.trees import copied
 
@@ -41,5 +41,9 @@ def enumerate_domain(table: Table, column: str, kind: SqlType) -> exp.Select:
     """
     name = exp.Column(this=exp.to_identifier(column, quoted=True))
     known = exp.Is(this=copied(name), expression=exp.Null(), negate=True)
-    key = exp.alias_(canonical_value(name, kind), "k", quoted=True)
-    return exp.select(key).distinct().from_(table_sql(table, "d")).where(known).order_by(exp.Literal.number(1))
+    key = named_sql(canonical_value(name, kind), "k")
+    select = exp.Select(expressions=[key], distinct=exp.Distinct())
+    select.set("from_", exp.From(this=table_sql(table, "d")))
+    select.set("where", exp.Where(this=known))
+    select.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
+    return select

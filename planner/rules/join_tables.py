@@ -25,7 +25,7 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
     """
     first, *others = tables
-    select = exp.Select().from_(table_sql(first.table, first.alias))
+    select = exp.Select(from_=exp.From(this=table_sql(first.table, first.alias)))
     used = [({column.table for column in columns_of(predicate)}, predicate) for predicate in predicates]
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
