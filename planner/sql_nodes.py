@@ -29,7 +29,7 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
     'CAST(x AS BIGINT)'
     """
     data_type = _data_type(kind)
-    if isinstance(expression, exp.Cast) and expression.to == data_type:
+    if isinstance(expression, exp.Cast) and expression.to.this is data_type.this and expression.to == data_type:
         return expression
     return exp.Cast(this=expression, to=copied(data_type))
 
