@@ -6,6 +6,7 @@ The moment is snapped to the policy's grain, so that a dashboard that refreshes 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -17,10 +18,12 @@ from planner.trees import copied, holds
 GRAINS = ("minute", "hour", "day", "week", "month")
 """What a policy's time_grain may be."""
 
+Query = TypeVar("Query", bound=exp.Query)
+
 _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
 
-def replace_clock(select: exp.Select, now: datetime | None, grain: str) -> exp.Select:
+def replace_clock(select: Query, now: datetime | None, grain: str) -> Query:
     """Write the clock's functions as literals.
 
     Args:

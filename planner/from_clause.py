@@ -54,7 +54,7 @@ def bind_from(select: exp.Select, flat: Flattened, visible: Mapping[str, CommonT
     return binder.scope
 
 
-def common_tables(select: exp.Select, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
+def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
     """The CTEs that a SELECT sees: its own, each of which sees those before it, and those around it."""
     clause = select.args.get("with_")
     known = dict(visible)
@@ -77,7 +77,7 @@ class _FromClause:
         """Enter the items of FROM; USING, NATURAL and ON do not look across a comma."""
         tree = self._item(first)
         for join in joins:
-            tree = self._item(join.this) if _is_comma(join) else [*tree, *self._join(join, tree)]
+            tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
 
     def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
         """Enter the conditions that AND joins."""
@@ -216,6 +216,7 @@ def _sample_rate(node: exp.Expr) -> float:
         raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
 
 
-def _is_comma(join: exp.Join) -> bool:
+def is_comma(join: exp.Join) -> bool:
+    """Is it an item after a comma?"""
     parts = ("on", "using", "kind", "side", "method")
     return not any(join.args.get(part) for part in parts)

@@ -31,6 +31,9 @@ MAX_OUTPUTS = 64
 MAX_GROUPS = 100_000
 """Groups of an answer."""
 
+MAX_PUBLIC_ROWS = 100_000
+"""Rows of an answer from public tables."""
+
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -56,7 +57,7 @@ def parse(sql: str) -> exp.Select:
 
 
 def private_select(statement: Statement) -> exp.Select:
-    """The SELECT of a statement over private tables. Raises: UnsupportedSQL for what `planner.grammar` does not name."""
+    """The SELECT of a statement over private tables. Raises: UnsupportedSQL for what the grammar does not name."""
     select = statement.tree
     if not isinstance(select, exp.Select):
         raise _no_select(statement.tokens)

@@ -91,6 +91,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "The query could not be finished within its limits; it was charged.",
             "Join fewer tables, or add predicates. If it goes on, tell the custodian the request id.",
         ),
+        serving.PublicQueryFailed: Row("57014", 504),
+        serving.ComputationFailed: Row("22000", 422),
         serving.TooManyFailures: Row("53400", 429),
         serving.QueryCancelled: Row(
             "57014",

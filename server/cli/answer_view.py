@@ -37,6 +37,9 @@ def answer_table(response: QueryResponse) -> RenderableType:
 def summary(response: QueryResponse) -> Iterator[str]:
     """Lines that say what the intervals cover and which rows say little, what was charged and what is left."""
     yield from (printable(note) for note in response.notes)
+    if response.covers == "exact":
+        yield f"Nothing was charged. {left(response.budget)}"
+        return
     yield f"Charged {privacy_text(response.epsilon, response.delta)} with {printable(response.mechanism)}. " + left(
         response.budget
     )
