@@ -7,7 +7,7 @@ from sqlglot import exp
 from planner.bind_scalar import bind_scalar
 from planner.bound_query import BoundKey
 from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
-from planner.expression_domain import expression_domain
+from planner.expression_domain import buckets, expression_domain
 from planner.positions import position_of
 from planner.scope import Scope, fold
 from planner.sql_types import Family, SqlType
@@ -55,5 +55,8 @@ def _bind_key(node: exp.Expr, scope: Scope, position: int | None) -> BoundKey:
     if isinstance(node, exp.Column):
         return BoundKey(node, node, scope.type_of(node), position)
     scalar = bind_scalar(node, scope)
+    whole = buckets(node, scalar)
+    if whole is not None:
+        return BoundKey(node, whole.sql, SqlType(Family.INTEGER), position, whole.values)
     kind = scalar.type or SqlType(Family.TEXT)
     return BoundKey(node, scalar.sql, kind, position, expression_domain(node, scalar))

@@ -22,7 +22,7 @@ _CLAUSES: dict[type[exp.Expr], str] = {
 }
 
 
-_MARKED = (exp.Join, exp.AggFunc, *_CLAUSES)
+_MARKED: tuple[type[exp.Expr], ...] = (exp.Join, exp.AggFunc, *_CLAUSES)
 
 LABEL = "label"
 """The key of an aggregate's meta that holds it as the analyst wrote it."""

@@ -62,7 +62,7 @@ def copied(tree: Tree) -> Tree:
     if tree.is_primitive:  # names and literals, which hold no tree
         return _with_notes(type(tree)(**tree.args), tree)
     if isinstance(tree, exp.Connector):
-        return _copied_chain(tree)
+        return _copied_chain(tree)  # type: ignore[return-value]
     arguments: dict[str, object] = {}
     for name, value in tree.args.items():
         if isinstance(value, exp.Expr):
@@ -74,16 +74,16 @@ def copied(tree: Tree) -> Tree:
     return _with_notes(type(tree)(**arguments), tree)
 
 
-def _copied_chain(tree: exp.Expr) -> Tree:
+def _copied_chain(tree: exp.Expr) -> exp.Expr:
     links: list[exp.Expr] = []
-    node = tree
+    node: exp.Expr = tree
     while isinstance(node, exp.Connector):
         links.append(node)
         node = node.this
     copy = copied(node)
     for link in reversed(links):
         copy = _with_notes(type(link)(this=copy, expression=copied(link.expression)), link)
-    return copy  # type: ignore[return-value]
+    return copy
 
 
 def _with_notes(copy: Tree, tree: exp.Expr) -> Tree:

@@ -37,7 +37,8 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     if target.is_type("decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
         kind = exact_type(value.whole, value.scale)
         return Typed(as_exact(value), kind)
-    if target.is_type("text", "varchar") and value.type.family in _SAME_TEXT:
+    fixed = value.type.family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
+    if target.is_type("text", "varchar") and (fixed or value.type.family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, family in _LITERALS.items():
         if target.is_type(name) and isinstance(value.sql, exp.Literal):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sqlglot import exp
 
+from planner.literals import number_sql
+from planner.scalar import wrap
 from planner.schema import Table
 from planner.sql_nodes import cast_sql, named_sql, table_sql
 from planner.sql_types import Family, SqlType
-from planner.trees import copied
+from planner.trees import copied, holds
 
 _CASTS = {
     Family.INTEGER: "BIGINT",
@@ -15,11 +19,35 @@ _CASTS = {
     Family.CHAR: "TEXT",
     Family.DATE: "TEXT",  # ISO, as a policy declares it; the session's DateStyle is pinned
     Family.TIMESTAMP: "TEXT",
+    Family.TIMESTAMPTZ: "TEXT",  # with its offset, so that two moments of a repeated hour stay two
 }
 
 
-DISTINCT_FAMILIES = frozenset(_CASTS) | {Family.UUID, Family.BOOL}
-"""Types whose canonical form is a bigint or a text that is equal exactly when the values are."""
+ROUNDING = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
+"""What makes a whole number of a numeric, which may be NaN."""
+
+_MOST = Decimal(10**18)
+"""Whole numbers that the planner calls integers lie below."""
+
+_DISTINCT = frozenset(_CASTS) | {Family.UUID, Family.BOOL}
+
+
+def distinct_value(value: exp.Expr, kind: SqlType) -> exp.Expr | None:
+    """A bigint, text, uuid or boolean that is equal exactly when the values are; None where there is none.
+
+    A column of type numeric(p, s) writes every value with s digits, so equal numbers are equal texts; NaN, too.
+    A rounded numeric may be NaN, which no bigint is: it does not count. Other numerics write 1.0 and 1.00, doubles
+    0 and -0 differently, though they are equal.
+
+    >>> distinct_value(exp.column("price"), SqlType(Family.NUMERIC, 15, 2)).sql("postgres")
+    'CAST(price AS TEXT)'
+    """
+    if kind.family is Family.INTEGER and holds(value, *ROUNDING):
+        inside = exp.Between(this=wrap(copied(value)), low=number_sql(-_MOST), high=number_sql(_MOST))
+        return exp.Case().when(inside, cast_sql(copied(value), "BIGINT"), copy=False)
+    if kind.family is Family.NUMERIC and kind.scale is not None and isinstance(value, exp.Column):
+        return cast_sql(copied(value), "TEXT")
+    return canonical_value(value, kind) if kind.family in _DISTINCT else None
 
 
 def canonical_value(value: exp.Expr, kind: SqlType) -> exp.Expr:

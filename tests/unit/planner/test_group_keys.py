@@ -50,6 +50,13 @@ def _grouped(table: str, key: str) -> Plan:
         ),
         ("lineitem", "l_linenumber", "int8", tuple(range(1, 8))),
         ("lineitem", "l_linenumber + 1", "int8", tuple(range(2, 9))),
+        ("lineitem", "floor(l_quantity / 10)", "int8", (0, 1, 2, 3, 4, 5)),
+        ("lineitem", "floor(l_quantity / 25) * 25", "int8", (0, 25, 50)),
+        ("lineitem", "20 * floor(-l_quantity / 20)", "int8", (-60, -40, -20, 0)),
+        ("lineitem", "round(l_quantity, -1)", "int8", (0, 10, 20, 30, 40, 50)),
+        ("lineitem", "ceil(l_quantity::float8 / 25)", "int8", (0, 1, 2)),
+        ("lineitem", "floor(l_quantity / 25)::int", "int8", (0, 1, 2)),
+        ("lineitem", "trunc(l_linenumber / 2.0)", "int8", (0, 1, 2, 3, 4)),
         ("orders", "o_shippriority", "int8", (0, 5, 10, 15, 20, -1)),
         ("orders", "o_orderstatus", "text", ("F", "O", "rest")),
         (
@@ -111,3 +118,16 @@ def test_the_number_of_groups_is_limited() -> None:
     sql = "SELECT count(*) FROM orders GROUP BY o_custkey, o_orderstatus"
     with pytest.raises(StatementTooComplex, match="100000 groups"):
         planned(sql, policy=POLICY)
+
+
+def test_a_bucket_is_checked_before_it_is_converted() -> None:
+    """A numeric may hold NaN or leave its range: neither may fail, and neither falls into a group."""
+    (key,) = _grouped("lineitem", "floor(l_quantity / 10)").group_keys
+    bucket = 'FLOOR("lineitem_0"."l_quantity" / 10)'
+    assert to_sql(key.key) == f"CAST(CASE WHEN {bucket} BETWEEN 0 AND 5 THEN CAST({bucket} AS BIGINT) END AS BIGINT)"
+
+
+@pytest.mark.parametrize("key", ["l_quantity / 10", "round(l_quantity, 1)", "floor(l_quantity * 100000)"])
+def test_fractions_and_too_many_buckets_have_no_domain(key: str) -> None:
+    with pytest.raises(PlannerError, match=r"no public domain|groups"):
+        _grouped("lineitem", key)

@@ -141,7 +141,7 @@ REFUSED = [
     ("sum(avg(l_tax))", UnsupportedSQL, "inside an aggregate"),
     ("avg(DISTINCT l_tax)", UnsupportedSQL, "AVG(DISTINCT"),
     ("sum(l_orderkey)", SensitivityUnbounded, "lineitem.l_orderkey"),
-    ("count(DISTINCT l_quantity)", UnsupportedSQL, "numeric"),
+    ("count(DISTINCT l_quantity + 1)", UnsupportedSQL, "numeric"),
 ]
 
 
