@@ -59,7 +59,7 @@ def bind_public(tree: exp.Query, schema: Schema, policy: Policy, now: datetime |
     return PublicQuery(
         statement=statement,
         columns=tuple((column.name, _SHOWN[column.type.family]) for column in relation.columns),
-        reads=tuple(dict.fromkeys(entry.table.name for entry in tables.entries if entry.table.namespace)),
+        reads=tuple(dict.fromkeys(table.name for table in statement.find_all(exp.Table))),
         fingerprint=schema.fingerprint,
         tables={entry.alias: entry.table for entry in tables.entries},
     )
