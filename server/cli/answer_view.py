@@ -30,7 +30,7 @@ def answer_table(response: QueryResponse) -> RenderableType:
         table.add_column("")
     for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
         mark = [Text("weak" if weak[index] else "", style="bold red")] if weak else []
-        table.add_row(*_table_row(cells, intervals, aggregates), *mark)
+        table.add_row(*_table_row(cells, intervals, aggregates, exact=response.covers == "exact"), *mark)
     return Group(table, *map(Text, summary(response)))
 
 
@@ -87,10 +87,10 @@ def _aggregates(response: QueryResponse) -> list[bool]:
 
 
 def _table_row(
-    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool]
+    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool], *, exact: bool
 ) -> Iterator[Text]:
     """The texts of one row."""
     for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
-        yield Text(printable(cell_text(cell, interval)), style="bold" if aggregate else "")
+        yield Text(printable(cell_text(cell, interval, exact=exact)), style="bold" if aggregate else "")
         if aggregate:
             yield Text(interval_text(interval, whole=isinstance(cell, int)), style="dim")

@@ -91,7 +91,8 @@ def test_an_answer_is_exact_and_free(pipeline: Pipeline, ledger: Ledger) -> None
     answer = pipeline.answer(_ask(REGIONS, epsilon=1.0))
     assert answer.rows == tuple((name, 5) for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"))
     assert (answer.covers, answer.mechanism, answer.epsilon, answer.delta) == ("exact", "none", 0.0, 0.0)
-    assert answer.intervals == answer.taus == ((None, None),) * 5
+    assert answer.intervals == ((None, None),) * 5
+    assert answer.taus == ((None, None),) * 5
     assert answer.budget.epsilon_left == ledger.budget("ada").epsilon_left == 2.0
     body = AnswerBody.of(answer).model_dump()
     assert (body["charge"], body["covers"]) == ({"epsilon": 0.0, "delta": 0.0}, "exact")

@@ -91,8 +91,8 @@ def test_the_answer_is_cut_one_row_after_the_limit() -> None:
 
 def test_names_and_types_are_known() -> None:
     query = public(
-        "SELECT n_nationkey, sum(n_nationkey), avg(n_nationkey) AS mean, sum(p_retailprice), min(n_name), count(*) > 1 "
-        "AS b, DATE '2020-01-01' AS d, now() AS t, 1.5, NULL AS nothing FROM nation, part GROUP BY 1"
+        "SELECT n_nationkey, sum(n_nationkey), avg(n_nationkey) AS mean, sum(p_retailprice), min(n_name), "
+        "count(*) > 1 AS b, DATE '2020-01-01' AS d, now() AS t, 1.5, NULL AS nothing FROM nation, part GROUP BY 1"
     )
     assert [kind for _, kind in query.columns] == [
         "int8", "int8", "float8", "numeric", "text", "bool", "date", "timestamp", "numeric", "text",
