@@ -59,7 +59,7 @@ def test_public_tables_are_answered_exactly_and_free(new_client: NewClient) -> N
         "SELECT r_name, count(*) AS n FROM region LEFT JOIN nation ON n_regionkey = r_regionkey GROUP BY 1 ORDER BY 1"
     )
     body = http.post("/v1/query", json={"sql": sql}).json()
-    assert body["rows"] == [[name, 5] for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST")]
+    assert body.get("rows") == [[name, 5] for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST")], body
     assert (body["covers"], body["mechanism"], body["charge"]) == ("exact", "none", {"epsilon": 0.0, "delta": 0.0})
     assert http.post("/v1/explain", json={"sql": sql}).json()["epsilon"] == 0.0
     assert _budget(http) == 1.0
