@@ -15,6 +15,7 @@ from planner import functions
 from planner.errors import UnsupportedSQL
 from planner.keywords import function_name
 from planner.positions import position_of
+from planner.trees import preorder
 
 _BINARY = frozenset({"this", "expression"})
 _UNARY = frozenset({"this"})
@@ -124,7 +125,7 @@ def check_grammar(
     Raises: UnsupportedSQL.
     """
     find = refused or _refusal
-    for node in select.walk(bfs=False):
+    for node in preorder(select):
         refusal = find(node, select)
         if refusal is None:
             continue

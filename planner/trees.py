@@ -37,6 +37,16 @@ def children(node: exp.Expr) -> list[exp.Expr]:
     return found
 
 
+def preorder(tree: exp.Expr) -> list[exp.Expr]:
+    """The node and all below it, each before what it holds: as a statement is read. Cost: linear."""
+    found, stack = [], [tree]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack += reversed(children(node))
+    return found
+
+
 def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
     """Is some node of one of the kinds? Cost: linear."""
     return any(isinstance(node, kinds) for node in nodes(tree))

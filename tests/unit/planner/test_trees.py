@@ -9,7 +9,7 @@ from sqlglot import exp, parse_one
 
 from planner.parse import parse
 from planner.placeholder_slot import SLOT, Slot
-from planner.trees import children, columns_of, copied, holds, nodes
+from planner.trees import children, columns_of, copied, holds, nodes, preorder
 from tests.golden.tpch.queries import NUMBERS, published
 
 
@@ -27,6 +27,7 @@ def test_a_copy_is_the_librarys_copy(number: int) -> None:
 def test_a_walk_is_the_librarys_walk(number: int) -> None:
     tree = parse_one(published(number), dialect="postgres")
     assert [id(node) for node in nodes(tree)] == [id(node) for node in tree.walk()]
+    assert [id(node) for node in preorder(tree)] == [id(node) for node in tree.walk(bfs=False)]
     assert [id(node) for node in columns_of(tree)] == [id(node) for node in tree.find_all(exp.Column)]
     assert [id(node) for node in children(tree)] == [id(node) for node in tree.iter_expressions()]
     assert holds(tree, exp.AggFunc) is (tree.find(exp.AggFunc) is not None)
