@@ -93,9 +93,10 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
             x = Bounds(x.lo, x.hi, x.least, x.integral, nonzero=True)
         return exp.Nullif(this=a, expression=b), x
 
-    both = left.plain is not None and right.plain is not None
     missing = unranged([left, right])
-    return Scalar(node, kind, plain if both else None, clamped, left.digits, unranged=missing)
+    if left.plain is None or right.plain is None:
+        return Scalar(node, SqlType(Family.FLOAT), None, clamped, unranged=missing)
+    return Scalar(node, kind, plain, clamped, left.digits, unranged=missing)
 
 
 def _choice(

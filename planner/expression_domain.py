@@ -82,7 +82,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
         return None
     if scalar.type.family is Family.INTEGER and not holds(sql, *ROUNDING):
         return None
-    whole = bounds is not None and (bounds.integral if scalar.digits is None else scalar.digits.scale == 0)
+    whole = bounds is not None and (bounds.whole if scalar.digits is None else scalar.digits.scale == 0)
     if bounds is None or not whole or not bounds.safe or max(abs(bounds.lo), abs(bounds.hi)) > _MOST:
         return None
     step = _step(node)

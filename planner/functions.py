@@ -110,7 +110,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Length: Function("text -> whole number", "total", texts.length, _ONE, ("length({t})", "char_length({c})")),
     exp.Lower: Function("text -> text", "cut at 2^20 characters", texts.cased, _ONE, ("lower({t})", "lower({c})")),
     exp.Upper: Function("text -> text", "cut at 2^20 characters", texts.cased, _ONE, ("upper({t})",)),
-    exp.Trim: Function("text, literal characters -> text", "total",
+    exp.Trim: Function("text, literal characters -> text", "cut at 2^20 characters",
         texts.trimmed, frozenset({"this", "expression", "position"}),
         ("trim({t})", "ltrim({t}, 'ab')", "trim(TRAILING FROM {c})", "btrim({t}, '')")),
     exp.Substring: Function("text, literals -> text", "literals that are in range",

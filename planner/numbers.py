@@ -25,6 +25,9 @@ from planner.sql_types import Family, SqlType
 from planner.trees import copied
 
 _MAX_DIGITS = 1000
+_MAX_SCALE = 1000
+"""Digits after the point of a quotient, at most."""
+
 _DOUBLE = SqlType(Family.FLOAT)
 _OPERATORS: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
     exp.Add: ranges.total,
@@ -65,9 +68,21 @@ def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
     a, b = exact_form(left), exact_form(right)
     if a is None or b is None:
         return None
-    if isinstance(a[0], exp.Literal) and isinstance(b[0], exp.Literal):  # 2147483647 + 1 is no integer
-        a = cast_sql(a[0], "DECIMAL"), a[1]
+    if _is_literal(b[0]):
+        a = _as_numeric(a)
     return a, b
+
+
+def _is_literal(sql: exp.Expr) -> bool:
+    """Is it a number as written, whatever its sign? The database takes whole ones for machine integers."""
+    while isinstance(sql, (exp.Neg, exp.Paren)):
+        sql = sql.this
+    return isinstance(sql, exp.Literal)
+
+
+def _as_numeric(exact: Exact) -> Exact:
+    """A literal as a numeric: 2147483647 + 1 is no integer, and no integer is compared with NaN."""
+    return (cast_sql(exact[0], "DECIMAL"), exact[1]) if _is_literal(exact[0]) else exact
 
 
 def _exact_result(node: exp.Expr, left: Exact, right: Exact) -> Exact:
@@ -117,7 +132,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     plain = None
     exact = exact_form(left)
     if right.value is not None and exact is not None and right.digits is not None and right.value:
-        plain = _exact_quotient(exact, right.value, right.digits.integral)
+        plain = _exact_quotient(exact, right.value, right.digits)
     if right.value == 0:
         raise _could_be_zero(node.right)
 
@@ -145,14 +160,23 @@ def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
     return UnsupportedSQL("division by something that could be zero", hint=hint, position=position_of(node))
 
 
-def _exact_quotient(left: Exact, value: Decimal, integral: bool) -> Exact:
+def _exact_quotient(left: Exact, value: Decimal, divisor: Digits) -> Exact:
     sql, digits = left
     denominator = literals.number_sql(value)
     whole = digits.whole + max(0, -value.adjusted())
-    if digits.integral and integral:
+    if digits.integral and divisor.integral:
         return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
     quotient_sql = exp.Div(this=wrap(sql), expression=wrap(denominator), typed=True)
-    return quotient_sql, Digits(whole, max(digits.scale, 20), False)
+    return quotient_sql, Digits(whole, _quotient_scale(digits, value, divisor), False)
+
+
+def _quotient_scale(left: Digits, value: Decimal, divisor: Digits) -> int:
+    """The most digits after the point that PostgreSQL gives `x / value`: at least 16 significant ones.
+
+    Source: select_div_scale in numeric.c, for the smallest x other than 0; its digits come in fours.
+    """
+    first = value.adjusted() // 4 - -left.scale // 4 + 1
+    return min(max(16 + 4 * first, left.scale, divisor.scale, 0), _MAX_SCALE)
 
 
 def remainder(node: exp.Expr, binder: Binder) -> Scalar:
@@ -166,16 +190,12 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
     if exact is None:
         hint = "use a column of a whole or numeric type"
         raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
-    sql, digits = exact
+    sql, digits = _as_numeric(exact)
     scale = max(digits.scale, right.digits.scale)
     integral = digits.integral and right.digits.integral
     result = exp.Mod(this=wrap(sql), expression=wrap(right.sql)), Digits(right.digits.whole, scale, integral)
-    end = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
-
-    def bounds(inner: Bounds) -> Bounds:
-        return ranges.within(inner, -end if inner.lo < 0 else 0.0, end if inner.hi > 0 else 0.0)
-
-    return _from_exact(node, left, result, bounds)
+    most = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
+    return _from_exact(node, left, result, lambda inner: ranges.remainder(inner, most))
 
 
 def monotone(
@@ -223,7 +243,11 @@ def on_double(
 
 
 def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
-    """An exact result, whose clamped form is the same number within what follows from the argument's bounds."""
+    """An exact result, whose clamped form is the same number within what follows from the argument's bounds.
+
+    The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
+    else that is proved of the clamped argument holds of it.
+    """
 
     def clamped() -> Measured:
         _, known = inner.measured()
@@ -232,7 +256,7 @@ def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[
         limits = bounds(known)
         kind = SqlType(Family.NUMERIC, None, result[1].scale)
         sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
-        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, limits.nonzero)
+        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, whole=clamp.whole)
 
     return _number(node, (inner,), result, clamped)
 

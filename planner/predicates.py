@@ -12,6 +12,7 @@ from planner.moments import not_a_number
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar, repeated, wrap
 from planner.sql_types import Family, SqlType
+from planner.texts import is_long, shortened
 from planner.trees import copied
 
 _BOOL = SqlType(Family.BOOL)
@@ -96,7 +97,10 @@ def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def like(node: exp.Expr, binder: Binder) -> Scalar:
-    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash."""
+    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash.
+
+    ILIKE, which copies the text in lower case, sees its first MAX_TEXT characters.
+    """
     escape = "\\"
     if isinstance(node, exp.Escape):
         escape = text_literal(node.args["expression"], "ESCAPE with a character")
@@ -107,7 +111,8 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
     if value.is_null:
         raise UnsupportedSQL("a comparison with NULL is never true", hint="write IS NULL", position=position_of(node))
     pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
-    sql = type(node)(this=wrap(value.sql), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
+    seen = shortened(value) if isinstance(node, exp.ILike) and is_long(value) else value.sql
+    sql = type(node)(this=wrap(seen), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
     return _truth(node, sql)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from sqlglot import exp
@@ -34,8 +35,12 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
       THEN 105000
     END AS DOUBLE PRECISION)
     >>> bounds
-    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False)
+    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False, whole=False)
     """
+    whole = kind.family is Family.INTEGER or (kind.family is Family.NUMERIC and kind.scale == 0)
+    if whole:
+        low, high = float(math.ceil(low)), float(math.floor(high))
+        high = max(low, high)
     if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
         column = cast_sql(copied(column), "DOUBLE PRECISION")
     low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
@@ -51,7 +56,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
         .when(above, copied(high_sql), copy=False)
     )
     ends = [abs(bound) for bound in (low, high) if bound]
-    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER)
+    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER, whole=whole)
     return cast_sql(clamped, "DOUBLE PRECISION"), bounds
 
 

@@ -26,8 +26,9 @@ _CASTS = {
 ROUNDING = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
 """What makes a whole number of a numeric, which may be NaN."""
 
-_MOST = Decimal(10**18)
-"""Whole numbers that the planner calls integers lie below."""
+_MOST_DIGITS = 18
+_MOST = Decimal(10**_MOST_DIGITS)
+"""Whole numbers of as many digits lie below, and fit a bigint."""
 
 _DISTINCT = frozenset(_CASTS) | {Family.UUID, Family.BOOL}
 
@@ -36,13 +37,14 @@ def distinct_value(value: exp.Expr, kind: SqlType) -> exp.Expr | None:
     """A bigint, text, uuid or boolean that is equal exactly when the values are; None where there is none.
 
     A column of type numeric(p, s) writes every value with s digits, so equal numbers are equal texts; NaN, too.
-    A rounded numeric may be NaN, which no bigint is: it does not count. Other numerics write 1.0 and 1.00, doubles
-    0 and -0 differently, though they are equal.
+    A rounded numeric may be NaN, which no bigint is: it does not count; what is cast to a whole type is NULL then.
+    Other numerics write 1.0 and 1.00, doubles 0 and -0 differently, though they are equal.
 
     >>> distinct_value(exp.column("price"), SqlType(Family.NUMERIC, 15, 2)).sql("postgres")
     'CAST(price AS TEXT)'
     """
-    if kind.family is Family.INTEGER and holds(value, *ROUNDING):
+    whole = kind.family is Family.NUMERIC and kind.scale == 0 and (kind.precision or _MOST_DIGITS + 1) <= _MOST_DIGITS
+    if whole and holds(value, *ROUNDING):
         inside = exp.Between(this=wrap(copied(value)), low=number_sql(-_MOST), high=number_sql(_MOST))
         return exp.Case().when(inside, cast_sql(copied(value), "BIGINT"), copy=False)
     if kind.family is Family.NUMERIC and kind.scale is not None and isinstance(value, exp.Column):

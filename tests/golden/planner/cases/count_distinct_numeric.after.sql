@@ -13,10 +13,7 @@ GROUP BY
 
 SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
-  CASE
-    WHEN ROUND("lineitem_0"."l_quantity", 0) BETWEEN -1000000000000000000 AND 1000000000000000000
-    THEN CAST(ROUND("lineitem_0"."l_quantity", 0) AS BIGINT)
-  END AS "v",
+  CAST(ROUND(NULLIF("lineitem_0"."l_quantity", 'NaN'), 0) AS BIGINT) AS "v",
   MAX(CAST(1073741824 AS BIGINT)) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
