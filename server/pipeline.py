@@ -60,7 +60,7 @@ from server.errors import (
 )
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
-from server.failures import FailureLimit
+from server.failures import Attempt, FailureLimit
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
 from server.public_answer import public_explanation, public_response, read_public
@@ -90,7 +90,7 @@ class Pipeline:
       ledger: what the budget is.
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
-      failures: how often an analyst's queries may fail.
+      failures: how often an analyst's queries may fail, those under way included.
     """
 
     policy: Policy
@@ -117,9 +117,11 @@ class Pipeline:
         plan = self._planned(self._bound(statement, request), request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        reservation = self.ledger.reserve(_charge(request, plan, query))
-        domain, noisy = self._measured(reservation, query, measurements)
-        budget = self.ledger.commit(reservation)
+        charge = _charge(request, plan, query)
+        with self.failures.attempt(request.analyst, charge.plan_hash) as attempt:
+            reservation = self.ledger.reserve(charge)
+            domain, noisy = self._measured(reservation, query, measurements, attempt)
+            budget = self.ledger.commit(reservation)
         return response(plan, domain, noisy, budget, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
@@ -187,23 +189,27 @@ class Pipeline:
         )
 
     def _measured(
-        self, reservation: Reservation, query: BackendQuery, measurements: tuple[Measurement, ...]
+        self,
+        reservation: Reservation,
+        query: BackendQuery,
+        measurements: tuple[Measurement, ...],
+        attempt: Attempt,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
 
         After that every failure is the same QueryFailed to the analyst; which one it was stands in the log.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for count in range(1, _ATTEMPTS + 1):
             try:
                 return self.workers.call(measure, self.backend, query, measurements)
             except BaseException as error:
-                if isinstance(error, _NOTHING_READ) and attempt == 1:
+                if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)
                     raise
-                if isinstance(error, BackendConnectionLost) and attempt < _ATTEMPTS:
+                if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
                     continue
+                attempt.fail()
                 self.ledger.fail(reservation)
-                self.failures.note(reservation.charge.analyst)
                 _log.error(
                     "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
                 )

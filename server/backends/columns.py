@@ -113,8 +113,11 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
 
 
 def _key_index(column: Column, values: tuple[object, ...]) -> NDArray[np.int64]:
-    """The place of each key in its domain, -1 for NULL and for what is not in it."""
-    index = {value: place for place, value in enumerate(values)}
+    """The place of each key in its domain, -1 for NULL and for what is not in it.
+
+    A policy writes 0.1, which no float is: keys with a fraction are decimals.
+    """
+    index = {Decimal(repr(value)) if isinstance(value, float) else value: n for n, value in enumerate(values)}
     return np.fromiter(map(index.get, column, itertools.repeat(-1)), np.int64, len(column))
 
 

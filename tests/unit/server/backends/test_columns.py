@@ -69,6 +69,16 @@ def test_groups_are_numbered_as_the_domain_lists_them() -> None:
     assert tuples.n_groups == len(domain) == 6
 
 
+def test_a_domain_with_fractions_meets_decimals() -> None:
+    columns: list[tuple[object, ...]] = [
+        (1, 1, 1),
+        (Decimal("0.10"), Decimal("2.00"), Decimal("0.1000001")),
+        (1, 1, 1),
+    ]
+    tuples = join_tuples(columns, _query(("person",), keys=1), group_domain([(0.1, 2.0)]))
+    assert tuples.group.tolist() == [0, 1, -1]
+
+
 def test_no_rows_at_all() -> None:
     tuples = join_tuples([(), (), (), ()], _query(("person",), keys=1, releases=2), group_domain([("a",)]))
     assert tuples.weights.shape == (2, 0)
