@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -14,6 +15,16 @@ from planner.errors import InvalidSyntax, ReadOnly, StatementTooComplex, Unsuppo
 from planner.grammar import check_grammar
 from planner.keywords import mark_keywords
 from planner.limits import check_depth, check_length, check_nesting
+from planner.syntax.lexer import Lexeme, lex
+from planner.syntax.queries import check_syntax
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """PostgreSQL's, but for dollar-quoted strings, which are refused: `$1,$2` is two placeholders."""
+
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {**Postgres.Tokenizer.SINGLE_TOKENS, "$": TokenType.PARAMETER}
+
 
 _DIALECT = Postgres()
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
@@ -38,10 +49,12 @@ class Statement:
     Attributes:
       tree: a SELECT, or a set operation over some.
       tokens: its words and signs, to point at.
+      lexemes: the same as PostgreSQL's scanner has them, for `planner.syntax.queries.check_syntax`.
     """
 
     tree: exp.Query
     tokens: list[Token]
+    lexemes: list[Lexeme]
 
 
 def parse(sql: str) -> exp.Select:
@@ -57,11 +70,15 @@ def parse(sql: str) -> exp.Select:
 
 
 def private_select(statement: Statement) -> exp.Select:
-    """The SELECT of a statement over private tables. Raises: UnsupportedSQL for what the grammar does not name."""
+    """The SELECT of a statement over private tables.
+
+    Raises: UnsupportedSQL for what the grammar does not name; InvalidSyntax for what PostgreSQL's does not.
+    """
     select = statement.tree
     if not isinstance(select, exp.Select):
         raise _no_select(statement.tokens)
     check_grammar(select, statement.tokens)
+    check_syntax(statement.lexemes)
     return select
 
 
@@ -72,10 +89,13 @@ def read(sql: str) -> Statement:
     tokens = _tokens(sql)
     check_nesting(tokens)
     _check_words(tokens)
-    tree = _query(sql, tokens)
+    lexemes = lex(sql)
+    tree = _query(sql, tokens, lexemes)
+    if "%" in sql and tree.find(exp.Placeholder) is not None:  # `%s` of some drivers
+        check_syntax(lexemes)
     check_depth(tree)
     mark_keywords(tree, tokens, sql)
-    return Statement(tree, tokens)
+    return Statement(tree, tokens, lexemes)
 
 
 def _check_characters(sql: str) -> None:
@@ -86,8 +106,9 @@ def _check_characters(sql: str) -> None:
 
 def _tokens(sql: str) -> list[Token]:
     try:
-        tokens = list(_DIALECT.tokenize(sql))
+        tokens = list(_Tokenizer(dialect=_DIALECT).tokenize(sql))
     except SqlglotError:
+        lex(sql)  # knows the place
         raise InvalidSyntax("a quoted string, name or comment does not end") from None
     except RecursionError:
         raise StatementTooComplex("the statement nests too deep") from None
@@ -122,10 +143,11 @@ def _check_with(tokens: list[Token]) -> None:
             raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
 
 
-def _query(sql: str, tokens: list[Token]) -> exp.Query:
+def _query(sql: str, tokens: list[Token], lexemes: list[Lexeme]) -> exp.Query:
     try:
         trees = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except ParseError as error:
+        check_syntax(lexemes)  # knows the place better
         raise InvalidSyntax(
             "the statement is not SQL that can be read", position=_error_position(sql, error)
         ) from None

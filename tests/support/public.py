@@ -11,6 +11,7 @@ from planner.public.grammar import check_public_grammar
 from planner.public.query import PublicQuery, write_public
 from planner.rewrite import Dialect
 from planner.schema import Schema
+from planner.syntax.queries import check_syntax
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 
@@ -21,6 +22,7 @@ def public(sql: str, schema: Schema | None = None, policy: Policy | None = None)
     """Read, compare with the grammar and bind."""
     statement = read(sql)
     check_public_grammar(statement.tree, statement.tokens)
+    check_syntax(statement.lexemes)
     return bind_public(statement.tree, schema or tpch_schema(), policy or demo_policy(), NOW)
 
 

@@ -18,6 +18,7 @@ from planner.public.grammar import check_public_grammar
 from planner.public.query import PublicQuery, write_public
 from planner.public.route import names_private_table
 from planner.schema import Schema
+from planner.syntax.queries import check_syntax
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
@@ -43,6 +44,7 @@ def _bound(sql: str, schema: Schema) -> PublicQuery:
     statement = read(sql)
     assert not names_private_table(statement.tree, demo_policy())
     check_public_grammar(statement.tree, statement.tokens)
+    check_syntax(statement.lexemes)
     return bind_public(statement.tree, schema, demo_policy())
 
 
