@@ -9,6 +9,7 @@ from sqlglot import exp
 from planner.aggregates import Aggregates
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.clock import replace_clock
+from planner.connections import check_connected
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
 from planner.group_keys import bind_keys, position_in
@@ -40,6 +41,7 @@ def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | Non
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(select, flat, {})
+    check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
     keys = bind_keys(select, scope)
     return _Answer(select, scope, keys, flat).query()
 

@@ -27,10 +27,14 @@ class CommonTable:
 
 @dataclass(frozen=True)
 class Flattened:
-    """The base tables and conditions of the whole statement, as they are found."""
+    """The base tables and conditions of the whole statement, as they are found.
+
+    `crossed` has the aliases of one table of either side of each CROSS JOIN.
+    """
 
     tables: Tables
     predicates: list[exp.Expr] = field(default_factory=list)
+    crossed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def bind_from(select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable]) -> Scope:
@@ -169,6 +173,9 @@ class _FromClause:
         found = [self._using(name, tree, right, position) for name, position in using]
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
+        if join.kind == "CROSS":
+            left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
+            self._flat.crossed.append((left_alias, right_alias))
         if join.side == "LEFT":
             inside = self._flat.predicates[before:]
             del self._flat.predicates[before:]

@@ -44,6 +44,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self.entries: list[BoundTable] = []
+        self.positions: dict[str, int | None] = {}
 
     def lookup(self, node: exp.Table) -> Table:
         """The catalog's table. Raises UnknownTable, also for one that the policy does not name."""
@@ -59,7 +60,9 @@ class Tables:
         """Enter a base table under a new alias. Raises StatementTooComplex."""
         if len(self.entries) >= MAX_TABLES:
             raise StatementTooComplex(f"more than {MAX_TABLES} tables", position=position)
-        return self.enter(name, table)
+        entry = self.enter(name, table)
+        self.positions[entry.alias] = position
+        return entry
 
     def enter(self, name: str, table: Table) -> BoundTable:
         """Enter a base table, however many there are."""

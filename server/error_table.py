@@ -89,7 +89,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "57014",
             504,
             "The query could not be finished within its limits; it was charged.",
-            "Join fewer tables, or add predicates. If it goes on, tell the custodian the request id.",
+            "Is a condition of the join missing? EXPLAIN lists them, free. Else join fewer tables, or filter more; "
+            "if it goes on, tell the custodian the request id.",
         ),
         serving.PublicQueryFailed: Row("57014", 504),
         serving.ComputationFailed: Row("22000", 422),
@@ -98,7 +99,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "57014",
             504,
             "The query went over its time or memory limit, or was cancelled.",
-            "The charge stands. Join fewer tables, or add predicates.",
+            "The charge stands. Is a condition of the join missing? EXPLAIN lists them, free.",
         ),
         serving.TooManyQueries: Row("53300", 503),
         serving.WorkerFailed: _FAILED,

@@ -35,6 +35,7 @@ from planner.public.query import PublicQuery, PublicStatement, write_public
 from planner.public.route import names_private_table
 from planner.rewrite import rewrite
 from planner.schema import Schema
+from planner.syntax.queries import check_syntax
 from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
@@ -153,6 +154,7 @@ class Pipeline:
 
     def _public_query(self, request: QueryRequest, statement: Statement) -> tuple[PublicQuery, PublicStatement]:
         check_public_grammar(statement.tree, statement.tokens)
+        check_syntax(statement.lexemes)
         tree = substitute(statement.tree, request.parameters)
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)

@@ -65,6 +65,14 @@ class Cursor(ABC):
             self.fail()
         self.place += 1
 
+    def digits(self) -> None:
+        """`(3)`, where nothing but a whole number may stand."""
+        self.need("(")
+        if not self._lexemes[self.place].text.isdecimal():
+            self.fail()
+        self.place += 1
+        self.need(")")
+
     def names(self) -> None:
         """`(name, ...)`."""
         self.need("(")

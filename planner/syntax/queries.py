@@ -8,6 +8,10 @@ from planner.syntax.keywords import FUNCTIONS_ONLY, NEED_AS, RESERVED
 from planner.syntax.lexer import END, Lexeme
 
 _SIDES = ("LEFT", "RIGHT", "FULL")
+_AFTER_OUTPUTS = (
+    END, ")", ";", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH",
+    "UNION", "EXCEPT", "INTERSECT",
+)  # fmt: skip
 _SETS = {"UNION": 1, "EXCEPT": 1, "INTERSECT": 2}
 
 
@@ -92,11 +96,12 @@ class Queries(Expressions):
 
     def _select(self) -> None:
         self.need("SELECT")
-        if not self.take("ALL") and self.take("DISTINCT") and self.take("ON"):
+        distinct = not self.take("ALL") and self.take("DISTINCT")
+        if distinct and self.take("ON"):
             self.need("(")
             self.expressions()
             self.need(")")
-        if not self.at(END, ")", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", *_SETS):
+        if distinct or not self.at(*_AFTER_OUTPUTS):
             self.listed(self._output)
         if self.take("FROM"):
             self.listed(self._table)

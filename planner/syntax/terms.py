@@ -9,6 +9,11 @@ from planner.syntax.lexer import NUMBER, PARAMETER, STRING
 from planner.syntax.types import TYPE_WORDS, Types
 
 _CLOCKS = ("CURRENT_TIMESTAMP", "CURRENT_TIME", "LOCALTIMESTAMP", "LOCALTIME")
+_FIELDS = (
+    "CENTURY", "DAY", "DECADE", "DOW", "DOY", "EPOCH", "HOUR", "ISODOW", "ISOYEAR", "JULIAN", "MICROSECONDS",
+    "MILLENNIUM", "MILLISECONDS", "MINUTE", "MONTH", "QUARTER", "SECOND", "TIMEZONE", "TIMEZONE_HOUR",
+    "TIMEZONE_MINUTE", "WEEK", "YEAR",
+)  # fmt: skip
 _QUERY_STARTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
@@ -76,8 +81,8 @@ class Terms(Types):
             self.type_name()
             self.need(")")
         elif symbol in _CLOCKS:
-            if self.take("("):
-                self.need(NUMBER, ")")
+            if self.at("("):
+                self.digits()
         elif symbol not in ("TRUE", "FALSE", "NULL", "CURRENT_DATE", "CURRENT_USER", "SESSION_USER", "USER"):
             self.place -= 1
             self.fail()
@@ -106,8 +111,8 @@ class Terms(Types):
             return
         self.need("(")
         if symbol == "EXTRACT":
-            if not self.take(STRING):
-                self.label()
+            if not self.take(STRING, *_FIELDS):
+                self.fail("extract has no field of this name", "write extract(year FROM x)")
             self.need("FROM")
             self.expression()
         elif symbol == "POSITION":
@@ -148,6 +153,8 @@ class Terms(Types):
             if word == "INTERVAL":
                 self.unit()
             return True
+        if word == "INTERVAL" and self.ahead(1) != "(":
+            return False
         try:
             self.type_name()
         except InvalidSyntax:

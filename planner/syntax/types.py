@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planner.syntax.cursor import Cursor
-from planner.syntax.lexer import NUMBER
 
 _PLAIN = frozenset({"INT", "INTEGER", "SMALLINT", "BIGINT", "REAL", "BOOLEAN", "JSON"})
 _MEASURED = frozenset({"NUMERIC", "DECIMAL", "DEC", "FLOAT"})
@@ -65,5 +64,5 @@ class Types(Cursor):
             self.need(")")
 
     def _length(self) -> None:
-        if self.take("("):
-            self.need(NUMBER, ")")
+        if self.at("("):
+            self.digits()
