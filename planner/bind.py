@@ -42,7 +42,7 @@ def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | Non
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(select, flat, {})
     check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
-    keys = bind_keys(select, scope)
+    keys = bind_keys(select, scope, flat.predicates)
     return _Answer(select, scope, keys, flat).query()
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from planner.plan import ResultType
+from planner.plan import KeyCell, ResultType
 from planner.ranges import Bounds
 from planner.released import ReleasedExpression, SortKey
 from planner.schema import Table
@@ -51,7 +51,7 @@ class BoundKey:
     value: exp.Expr
     type: SqlType
     position: int | None
-    values: tuple[str | int | bool, ...] | None = None
+    values: tuple[KeyCell, ...] | None = None
 
     @property
     def columns(self) -> list[tuple[str, str]]:

@@ -14,13 +14,14 @@ from planner.errors import PlannerError
 from planner.limits import MAX_GROUPS
 from planner.literals import number_sql
 from planner.moments import ALWAYS
+from planner.plan import KeyCell
 from planner.rules.enumerate_domain import ROUNDING
 from planner.scalar import Scalar, repeated, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family
 from planner.trees import copied, holds
 
-Values = tuple[str | int | bool, ...]
+Values = tuple[KeyCell, ...]
 
 _MOST = 2.0**53
 """Doubles count up to here one by one."""
@@ -113,7 +114,7 @@ def _step(node: exp.Expr) -> int:
 
 
 def _labels(node: exp.Expr) -> Values | None:
-    """The literals of a CASE, in the order in which it names them."""
+    """The literals of a CASE, in the order in which it names them; last NULL, if it can be."""
     if not isinstance(node, exp.Case):
         return None
     results = [branch.args["true"].unnest() for branch in node.args["ifs"]]
@@ -121,11 +122,12 @@ def _labels(node: exp.Expr) -> Values | None:
     if default is not None:
         results.append(default.unnest())
     known = [result for result in results if not isinstance(result, exp.Null)]
+    null: Values = (None,) if default is None or len(known) < len(results) else ()
     texts = [result.name for result in known if isinstance(result, exp.Literal) and result.is_string]
     numbers = [int(result.name) for result in known if _is_whole(result)]
     if known and len(texts) == len(known):
-        return tuple(dict.fromkeys(texts))
-    return tuple(dict.fromkeys(numbers)) if known and len(numbers) == len(known) else None
+        return (*dict.fromkeys(texts), *null)
+    return (*dict.fromkeys(numbers), *null) if known and len(numbers) == len(known) else None
 
 
 def _is_whole(node: exp.Expr) -> bool:

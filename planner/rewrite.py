@@ -37,12 +37,13 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
         join=_summed(plan, summed, write, counted) if summed else None,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
-        domains=tuple(None if key.domain is None else write(copied(key.domain)) for key in plan.group_keys),
-        values=tuple(key.values for key in plan.group_keys),
+        domains=tuple(None if one.statement is None else write(copied(one.statement)) for one in plan.domains),
+        values=tuple(domain.values for domain in plan.domains),
         n_releases=len(summed) + counted,
         fingerprint=plan.fingerprint,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
         counted=counted,
+        domain_keys=tuple(domain.keys for domain in plan.domains),
     )
 
 

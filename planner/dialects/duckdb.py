@@ -14,7 +14,7 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import ErrorLevel, exp
@@ -28,7 +28,7 @@ from planner.sql_types import Family, SqlType, sql_type
 
 CLAUSES = (
     exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Distinct, exp.Alias,
-    exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var,
+    exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var, exp.Limit,
 )  # fmt: skip
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
@@ -46,9 +46,19 @@ def duckdb_sql(tree: exp.Expr, schema: Schema, *, pretty: bool = False) -> str:
       schema: the catalog, for the columns' types.
     Raises: UnsupportedSQL where DuckDB would answer differently or could fail for some row.
     """
-    tables = {node.alias_or_name: schema.tables[node.name] for node in tree.find_all(exp.Table)}
+    tables = dict(_tables(tree, schema))
     written = Writer(tables).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
+
+
+def _tables(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
+    """By alias; of derived tables, those whose columns they have."""
+    for node in tree.find_all(exp.Table, exp.Subquery):
+        if isinstance(node, exp.Subquery):
+            if "declared" in node.meta:
+                yield node.alias, node.meta["declared"]
+        elif isinstance(node.this, exp.Identifier):
+            yield node.alias_or_name, schema.tables[node.name]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class Writer:
             return self._column(node)
         if isinstance(node, exp.Literal):
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
+        if isinstance(node, exp.Subquery) and "declared" in node.meta:  # public values, which both read alike
+            return Typed(node.copy(), SqlType(Family.OTHER))
         handler = self.handlers.get(type(node))
         if handler is not None:
             return handler(node, self.write)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -164,16 +164,7 @@ class DuckdbBackend:
 
 
 def _domain(connection: DuckDBPyConnection, query: BackendQuery) -> Domain:
-    return group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
-
-
-def _domain_values(connection: DuckDBPyConnection, query: BackendQuery, key: int) -> Sequence[object]:
-    """The declared values of a key's domain, or those that the public table holds now."""
-    values, statement = query.values[key], query.domains[key]
-    if values is not None:
-        return values
-    assert statement is not None, "a group key has either values or a statement"
-    return [value for (value,) in connection.execute(statement).fetchall()]
+    return group_domain(query, lambda statement: connection.execute(statement).fetchall())
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from planner.errors import PlannerError, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.plan import Plan
 from planner.policy import parse_policy
-from planner.rewrite import to_sql
+from planner.rewrite import rewrite, to_sql
 from tests.support.planning import DEMO_POLICY, planned
+from tests.support.tpch_schema import tpch_schema
 
 POLICY = parse_policy(
     DEMO_POLICY.read_text().replace(
@@ -31,12 +33,28 @@ def _grouped(table: str, key: str) -> Plan:
     return planned(f"SELECT {key} AS k, count(*) FROM {table} GROUP BY 1", policy=POLICY)
 
 
+def _values(plan: Plan) -> tuple[object, ...]:
+    """The domain of the one key; a statement over declared values needs no tables, so any database runs it."""
+    (domain,) = plan.domains
+    if domain.values is not None:
+        return domain.values
+    (statement,) = rewrite(plan, dialect="duckdb", schema=tpch_schema()).domains
+    assert statement is not None
+    with duckdb.connect() as connection:
+        return tuple(value for (value,) in connection.execute(statement).fetchall())
+
+
 @pytest.mark.parametrize(
     ("table", "key", "kind", "values"),
     [
         ("lineitem", "l_tax > 0.01", "bool", (False, True)),
         ("lineitem", "l_tax IS NULL OR l_tax < 0.5", "bool", (False, True)),
-        ("lineitem", "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END", "text", ("high", "low")),
+        (
+            "lineitem",
+            "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END",
+            "text",
+            ("high", "low", None),
+        ),
         ("lineitem", "CASE WHEN l_tax > 0.01 THEN 1 ELSE 0 END", "int8", (1, 0)),
         ("lineitem", "extract(year FROM l_shipdate)", "int8", (1995, 1996)),
         ("lineitem", "extract(month FROM l_commitdate)", "int8", tuple(range(1, 13))),
@@ -56,7 +74,6 @@ def _grouped(table: str, key: str) -> Plan:
         ("lineitem", "round(l_quantity, -1)", "int8", (0, 10, 20, 30, 40, 50)),
         ("lineitem", "ceil(l_quantity::float8 / 25)", "int8", (0, 1, 2)),
         ("lineitem", "floor(l_quantity / 25)::int", "int8", (0, 1, 2)),
-        ("lineitem", "trunc(l_linenumber / 2.0)", "int8", (0, 1, 2, 3, 4)),
         ("orders", "o_shippriority", "int8", (0, 5, 10, 15, 20, -1)),
         ("orders", "o_orderstatus", "text", ("F", "O", "rest")),
         (
@@ -68,8 +85,9 @@ def _grouped(table: str, key: str) -> Plan:
     ],
 )
 def test_domains(table: str, key: str, kind: str, values: tuple[object, ...]) -> None:
-    (found,) = _grouped(table, key).group_keys
-    assert (found.type, found.values, found.domain) == (kind, values, None)
+    plan = _grouped(table, key)
+    (found,) = plan.group_keys
+    assert (found.type, _values(plan)) == (kind, values)
 
 
 def test_values_outside_go_to_the_other_group() -> None:
