@@ -25,9 +25,6 @@ from planner.sql_types import Family, SqlType
 from planner.trees import copied
 
 _MAX_DIGITS = 1000
-_MAX_SCALE = 1000
-"""Digits after the point of a quotient, at most."""
-
 _DOUBLE = SqlType(Family.FLOAT)
 _OPERATORS: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
     exp.Add: ranges.total,
@@ -61,7 +58,7 @@ def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Sca
         return null(node)
     exact = _exact_pair(left, right)
     plain = None if exact is None else _exact_result(node, *exact)
-    return _number(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+    return computed(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
 
 
 def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
@@ -69,7 +66,7 @@ def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
     if a is None or b is None:
         return None
     if _is_literal(b[0]):
-        a = _as_numeric(a)
+        a = as_numeric(a[0]), a[1]
     return a, b
 
 
@@ -80,9 +77,9 @@ def _is_literal(sql: exp.Expr) -> bool:
     return isinstance(sql, exp.Literal)
 
 
-def _as_numeric(exact: Exact) -> Exact:
+def as_numeric(sql: exp.Expr) -> exp.Expr:
     """A literal as a numeric: 2147483647 + 1 is no integer, and no integer is compared with NaN."""
-    return (cast_sql(exact[0], "DECIMAL"), exact[1]) if _is_literal(exact[0]) else exact
+    return cast_sql(sql, "DECIMAL") if _is_literal(sql) else sql
 
 
 def _exact_result(node: exp.Expr, left: Exact, right: Exact) -> Exact:
@@ -117,85 +114,7 @@ def negated(node: exp.Expr, binder: Binder) -> Scalar:
         return exp.Neg(this=wrap(sql)), bounds and ranges.negative(bounds)
 
     value = None if inner.value is None else -inner.value
-    return _number(node, (inner,), plain, clamped, value)
-
-
-def quotient(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x / y`, y proved not to be zero: a literal, NULLIF(y, 0), or an interval that leaves zero out.
-
-    Between whole numbers the fraction is dropped, as PostgreSQL does.
-    """
-    assert isinstance(node, exp.Binary)
-    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
-    if left.is_null or right.is_null:
-        return null(node)
-    plain = None
-    exact = exact_form(left)
-    if right.value is not None and exact is not None and right.digits is not None and right.value:
-        plain = _exact_quotient(exact, right.value, right.digits)
-    if right.value == 0:
-        raise _could_be_zero(node.right)
-
-    def clamped() -> Measured:
-        (a, x), (b, y) = left.measured(), right.measured()
-        if y is not None and not y.divides:
-            raise _could_be_zero(node.right)
-        divisor = b if right.value is None else wrap(literals.number_sql(right.value))
-        sql: exp.Expr = exp.Div(this=wrap(a), expression=wrap(divisor), typed=True)
-        if x is None or y is None:
-            return sql, None
-        bounds = ranges.quotient(x, y)
-        if x.integral and y.integral:
-            return exp.Trunc(this=sql), ranges.truncated(bounds)
-        return sql, bounds
-
-    result = _number(node, (left, right), plain, clamped)
-    if plain is None and not result.unranged:
-        result.measured()
-    return result
-
-
-def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
-    hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
-    return UnsupportedSQL("division by something that could be zero", hint=hint, position=position_of(node))
-
-
-def _exact_quotient(left: Exact, value: Decimal, divisor: Digits) -> Exact:
-    sql, digits = left
-    denominator = literals.number_sql(value)
-    whole = digits.whole + max(0, -value.adjusted())
-    if digits.integral and divisor.integral:
-        return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
-    quotient_sql = exp.Div(this=wrap(sql), expression=wrap(denominator), typed=True)
-    return quotient_sql, Digits(whole, _quotient_scale(digits, value, divisor), False)
-
-
-def _quotient_scale(left: Digits, value: Decimal, divisor: Digits) -> int:
-    """The most digits after the point that PostgreSQL gives `x / value`: at least 16 significant ones.
-
-    Source: select_div_scale in numeric.c, for the smallest x other than 0; its digits come in fours.
-    """
-    first = value.adjusted() // 4 - -left.scale // 4 + 1
-    return min(max(16 + 4 * first, left.scale, divisor.scale, 0), _MAX_SCALE)
-
-
-def remainder(node: exp.Expr, binder: Binder) -> Scalar:
-    """`mod(x, m)` and `x % m`, m a literal other than zero; it has the sign of x."""
-    assert isinstance(node, exp.Binary)
-    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
-    exact = exact_form(left)
-    if not right.value or right.digits is None:
-        hint = "write a number other than 0 after it"
-        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, position=position_of(node))
-    if exact is None:
-        hint = "use a column of a whole or numeric type"
-        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
-    sql, digits = _as_numeric(exact)
-    scale = max(digits.scale, right.digits.scale)
-    integral = digits.integral and right.digits.integral
-    result = exp.Mod(this=wrap(sql), expression=wrap(right.sql)), Digits(right.digits.whole, scale, integral)
-    most = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
-    return _from_exact(node, left, result, lambda inner: ranges.remainder(inner, most))
+    return computed(node, (inner,), plain, clamped, value)
 
 
 def monotone(
@@ -207,7 +126,7 @@ def monotone(
         return null(node)
     exact = exact_form(inner)
     if exact is not None and digits is not None:
-        return _from_exact(node, inner, (sql(exact[0]), digits), bounds)
+        return from_exact(node, inner, (sql(exact[0]), digits), bounds)
     return on_double(node, inner, sql, bounds)
 
 
@@ -221,7 +140,7 @@ def everywhere(
     exact = exact_form(inner)
     double = on_double(node, inner, sql, bounds)
     if exact is not None and digits is not None:
-        return _number(node, (inner,), (sql(exact[0]), digits), double.clamped)
+        return computed(node, (inner,), (sql(exact[0]), digits), double.clamped)
     return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
 
 
@@ -242,7 +161,7 @@ def on_double(
     return result
 
 
-def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
+def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
     """An exact result, whose clamped form is the same number within what follows from the argument's bounds.
 
     The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
@@ -258,16 +177,20 @@ def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[
         sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
         return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, whole=clamp.whole)
 
-    return _number(node, (inner,), result, clamped)
+    return computed(node, (inner,), result, clamped)
 
 
-def _number(
+def computed(
     node: exp.Expr,
     parts: tuple[Scalar, ...],
     exact: Exact | None,
     clamped: Callable[[], Measured],
     value: Decimal | None = None,
 ) -> Scalar:
+    """A number of an exact form, where it has one of few enough digits, and a clamped one.
+
+    Raises: UnsupportedSQL for too many digits where no declared range offers the clamped form instead.
+    """
     if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
         if exact is not None and not unranged(parts):
             exact = None
@@ -284,13 +207,18 @@ def exact_form(part: Scalar) -> Exact | None:
     """The plain form as a numeric, which does not overflow; None where no digits are proved."""
     if part.plain is None or part.digits is None:
         return None
-    machine = part.type is not None and part.type.family is Family.INTEGER and not _is_numeric(part.plain)
-    return (cast_sql(part.sql, "DECIMAL") if machine else part.sql), part.digits
+    return (cast_sql(part.sql, "DECIMAL") if _may_be_integer(part, part.digits) else part.sql), part.digits
 
 
-def _is_numeric(sql: exp.Expr) -> bool:
-    """Is it a literal, or already computed as numeric? Columns, casts and choices may be machine integers."""
-    return not isinstance(sql, (exp.Column, exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest))
+def _may_be_integer(part: Scalar, digits: Digits) -> bool:
+    """May the database take it for a machine integer? Not what has a fraction, nor what was computed as numeric.
+
+    A literal may be one, too, but no operation on a literal and a numeric is one of machine integers.
+    """
+    if isinstance(part.plain, exp.Column):
+        return part.type is not None and part.type.family is Family.INTEGER
+    choices = (exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest)
+    return digits.scale == 0 and isinstance(part.plain, choices)
 
 
 def null(node: exp.Expr) -> Scalar:

@@ -144,9 +144,8 @@ def logarithm(inner: Bounds, base: float) -> Bounds:
 
 def exponential(inner: Bounds) -> Bounds:
     """e ^ x."""
-    ends = [math.exp(min(value, 700.0)) for value in (inner.lo, inner.hi)]
-    high = math.inf if inner.hi > 700 else ends[1]
-    return _slack(Bounds(max(ends[0], 0.0), high, max(math.exp(max(inner.lo, -740.0)) / 2, 5e-324), False, True))
+    low, high = (math.exp(min(max(value, -740.0), 700.0)) for value in (inner.lo, inner.hi))
+    return _slack(Bounds(low, math.inf if inner.hi > 700 else high, max(low / 2, 5e-324), False, True))
 
 
 def _slack(inner: Bounds) -> Bounds:
