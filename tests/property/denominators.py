@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
 COLUMNS = ("i", "j", "n", "m", "f", "r", "k", "w", "q")
@@ -55,7 +57,10 @@ def number(draw: st.DrawFn, depth: int) -> str:
     if depth <= 0:
         return draw(st.sampled_from(COLUMNS + LITERALS if draw(st.booleans()) else COLUMNS))
     one, pick = draw(number(depth - 1)), draw(st.integers(0, 19))
-    of = lambda choices: draw(st.sampled_from(choices))  # noqa: E731 short, and used twenty times
+
+    def of(choices: Sequence[str]) -> str:
+        return draw(st.sampled_from(choices))
+
     if pick < 3:
         return f"({one}) / {draw(denominator(depth))}"
     if pick < 5:
