@@ -55,11 +55,13 @@ def denominator(draw: st.DrawFn, depth: int) -> str:
 def number(draw: st.DrawFn, depth: int) -> str:
     """An expression of at most `depth` levels; many are refused, none may fail or leave its bounds."""
     if depth <= 0:
-        return draw(st.sampled_from(COLUMNS + LITERALS if draw(st.booleans()) else COLUMNS))
+        leaf: str = draw(st.sampled_from(COLUMNS + LITERALS if draw(st.booleans()) else COLUMNS))
+        return leaf
     one, pick = draw(number(depth - 1)), draw(st.integers(0, 19))
 
     def of(choices: Sequence[str]) -> str:
-        return draw(st.sampled_from(choices))
+        chosen: str = draw(st.sampled_from(choices))
+        return chosen
 
     if pick < 3:
         return f"({one}) / {draw(denominator(depth))}"
