@@ -14,9 +14,10 @@ from planner.keywords import LABEL
 from planner.nullness import is_null
 from planner.positions import position_of
 from planner.released import Apply, ReleasedExpression, ReleasedValue
-from planner.rules.enumerate_domain import DISTINCT_FAMILIES, canonical_value
+from planner.rules.enumerate_domain import distinct_value
 from planner.scope import Scope
 from planner.sql_nodes import conjunction
+from planner.trees import nodes
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
 
@@ -41,7 +42,7 @@ class Aggregates:
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):
             return None
-        nested = next((part for part in call.find_all(exp.AggFunc) if part is not call), None)
+        nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
         if nested is not None:
             raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
         label = str(node.meta.get(LABEL, ""))
@@ -94,11 +95,11 @@ class Aggregates:
                 "COUNT(DISTINCT ...) of several columns is not supported", hint=hint, position=position
             )
         scalar = bind_scalar(distinct.expressions[0], self._scope)
-        if scalar.type is None or scalar.type.family not in DISTINCT_FAMILIES:
+        value = None if scalar.type is None else distinct_value(scalar.sql, scalar.type)
+        if value is None:
             message = f"COUNT(DISTINCT ...) over {scalar.kind} is not supported"
-            hint = "count distinct whole numbers, texts, dates or uuids"
+            hint = "count distinct columns of numeric(p, s), whole numbers, texts, moments or uuids"
             raise UnsupportedSQL(message, hint=hint, position=position)
-        value = canonical_value(scalar.sql, scalar.type)
         return self._add(
             BoundAggregate("distinct", value, self._where_known(distinct.expressions[0], condition), label)
         )

@@ -29,7 +29,7 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     sql = literals.typed(written, kind)
     if kind.is_number:
         return binder.scalar(sql)
-    if kind.family is Family.DATE and sql.find(exp.DataType) != exp.DataType.build("DATE"):
+    if kind.family is Family.DATE and not (isinstance(sql, exp.Cast) and sql.to.this is exp.DataType.Type.DATE):
         kind = SqlType(Family.TIMESTAMP)
     length = len(written.name) if kind.is_string else None
     return Scalar(part.node, SqlType(kind.family, length) if length is not None else kind, sql, part.clamped)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from planner.aggregates import Aggregates
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.clock import replace_clock
+from planner.connections import check_connected
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
 from planner.group_keys import bind_keys, position_in
@@ -18,10 +19,10 @@ from planner.policy import Policy
 from planner.positions import position_of
 from planner.released import KeyValue, ReleasedExpression, SortKey
 from planner.released_binding import Released, ReleasedBinder
+from planner.row_count import row_count
 from planner.schema import Schema
 from planner.scope import Scope, Tables, fold
-
-_MAX_ROWS = 1 << 62
+from planner.trees import holds
 
 
 def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | None = None) -> BoundQuery:
@@ -40,7 +41,8 @@ def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | Non
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(select, flat, {})
-    keys = bind_keys(select, scope)
+    check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
+    keys = bind_keys(select, scope, flat.predicates)
     return _Answer(select, scope, keys, flat).query()
 
 
@@ -70,13 +72,13 @@ class _Answer:
             outputs=tuple(outputs),
             having=having,
             order=order,
-            limit=self._count("limit"),
-            offset=self._count("offset") or 0,
+            limit=row_count(self._select, "limit"),
+            offset=row_count(self._select, "offset") or 0,
         )
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
-        if not any(clause is not None and clause.find(exp.AggFunc) for clause in clauses):
+        if not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
             raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
@@ -87,7 +89,7 @@ class _Answer:
     def _output(self, item: exp.Expr) -> BoundOutput:
         node = item.unalias()
         released = self._bind(node)
-        name = fold(item.args["alias"]) if isinstance(item, exp.Alias) else _default_name(node)
+        name = fold(item.args["alias"]) if isinstance(item, exp.Alias) else default_name(node)
         return BoundOutput(name, released.type or "text", released.expression)
 
     def _having(self) -> ReleasedExpression | None:
@@ -124,22 +126,6 @@ class _Answer:
             expression = self._bind(node).expression
         return SortKey(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
-    def _count(self, part: str) -> int | None:
-        """LIMIT or OFFSET; NULL and ALL mean no limit."""
-        clause = self._select.args.get(part)
-        fetch = self._select.args.get("limit") if part == "limit" else None
-        if clause is None:
-            return None
-        node = fetch.args.get("count") if isinstance(fetch, exp.Fetch) else clause.expression
-        if node is None and isinstance(fetch, exp.Fetch):
-            return 1  # FETCH FIRST ROW ONLY
-        if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
-            return None
-        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
-            message = f"{part.upper()} takes a whole number"
-            raise UnsupportedSQL(message, hint="write the number", position=position_of(clause))
-        return min(int(node.name[:20]), _MAX_ROWS)
-
     def _check_distinct(self, outputs: list[BoundOutput]) -> None:
         """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""
         clause = self._select.args.get("distinct")
@@ -155,15 +141,15 @@ class _Answer:
             )
 
 
-def _default_name(node: exp.Expr) -> str:
+def default_name(node: exp.Expr) -> str:
     """The name that PostgreSQL gives to a column without an alias."""
     node = node.unnest()
     if isinstance(node, exp.Filter):
-        return _default_name(node.this)
+        return default_name(node.this)
     if isinstance(node, exp.Column):
         return fold(node.this)
     if isinstance(node, exp.Cast):
-        inner = _default_name(node.this)
+        inner = default_name(node.this)
         return inner if inner != "?column?" else node.args["to"].this.name.lower()
     if isinstance(node, exp.TimestampTrunc):
         return "date_trunc"

@@ -19,6 +19,7 @@ from planner.ranges import Bounds
 from planner.rules.clamp_column import clamp_column
 from planner.scalar import Digits, Measured, Scalar, unfit
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _BOOL = SqlType(Family.BOOL)
 
@@ -36,18 +37,19 @@ class Names(Protocol):
         """The name of a bound column's table, and what the policy says of the column."""
 
 
-def bind_scalar(node: exp.Expr, scope: Names) -> Scalar:
+def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> Scalar:
     """Bind an expression of any type: names resolved, types checked, literals typed.
 
     Args:
       node: as parsed; its columns may already be bound.
       scope: what its names mean.
+      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
     Returns: the expression: `.sql`, `.type`, and for numbers `.measured()` within bounds. It raises for no row.
     Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each
       with a position.
     Cost: linear in the expression.
     """
-    return _Binder(scope).scalar(node)
+    return _given(scope, given).scalar(node)
 
 
 def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
@@ -63,14 +65,19 @@ def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -
       given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
     Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
     """
-    binder = _Binder(scope)
-    for condition in given:
-        binder = binder.where(condition)
+    binder = _given(scope, given)
     scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
     sql, bounds = scalar.measured()
     if bounds is not None and not bounds.weighable:
         raise unfit(node)
     return sql, bounds or ranges.constant(0.0, True)
+
+
+def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
+    binder = _Binder(scope)
+    for condition in conditions:
+        binder = binder.where(condition)
+    return binder
 
 
 class _Binder:
@@ -124,7 +131,7 @@ class _Binder:
 
 
 def _untyped(node: exp.Expr) -> Scalar:
-    return Scalar(node, None, node.copy(), lambda: not_a_number(node, None))
+    return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
 
 
 def _no_number(node: exp.Expr, column: exp.Column) -> Measured:

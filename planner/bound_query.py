@@ -8,11 +8,12 @@ from typing import Literal
 
 from sqlglot import exp
 
-from planner.plan import ResultType
+from planner.plan import KeyCell, ResultType
 from planner.ranges import Bounds
 from planner.released import ReleasedExpression, SortKey
 from planner.schema import Table
 from planner.sql_types import SqlType, sql_type
+from planner.trees import columns_of
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class BoundKey:
     value: exp.Expr
     type: SqlType
     position: int | None
-    values: tuple[str | int | bool, ...] | None = None
+    values: tuple[KeyCell, ...] | None = None
 
     @property
     def columns(self) -> list[tuple[str, str]]:
         """The (alias, column) pairs that the key is computed from."""
-        return list(dict.fromkeys((column.table, column.name) for column in self.value.find_all(exp.Column)))
+        return list(dict.fromkeys((column.table, column.name) for column in columns_of(self.value)))
 
 
 @dataclass(frozen=True)

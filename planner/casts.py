@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from planner import numbers, ranges
@@ -88,7 +90,13 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
         assert exact is not None and part.digits is not None, "exact"
         digits = Digits(part.digits.whole, part.digits.scale, False)
         return Scalar(
-            node, digits.type, cast_sql(exact[0], "DECIMAL"), part.clamped, digits, part.value, unranged=part.unranged
+            node,
+            digits.type,
+            cast_sql(exact[0], "DECIMAL"),
+            _fractional(part),
+            digits,
+            part.value,
+            unranged=part.unranged,
         )
     if exact is None:
         raise _refused(node, "a cast that rounds a floating point number", "write floor(x), ceil(x) or round(x)")
@@ -96,26 +104,35 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     digits = Digits(exact[1].whole + (1 if exact[1].scale > places else 0), max(scale, 0), integral)
     if target.precision is not None and digits.whole > max(target.precision - places, 0):
         raise _refused(node, f"a cast to numeric({target.precision}, {places}), which could overflow")
-    if exact[1].scale <= places:
+    if integral and exact[1].integral:
         return Scalar(node, digits.type, exact[0], part.clamped, digits, part.value, unranged=part.unranged)
+    if not integral and exact[1].scale <= places:
+        return Scalar(node, digits.type, exact[0], _fractional(part), digits, part.value, unranged=part.unranged)
 
     def rounding(sql: exp.Expr) -> exp.Expr:
+        if integral:  # no whole number is NaN: it is unknown
+            sql = exp.Nullif(this=numbers.as_numeric(sql), expression=exp.Literal.string("NaN"))
         return exp.Round(this=sql, decimals=exp.Literal.number(places))
 
     return numbers.monotone(node, part, rounding, digits, lambda known: ranges.rounded(known, places))
 
 
-def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
-    """As double precision: of a numeric only where its digits fit, or clamped to its range."""
+def _fractional(part: Scalar) -> Callable[[], Measured]:
+    """The clamped form of the same number, of which division keeps the fraction."""
 
     def clamped() -> Measured:
         sql, known = part.measured()
         return sql, known and ranges.fractional(known)
 
+    return clamped
+
+
+def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
+    """As double precision: of a numeric only where its digits fit, or clamped to its range."""
     assert part.type is not None, "typed"
     fits = part.plain is not None and fits_float(part.type)
     plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None
-    return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=part.unranged)
+    return Scalar(node, SqlType(Family.FLOAT), plain, _fractional(part), unranged=part.unranged)
 
 
 def _null(node: exp.Expr, target: SqlType) -> Scalar:

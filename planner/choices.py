@@ -16,6 +16,7 @@ from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.sql_types import Family, SqlType
 from planner.texts import as_text
+from planner.trees import copied
 
 _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 
@@ -35,7 +36,7 @@ def case(node: exp.Expr, binder: Binder) -> Scalar:
 
     def build(parts: Sequence[exp.Expr]) -> exp.Expr:
         branches = [
-            exp.If(this=condition.copy(), true=part) for condition, part in zip(conditions, parts, strict=False)
+            exp.If(this=copied(condition), true=part) for condition, part in zip(conditions, parts, strict=False)
         ]
         return exp.Case(ifs=branches, default=parts[-1] if default is not None else None)
 
@@ -49,7 +50,7 @@ def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
     if isinstance(written.unnest(), exp.Null):
         hint = "write CASE WHEN x IS NULL THEN ..."
         raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
-    return exp.EQ(this=subject.copy(), expression=written.copy())
+    return exp.EQ(this=copied(subject), expression=copied(written))
 
 
 def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
@@ -92,9 +93,10 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
             x = Bounds(x.lo, x.hi, x.least, x.integral, nonzero=True)
         return exp.Nullif(this=a, expression=b), x
 
-    both = left.plain is not None and right.plain is not None
     missing = unranged([left, right])
-    return Scalar(node, kind, plain if both else None, clamped, left.digits, unranged=missing)
+    if left.plain is None or right.plain is None:
+        return Scalar(node, SqlType(Family.FLOAT), None, clamped, unranged=missing)
+    return Scalar(node, kind, plain, clamped, left.digits, unranged=missing)
 
 
 def _choice(

@@ -6,20 +6,24 @@ The moment is snapped to the policy's grain, so that a dashboard that refreshes 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.literals import date_sql, timestamp_sql
 from planner.positions import position_of
+from planner.trees import copied, holds
 
 GRAINS = ("minute", "hour", "day", "week", "month")
 """What a policy's time_grain may be."""
 
+Query = TypeVar("Query", bound=exp.Query)
+
 _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
 
-def replace_clock(select: exp.Select, now: datetime | None, grain: str) -> exp.Select:
+def replace_clock(select: Query, now: datetime | None, grain: str) -> Query:
     """Write the clock's functions as literals.
 
     Args:
@@ -34,9 +38,9 @@ def replace_clock(select: exp.Select, now: datetime | None, grain: str) -> exp.S
     >>> replace_clock(select, datetime(2024, 5, 17, 13, 30, tzinfo=UTC), "day").sql("postgres")
     "SELECT WHERE day < CAST('2024-05-17' AS DATE) AND at < CAST('2024-05-17 00:00:00' AS TIMESTAMP)"
     """
-    if select.find(*_CLOCK) is None:
+    if not holds(select, *_CLOCK):
         return select
-    copy = select.copy()
+    copy = copied(select)
     for node in list(copy.find_all(*_CLOCK)):
         if now is None:
             hint = "write the date, DATE '2024-01-31'"

@@ -13,6 +13,7 @@ from planner.literals import number_sql
 from planner.policy import ColumnPolicy
 from planner.policy_toml import DomainValue
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 
 def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue, ...] | None:
@@ -53,8 +54,8 @@ def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValu
     """
     if other is None:
         return key
-    known = exp.In(this=key.copy(), expressions=[_literal(value) for value in values])
-    return exp.Case().when(known, key.copy(), copy=False).else_(_literal(other), copy=False)
+    known = exp.In(this=copied(key), expressions=[_literal(value) for value in values])
+    return exp.Case().when(known, copied(key), copy=False).else_(_literal(other), copy=False)
 
 
 def _literal(value: DomainValue) -> exp.Expr:

@@ -1,62 +1,182 @@
-"""The public domain of a group key: which groups the answer has, whatever the private rows hold."""
+"""The public domain of the group keys: which groups the answer has, whatever the private rows hold."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundKey, BoundQuery, column_type
+from planner.base_values import MAX_BASE, listed_literals
+from planner.bound_query import BoundKey, BoundQuery, bound_column
 from planner.declared_domain import declared_domain, listed, with_other
-from planner.equalities import ColumnRef, Equalities
+from planner.equalities import Equalities
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.group_blocks import Block, GroupBlocks, source_id
+from planner.key_sources import ColumnValues, KeySources, Meant, substituted
+from planner.left_out import left_out
 from planner.limits import MAX_GROUPS
-from planner.ownership import ownership
-from planner.plan import GroupKey
+from planner.plan import GroupDomain, GroupKey
 from planner.policy import Policy
+from planner.policy_toml import DomainValue
 from planner.rules.enumerate_domain import canonical_value, enumerate_domain
+from planner.rules.list_values import list_values
 from planner.schema import Schema
-from planner.sql_types import result_type
+from planner.sql_types import Family, result_type
+from planner.trees import copied
+
+_DECLARED = "the policy declares {n} values"
 
 
-def group_keys(query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities) -> tuple[GroupKey, ...]:
-    """The keys of a query with their domains.
+def group_domains(
+    query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities
+) -> tuple[tuple[GroupKey, ...], tuple[GroupDomain, ...]]:
+    """The keys of a query, and their domains: several keys share one where the public knows them together.
+
+    The groups are those of `SELECT DISTINCT keys` over the public tables of the query and the values that private
+    columns may have, under every condition that reads nothing else: no others can appear. No private row counts.
 
     Raises: SensitivityUnbounded naming what to declare; UnsupportedSQL for a type that cannot be a key;
-      StatementTooComplex for more groups than MAX_GROUPS.
+      StatementTooComplex for more groups than MAX_GROUPS, or than can be computed.
     """
-    keys = tuple(_group_key(key, query, schema, policy, equalities) for key in query.keys)
-    groups = math.prod(len(key.values) for key in keys if key.values is not None)
-    if groups > MAX_GROUPS:
-        raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint="group by fewer or coarser keys")
-    return keys
+    sources = KeySources(query, schema, policy, equalities)
+    read = [_sources_of(key, sources) for key in query.keys]
+    blocks = GroupBlocks(sources)
+    for found in read:
+        if found:
+            blocks.add([source for source, _ in found.values()])
+    blocks.close()
+    members: dict[int, list[int]] = {}  # per block, or key without one: the places of its keys
+    for place, found in enumerate(read):
+        block = blocks.of(source for source, _ in found.values()) if found else None
+        members.setdefault(-place - 1 if block is None else id(block), []).append(place)
+    domains = []
+    for places in members.values():
+        found = read[places[0]]
+        if not found:
+            domains.append(_known(places[0], query.keys[places[0]], sources))
+        else:
+            block = blocks.of(source for source, _ in found.values())
+            domains.append(_computed(block, [(place, query.keys[place], read[place]) for place in places], sources))
+    _check_size(domains)
+    return tuple(_group_key(key, found, sources) for key, found in zip(query.keys, read, strict=True)), tuple(domains)
 
 
-def _group_key(key: BoundKey, query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities) -> GroupKey:
-    """What the expression itself can be; declared values; or a public table's column.
-
-    The table is reached by equality or foreign key.
-    """
+def _group_key(key: BoundKey, found: Meant, sources: KeySources) -> GroupKey:
+    """The key's own SQL; where the policy has a group for all other values, they become it."""
     shown = result_type(key.type)
-    if shown is None:
+    assert shown is not None, "checked where its sources were sought"
+    sql = canonical_value(key.value, key.type)
+    other = _other(key, sources)
+    if other is not None:
+        values = declared_domain(sources.declared(key.columns[0]), key.type)
+        assert values is not None, "the policy's check: `other` needs a domain"
+        sql = with_other(sql, values, other)
+    return GroupKey(sql, shown, left_out(key, found, sources))
+
+
+def _other(key: BoundKey, sources: KeySources) -> DomainValue | None:
+    """The declared group of all other values, of a key that is a private column."""
+    if not isinstance(key.value, exp.Column) or sources.rows(key.value.table) is not None:
+        return None
+    return sources.declared(key.columns[0]).other
+
+
+def _sources_of(key: BoundKey, sources: KeySources) -> Meant:
+    """What a key's columns are read from in a domain's statement; nothing where the values must be known here."""
+    if result_type(key.type) is None:
         hint = "group by a whole number, text, a date or a boolean"
         raise UnsupportedSQL(f"GROUP BY a key of type {key.type.family.value}", hint=hint, position=key.position)
-    sql = canonical_value(key.value, key.type)
-    if key.values is not None:
-        return GroupKey(sql, shown, key.values, None)
-    if not isinstance(key.value, exp.Column):
-        raise _no_domain(key, query)
-    column = (key.value.table, key.value.name)
-    declared = policy.column(query.table_of(key.value).table.name, key.value.name)
-    values = declared_domain(declared, key.type)
-    if values is not None:
-        return GroupKey(with_other(sql, values, declared.other), shown, listed(values, declared.other), None)
-    for name, public in _public_columns(column, equalities, schema, policy):
-        source = schema.tables[name]
-        if column_type(source, public).family is key.type.family:
-            return GroupKey(sql, shown, None, enumerate_domain(source, public, key.type))
-    raise _no_domain(key, query)
+    if _other(key, sources) is not None:
+        return {}
+    meant = {}
+    for column in key.columns:
+        found = sources.find(column)
+        if found is None:
+            return {}
+        meant[column] = found
+    bases = {source_id(source): len(source.base) for source, _ in meant.values() if isinstance(source, ColumnValues)}
+    size = math.prod(bases.values())
+    if size <= MAX_BASE:
+        return meant
+    if key.values is None:
+        hint = "narrow the columns by WHERE, or ask the custodian for narrower ranges"
+        message = f"a group key over {size:,} values of its columns; {MAX_BASE:,} are the most"
+        raise StatementTooComplex(message, hint=hint, position=key.position)
+    return {}
+
+
+def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
+    """Values that follow from the policy or from the expression alone."""
+    other = _other(key, sources)
+    if other is not None:
+        column = key.columns[0]
+        declared = declared_domain(sources.declared(column), key.type)
+        assert declared is not None, "the policy's check: `other` needs a domain"
+        asked = listed_literals(column, key.type, sources.query.predicates)
+        kept = declared if asked is None else tuple(value for value in declared if value in asked)
+        all_known = asked is not None and set(asked) <= set(declared)
+        return GroupDomain((place,), kept if all_known else listed(kept, other), None, _DECLARED)
+    if key.values is None:
+        raise _no_domain(key, sources.query)
+    private = [column for column in key.columns if sources.rows(column[0]) is None]
+    null = any(sources.declared(column).null_group and sources.may_be_null(column) for column in private)
+    values = (*key.values, None) if null and None not in key.values else key.values
+    return GroupDomain((place,), values, None, "the expression can have {n} values")
+
+
+def _computed(block: Block, keys: Sequence[tuple[int, BoundKey, Meant]], sources: KeySources) -> GroupDomain:
+    """The values of one private column, or a statement over the sources of a block."""
+    places = tuple(place for place, _, _ in keys)
+    first = keys[0][1]
+    if len(keys) == 1 and isinstance(first.value, exp.Column) and not block.conditions and len(block.sources) == 1:
+        (source,) = block.sources.values()
+        if isinstance(source, ColumnValues):
+            null = source.null and sources.declared(first.columns[0]).null_group
+            why = "boolean has {n} values" if first.type.family is Family.BOOL else _DECLARED
+            return GroupDomain(places, source.base.values() + ((None,) if null else ()), None, why)
+    values_of: dict[str, list[ColumnValues]] = {}
+    for source in block.columns:
+        values_of.setdefault(source.alias, []).append(source)
+    listed_values = [
+        list_values(alias, columns[0].table, [(column.name, column.base, column.null) for column in columns])
+        for alias, columns in values_of.items()
+    ]
+    written = [_written(key, meant) for _, key, meant in keys]
+    conditions = [*block.conditions]
+    for sql, (_, _, meant) in zip(written, keys, strict=True):
+        conditions += _without_null(sql, meant, sources)
+    statement = enumerate_domain(written, listed_values, block.rows(sources.order), conditions)
+    assert all(sources.is_public_name(table) for table in statement.find_all(exp.Table)), "no private table is read"
+    public = any(not isinstance(source, ColumnValues) for source in block.sources.values())
+    why = "read from public tables" if public else "computed from declared values"
+    return GroupDomain(places, None, statement, why)
+
+
+def _written(key: BoundKey, meant: Meant) -> exp.Expr:
+    """The key's canonical value over the sources."""
+    columns = {column: other for column, (_, other) in meant.items()}
+    return canonical_value(substituted(key.value, columns), key.type)
+
+
+def _without_null(sql: exp.Expr, meant: Meant, sources: KeySources) -> list[exp.Expr]:
+    """A key is not NULL because a private column is, unless the policy grants that column its group."""
+    columns = [
+        bound_column(*column)
+        for column, (source, _) in meant.items()
+        if isinstance(source, ColumnValues) and source.null and not sources.declared(column).null_group
+    ]
+    if not columns:
+        return []
+    known = [exp.Is(this=column, expression=exp.Null(), negate=True) for column in columns]
+    every = known[0] if len(known) == 1 else exp.Paren(this=exp.and_(*known, copy=False))
+    return [exp.Or(this=exp.Is(this=copied(sql), expression=exp.Null(), negate=True), expression=every)]
+
+
+def _check_size(domains: Sequence[GroupDomain]) -> None:
+    groups = math.prod(len(domain.values) for domain in domains if domain.values is not None)
+    if groups > MAX_GROUPS:
+        raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint="group by fewer or coarser keys")
 
 
 def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
@@ -65,26 +185,11 @@ def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
     if isinstance(key.value, exp.Column):
         message = f"no public domain is known for the group key {names}"
         hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += "or join a public table"
+        hint += "or list its values in WHERE; or join a public table"
     else:
         message = f"no public domain is known for a group key computed from {names}"
         hint = (
-            f"ask the custodian to declare a narrow `range` for {names}, or group by CASE WHEN ... THEN 'label' END"
+            f"ask the custodian to declare a `domain` or a narrow `range` for {names}, narrow it by WHERE, "
+            "or group by CASE WHEN ... THEN 'label' END"
         )
     return SensitivityUnbounded(message, hint=hint, position=key.position)
-
-
-def _public_columns(
-    column: ColumnRef, equalities: Equalities, schema: Schema, policy: Policy
-) -> Iterable[tuple[str, str]]:
-    """Columns of public tables that hold the key's values: an equal one, or one that a foreign key names."""
-    tables = equalities.tables
-    members = [(tables[alias], name) for alias, name in (column, *equalities.members(column))]
-    for table, name in members:
-        if policy.is_public(table.name):
-            yield table.name, name
-    graph = ownership(schema, policy)
-    for table, name in members:
-        for key in graph.foreign_keys(table.name):
-            if key.columns == (name,) and policy.is_public(key.references):
-                yield key.references, key.key[0]

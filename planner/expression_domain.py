@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 
 from sqlglot import exp
@@ -9,11 +12,19 @@ from sqlglot import exp
 from planner.calendar_steps import steps
 from planner.errors import PlannerError
 from planner.limits import MAX_GROUPS
+from planner.literals import number_sql
 from planner.moments import ALWAYS
-from planner.scalar import Scalar
+from planner.plan import KeyCell
+from planner.rules.enumerate_domain import ROUNDING
+from planner.scalar import Scalar, repeated, wrap
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family
+from planner.trees import copied, holds
 
-Values = tuple[str | int | bool, ...]
+Values = tuple[KeyCell, ...]
+
+_MOST = 2.0**53
+"""Doubles count up to here one by one."""
 
 _UNITS = frozenset({"day", "week", "month", "quarter", "year"})
 
@@ -39,8 +50,71 @@ def expression_domain(node: exp.Expr, scalar: Scalar) -> Values | None:
     return None
 
 
+@dataclass(frozen=True)
+class Buckets:
+    """A whole-valued number as a group key.
+
+    Attributes:
+      sql: SQL of a bigint; NULL for what is NULL, NaN or beyond the values.
+      values: all that it can be.
+    """
+
+    sql: exp.Expr
+    values: tuple[int, ...]
+
+
+def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
+    """`floor(x / n)`, `round(x, -1)`, `n * floor(x / n)` and the like; None where it may have a fraction or no bound.
+
+    Here are numerics and doubles whose every value is proved to be whole, also where a cast says so, between bounds
+    that follow from declared ranges; other numbers of family INTEGER have their domain from `expression_domain`. The
+    key itself is checked against the bounds before it is converted: a value beyond could overflow, and a numeric may
+    hold NaN.
+
+    Bounds are rounded outwards, so the last value may be one that never occurs: the group is empty, like any other.
+
+    Raises: StatementTooComplex when the expression is too large to be written twice.
+    """
+    if scalar.type is None or not scalar.type.is_number:
+        return None
+    try:
+        sql, bounds = scalar.sql, scalar.bounds
+    except PlannerError:  # a range that it would need is not declared
+        return None
+    if scalar.type.family is Family.INTEGER and not holds(sql, *ROUNDING):
+        return None
+    whole = bounds is not None and (bounds.whole if scalar.digits is None else scalar.digits.scale == 0)
+    if bounds is None or not whole or not bounds.safe or max(abs(bounds.lo), abs(bounds.hi)) > _MOST:
+        return None
+    step = _step(node)
+    values = range(math.ceil(bounds.lo / step) * step, math.floor(bounds.hi) + 1, step)
+    if not 0 < len(values) <= MAX_GROUPS:
+        return None
+    ends = (number_sql(Decimal(values[place])) for place in (0, -1))
+    inside = exp.Between(this=wrap(repeated(sql, node)), low=next(ends), high=next(ends))
+    return Buckets(exp.Case().when(inside, cast_sql(copied(sql), "BIGINT"), copy=False), tuple(values))
+
+
+def _step(node: exp.Expr) -> int:
+    """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst."""
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        return _step(node.this)
+    if isinstance(node, exp.Mul):
+        left, right = node.left.unnest(), node.right.unnest()
+        literal, other = (left, right) if isinstance(left, exp.Literal) else (right, left)
+        if _is_whole(literal) and isinstance(other, ROUNDING) and other.args.get("decimals") is None:
+            return max(1, int(literal.name))
+    if isinstance(node, (exp.Round, exp.Trunc)):
+        places = node.args.get("decimals")
+        digits = places.this.unnest() if isinstance(places, exp.Neg) else None
+        if digits is not None and _is_whole(digits):
+            return int(10 ** int(digits.name))
+    return 1
+
+
 def _labels(node: exp.Expr) -> Values | None:
-    """The literals of a CASE, in the order in which it names them."""
+    """The literals of a CASE, in the order in which it names them; last NULL, if it can be."""
     if not isinstance(node, exp.Case):
         return None
     results = [branch.args["true"].unnest() for branch in node.args["ifs"]]
@@ -48,11 +122,12 @@ def _labels(node: exp.Expr) -> Values | None:
     if default is not None:
         results.append(default.unnest())
     known = [result for result in results if not isinstance(result, exp.Null)]
+    null: Values = (None,) if default is None or len(known) < len(results) else ()
     texts = [result.name for result in known if isinstance(result, exp.Literal) and result.is_string]
     numbers = [int(result.name) for result in known if _is_whole(result)]
     if known and len(texts) == len(known):
-        return tuple(dict.fromkeys(texts))
-    return tuple(dict.fromkeys(numbers)) if known and len(numbers) == len(known) else None
+        return (*dict.fromkeys(texts), *null)
+    return (*dict.fromkeys(numbers), *null) if known and len(numbers) == len(known) else None
 
 
 def _is_whole(node: exp.Expr) -> bool:

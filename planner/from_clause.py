@@ -13,6 +13,7 @@ from planner.positions import position_of
 from planner.predicates import conjuncts
 from planner.projection import named, project, select_project_join
 from planner.scope import Meaning, Scope, Source, Tables, fold
+from planner.trees import nodes
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,14 @@ class CommonTable:
 
 @dataclass(frozen=True)
 class Flattened:
-    """The base tables and conditions of the whole statement, as they are found."""
+    """The base tables and conditions of the whole statement, as they are found.
+
+    `crossed` has the aliases of one table of either side of each CROSS JOIN.
+    """
 
     tables: Tables
     predicates: list[exp.Expr] = field(default_factory=list)
+    crossed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def bind_from(select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable]) -> Scope:
@@ -53,7 +58,7 @@ def bind_from(select: exp.Select, flat: Flattened, visible: Mapping[str, CommonT
     return binder.scope
 
 
-def common_tables(select: exp.Select, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
+def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
     """The CTEs that a SELECT sees: its own, each of which sees those before it, and those around it."""
     clause = select.args.get("with_")
     known = dict(visible)
@@ -76,7 +81,7 @@ class _FromClause:
         """Enter the items of FROM; USING, NATURAL and ON do not look across a comma."""
         tree = self._item(first)
         for join in joins:
-            tree = self._item(join.this) if _is_comma(join) else [*tree, *self._join(join, tree)]
+            tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
 
     def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
         """Enter the conditions that AND joins."""
@@ -84,7 +89,7 @@ class _FromClause:
 
     def _bound(self, parts: Sequence[exp.Expr], among: Sequence[Source]) -> list[exp.Expr]:
         for part in parts:
-            aggregate = part.find(exp.AggFunc)
+            aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
                 raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))
@@ -168,6 +173,9 @@ class _FromClause:
         found = [self._using(name, tree, right, position) for name, position in using]
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
+        if join.kind == "CROSS":
+            left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
+            self._flat.crossed.append((left_alias, right_alias))
         if join.side == "LEFT":
             inside = self._flat.predicates[before:]
             del self._flat.predicates[before:]
@@ -215,6 +223,7 @@ def _sample_rate(node: exp.Expr) -> float:
         raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
 
 
-def _is_comma(join: exp.Join) -> bool:
+def is_comma(join: exp.Join) -> bool:
+    """Is it an item after a comma?"""
     parts = ("on", "using", "kind", "side", "method")
     return not any(join.args.get(part) for part in parts)

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 
 from sqlglot import exp
 
-from planner import casts, choices, moments, numbers, operators, predicates, texts
+from planner import casts, choices, division, moments, numbers, operators, predicates, texts
 from planner import functions_of_numbers as of_number
 from planner.scalar import Binder, Scalar
 
@@ -63,10 +63,10 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Mul: Function("numbers -> number", _ARITHMETIC,
         operators.arithmetic, _BOTH, ("{i} * {i}", "{n} * (1 - {n})", "{f} * {f}", "{i} * {f}")),
     exp.Div: Function("numbers -> number; whole ones drop the fraction", "the denominator is proved not to be zero",
-        numbers.quotient, _BOTH | {"typed", "safe"},
+        division.quotient, _BOTH | {"typed", "safe"},
         ("{i} / 7", "{n} / 0.3", "{f} / NULLIF({f}, 0)", "{i} / NULLIF({i}, 0)", "{n} / ({i} * {i} + 1)")),
     exp.Mod: Function("exact number, literal other than 0 -> number", "exact, and the divisor is a literal",
-        numbers.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
+        division.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
     exp.Neg: Function("number -> number", _ARITHMETIC, numbers.negated, _ONE, ("-{i}", "-{f}", "-{n}")),
     exp.Abs: Function("number -> number", "total", of_number.absolute, _ONE, ("abs({i})", "abs({f})", "abs({n})")),
     exp.Sign: Function("number -> number", "total", of_number.sign, _ONE, ("sign({i})", "sign({f})", "sign({n})")),
@@ -110,7 +110,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Length: Function("text -> whole number", "total", texts.length, _ONE, ("length({t})", "char_length({c})")),
     exp.Lower: Function("text -> text", "cut at 2^20 characters", texts.cased, _ONE, ("lower({t})", "lower({c})")),
     exp.Upper: Function("text -> text", "cut at 2^20 characters", texts.cased, _ONE, ("upper({t})",)),
-    exp.Trim: Function("text, literal characters -> text", "total",
+    exp.Trim: Function("text, literal characters -> text", "cut at 2^20 characters",
         texts.trimmed, frozenset({"this", "expression", "position"}),
         ("trim({t})", "ltrim({t}, 'ab')", "trim(TRAILING FROM {c})", "btrim({t}, '')")),
     exp.Substring: Function("text, literals -> text", "literals that are in range",

@@ -17,6 +17,7 @@ from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family
+from planner.trees import copied
 
 _MOST_DIGITS = 12
 _MOST_POWER = 16
@@ -32,14 +33,14 @@ def absolute(node: exp.Expr, binder: Binder) -> Scalar:
 def sign(node: exp.Expr, binder: Binder) -> Scalar:
     """sign(x)."""
     inner = number(binder.scalar(node.this), binder)
-    digits = inner.digits and Digits(1, 0, inner.digits.integral)
+    digits = inner.digits and Digits(1, 0, False)
     return numbers.everywhere(node, inner, lambda sql: exp.Sign(this=sql), digits, ranges.sign)
 
 
 def ceiling(node: exp.Expr, binder: Binder) -> Scalar:
     """floor(x), ceil(x)."""
     inner = number(binder.scalar(node.this), binder)
-    digits = inner.digits and Digits(inner.digits.whole + 1, 0, inner.digits.integral)
+    digits = inner.digits and Digits(inner.digits.whole + 1, 0, False)
     return numbers.monotone(node, inner, lambda sql: type(node)(this=sql), digits, ranges.rounded)
 
 
@@ -52,7 +53,7 @@ def rounded(node: exp.Expr, binder: Binder) -> Scalar:
     places = node.args.get("decimals")
     count = 0 if places is None else whole_literal(places, -_MOST_DIGITS, _MOST_DIGITS)
     known = inner.digits
-    digits = known and Digits(max(known.whole, -count) + 1, min(known.scale, max(count, 0)), known.integral)
+    digits = known and Digits(max(known.whole, -count) + 1, min(known.scale, max(count, 0)), False)
 
     def sql(argument: exp.Expr) -> exp.Expr:
         if digits is None:
@@ -62,7 +63,8 @@ def rounded(node: exp.Expr, binder: Binder) -> Scalar:
         literal = exp.Literal.number(abs(count))
         return type(node)(this=argument, decimals=literal if count >= 0 else exp.Neg(this=literal))
 
-    return numbers.monotone(node, inner, sql, digits, lambda bounds: ranges.rounded(bounds, count))
+    limits = ranges.rounded_double if digits is None else ranges.rounded
+    return numbers.monotone(node, inner, sql, digits, lambda bounds: limits(bounds, count))
 
 
 def _half_even(node: exp.Expr, argument: exp.Expr) -> exp.Expr:
@@ -70,22 +72,26 @@ def _half_even(node: exp.Expr, argument: exp.Expr) -> exp.Expr:
     half = exp.Div(this=wrap(repeated(argument, node)), expression=exp.Literal.number(2), typed=True)
     quarter = exp.cast(exp.Literal.number("0.25"), "DOUBLE PRECISION")
     floor = exp.Floor(this=exp.Add(this=half, expression=quarter))
-    return exp.Add(this=floor, expression=exp.Ceil(this=exp.Sub(this=half.copy(), expression=quarter.copy())))
+    return exp.Add(this=floor, expression=exp.Ceil(this=exp.Sub(this=copied(half), expression=copied(quarter))))
 
 
 def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
     """By whole numbers of 10^-n: engines differ on a double's halves, and have no ROUND of a double to n digits."""
-    scale = number_sql(Decimal(10) ** count)
+    scale = number_sql(Decimal(10) ** abs(count))
     scaled: exp.Expr = wrap(argument)
-    if count:
-        scaled = exp.Paren(this=exp.Mul(this=scaled, expression=scale.copy()))
+    if count > 0:
+        scaled = exp.Paren(this=exp.Mul(this=scaled, expression=copied(scale)))
+    elif count < 0:
+        scaled = exp.Paren(this=exp.Div(this=scaled, expression=copied(scale), typed=True))
     if isinstance(node, exp.Trunc):
         whole: exp.Expr = exp.Trunc(this=scaled)
     else:
         repeated(scaled, node)
         half = exp.Add(this=exp.Abs(this=scaled), expression=cast_sql(exp.Literal.number("0.5"), "DOUBLE PRECISION"))
-        whole = exp.Mul(this=exp.Sign(this=scaled.copy()), expression=exp.Floor(this=half))
-    return exp.Div(this=wrap(whole), expression=scale, typed=True) if count else whole
+        whole = exp.Mul(this=exp.Sign(this=copied(scaled)), expression=exp.Floor(this=half))
+    if count > 0:
+        return exp.Div(this=wrap(whole), expression=scale, typed=True)
+    return exp.Mul(this=wrap(whole), expression=scale) if count < 0 else whole
 
 
 def power(node: exp.Expr, binder: Binder) -> Scalar:
@@ -148,8 +154,8 @@ def exponential(node: exp.Expr, binder: Binder) -> Scalar:
             return sql, known
         least = number_sql(Decimal(_LEAST_EXPONENT))
         above = exp.GT(this=wrap(repeated(sql, node)), expression=least)
-        below = exp.LTE(this=wrap(sql.copy()), expression=least.copy())
-        case = exp.Case().when(above, sql.copy(), copy=False).when(below, least.copy(), copy=False)
-        return case, ranges.within(known, _LEAST_EXPONENT, None)
+        below = exp.LTE(this=wrap(copied(sql)), expression=copied(least))
+        case = exp.Case().when(above, copied(sql), copy=False).when(below, copied(least), copy=False)
+        return case, ranges.raised(known, _LEAST_EXPONENT)
 
     return numbers.on_double(node, replace(inner, clamped=raised), lambda sql: exp.Exp(this=sql), ranges.exponential)

@@ -6,7 +6,7 @@ construct that a new version of the parser learns is refused until somebody prov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
@@ -15,6 +15,7 @@ from planner import functions
 from planner.errors import UnsupportedSQL
 from planner.keywords import function_name
 from planner.positions import position_of
+from planner.trees import preorder
 
 _BINARY = frozenset({"this", "expression"})
 _UNARY = frozenset({"this"})
@@ -106,16 +107,26 @@ _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 _IN_FROM = (exp.From, exp.Join, exp.CTE)
 
 
-def check_grammar(select: exp.Expr, tokens: Sequence[Token]) -> None:
+Refusal = tuple[str, str | None, exp.Expr]
+"""What is wrong with a node: the name of the construct, a hint, and the node to point at."""
+
+
+def check_grammar(
+    select: exp.Expr,
+    tokens: Sequence[Token],
+    refused: Callable[[exp.Expr, exp.Expr], Refusal | None] | None = None,
+) -> None:
     """Refuse the first construct that the table does not allow.
 
     Args:
       select: the tree of a statement.
       tokens: its tokens, to point at keywords, whose place the tree forgets.
+      refused: what is wrong with a node of a root, by another table than ALLOWED.
     Raises: UnsupportedSQL.
     """
-    for node in select.walk(bfs=False):
-        refusal = _refusal(node, select)
+    find = refused or _refusal
+    for node in preorder(select):
+        refusal = find(node, select)
         if refusal is None:
             continue
         name, hint, near = refusal
@@ -129,13 +140,10 @@ def check_grammar(select: exp.Expr, tokens: Sequence[Token]) -> None:
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
 
 
-def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr] | None:
-    """What is wrong with this node itself: its name, a hint, and the node to point at."""
-    if isinstance(node, exp.WithinGroup):
-        node = node.this
-    allowed = ALLOWED.get(type(node))
-    if allowed is None:
-        return *_construct(node), node
+def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
+    """What is wrong with this node itself."""
+    if type(node) not in ALLOWED:
+        return unknown_construct(node)
     if isinstance(node, exp.Select) and node is not root and not _in_from(node):
         return *_NAMES[exp.Select], node
     if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT")):
@@ -144,6 +152,18 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> tuple[str, str | None, exp.Expr]
         return f"{node.method} JOIN", "use an inner JOIN", node
     if isinstance(node, exp.TableSample) and node.text("method").upper() != "BERNOULLI":
         return "TABLESAMPLE", "write TABLESAMPLE BERNOULLI (percent); other methods draw whole blocks", node
+    return unknown_part(node, ALLOWED)
+
+
+def unknown_construct(node: exp.Expr) -> Refusal:
+    """A construct that is in no table."""
+    node = node.this if isinstance(node, exp.WithinGroup) else node
+    return *_construct(node), node
+
+
+def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]]) -> Refusal | None:
+    """A part of a construct that its row of the table does not name."""
+    allowed = table[type(node)]
     for part, value in node.args.items():
         if value and part not in allowed:
             inner = value[0] if isinstance(value, list) else value

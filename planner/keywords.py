@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.positions import position_of
+from planner.trees import nodes
 
 _CLAUSES: dict[type[exp.Expr], str] = {
     exp.Group: "GROUP",
@@ -21,13 +22,15 @@ _CLAUSES: dict[type[exp.Expr], str] = {
 }
 
 
+_MARKED: tuple[type[exp.Expr], ...] = (exp.Join, exp.AggFunc, *_CLAUSES)
+
 LABEL = "label"
 """The key of an aggregate's meta that holds it as the analyst wrote it."""
 
 _MAX_LABEL = 60
 
 
-def mark_keywords(select: exp.Select, tokens: Sequence[Token], sql: str) -> None:
+def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
     """Give the clauses of a statement the place of their keyword, and its aggregates their text, in place.
 
     A clause's keyword is the last one of its kind before what the clause holds.
@@ -35,12 +38,12 @@ def mark_keywords(select: exp.Select, tokens: Sequence[Token], sql: str) -> None
     starts: dict[str, list[int]] = {}
     for token in tokens:
         starts.setdefault(token.text.upper().split(" ")[0], []).append(token.start)
-    found = [node for node in select.find_all(exp.Join, exp.AggFunc, *_CLAUSES) if node is not select]
+    found = [node for node in nodes(select)[1:] if isinstance(node, _MARKED)]
     for node in found:
         if isinstance(node, exp.AggFunc):
             _mark_label(node, tokens, sql)
-    nodes = [node for node in found if not isinstance(node, exp.AggFunc)]
-    for node in sorted(nodes, key=lambda node: isinstance(node, exp.Select)):  # a SELECT's own place hides others
+    clauses = [node for node in found if not isinstance(node, exp.AggFunc)]
+    for node in sorted(clauses, key=lambda node: isinstance(node, exp.Select)):  # a SELECT's own place hides others
         word = (node.side or node.method) if isinstance(node, exp.Join) else _CLAUSES[type(node)]
         if word not in starts:
             continue

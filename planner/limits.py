@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import StatementTooComplex, StatementTooLong
+from planner.trees import children
 
 MAX_LENGTH = 65_536
 """Characters of a statement."""
@@ -29,6 +30,9 @@ MAX_OUTPUTS = 64
 
 MAX_GROUPS = 100_000
 """Groups of an answer."""
+
+MAX_PUBLIC_ROWS = 100_000
+"""Rows of an answer from public tables."""
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
@@ -70,6 +74,5 @@ def check_depth(tree: exp.Expr) -> None:
             raise StatementTooComplex(
                 f"an expression is deeper than {MAX_CHAIN} levels", hint="split the expression into several queries"
             )
-        for child in node.iter_expressions():
-            same = isinstance(node, (exp.And, exp.Or)) and type(child) is type(node)
-            stack.append((child, depth if same else depth + 1))
+        chained = type(node) if isinstance(node, (exp.And, exp.Or)) else None
+        stack += [(child, depth if type(child) is chained else depth + 1) for child in children(node)]

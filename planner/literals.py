@@ -94,9 +94,9 @@ def _cast(node: exp.Cast) -> date | datetime:
     literal = node.this
     if not (isinstance(literal, exp.Literal) and literal.is_string):
         raise UnsupportedSQL("a cast is not supported", hint="a cast can fail", position=position_of(node))
-    if node.to.is_type("date"):
+    if node.to.this is exp.DataType.Type.DATE:
         return _instant(literal, _DATE).date()
-    if node.to.is_type("timestamp"):
+    if node.to.this is exp.DataType.Type.TIMESTAMP:
         return _instant(literal, _TIMESTAMP)
     hint = "write DATE '...' or TIMESTAMP '...'"
     raise UnsupportedSQL(

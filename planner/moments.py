@@ -19,6 +19,7 @@ from planner.positions import position_of
 from planner.scalar import Binder, Scalar, Span, repeated, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
 """The years that every engine and every driver agrees on."""
@@ -176,10 +177,10 @@ def moored(part: Scalar) -> tuple[exp.Expr, Span]:
             cast_sql(low.this, "TIMESTAMP"),
             cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP"),
         )
-    case = exp.Case().when(exp.Between(this=sql, low=low.copy(), high=high.copy()), sql.copy(), copy=False)
+    case = exp.Case().when(exp.Between(this=sql, low=copied(low), high=copied(high)), copied(sql), copy=False)
     if part.declared is not None:
-        case = case.when(exp.LT(this=sql.copy(), expression=low), low.copy(), copy=False)
-        case = case.when(exp.GT(this=sql.copy(), expression=high), high.copy(), copy=False)
+        case = case.when(exp.LT(this=copied(sql), expression=low), copied(low), copy=False)
+        case = case.when(exp.GT(this=copied(sql), expression=high), copied(high), copy=False)
     return case, (first, last)
 
 

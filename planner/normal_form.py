@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import itemgetter
 
 from sqlglot import exp
+
+from planner.trees import children
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.EQ,
@@ -28,8 +31,10 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
     >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
     ['a.x > 3', 'a.x < b.y']
     """
-    ordered = sorted(map(_oriented, conditions), key=_key)
-    return tuple(later for earlier, later in pairwise([None, *ordered]) if later is not None and later != earlier)
+    keyed = [(_key(condition), condition) for condition in map(_oriented, conditions)]
+    keyed.sort(key=itemgetter(0))
+    repeated = [False, *(one == other for one, other in pairwise(keyed))]  # trees are compared where keys are equal
+    return tuple(condition for (_, condition), again in zip(keyed, repeated, strict=False) if not again)
 
 
 def _oriented(condition: exp.Expr) -> exp.Expr:
@@ -53,7 +58,7 @@ def _key(node: exp.Expr) -> _Key:
             continue
         words.append(type(current).__name__)
         words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]
-        stack += list(current.iter_expressions(reverse=True))
+        stack += reversed(children(current))
     return constant, tuple(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner.scope import Scope
+from planner.trees import copied
 
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Extract, exp.Abs)
 
@@ -31,7 +32,7 @@ def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
 
 
 def _null(node: exp.Expr) -> exp.Is:
-    return exp.Is(this=exp.Paren(this=node.copy()), expression=exp.Null())
+    return exp.Is(this=exp.Paren(this=copied(node)), expression=exp.Null())
 
 
 def _any(conditions: list[exp.Expr | None]) -> exp.Expr | None:
@@ -45,8 +46,8 @@ def _case(node: exp.Case, scope: Scope) -> exp.Expr | None:
     null: exp.Expr | None = exp.true() if default is None else is_null(default, scope)
     for branch in reversed(node.args["ifs"]):
         chosen = is_null(branch.args["true"], scope)
-        holds = exp.Is(this=exp.Paren(this=branch.this.copy()), expression=exp.true())
-        fails = exp.Is(this=exp.Paren(this=branch.this.copy()), expression=exp.true(), negate=True)
+        holds = exp.Is(this=exp.Paren(this=copied(branch.this)), expression=exp.true())
+        fails = exp.Is(this=exp.Paren(this=copied(branch.this)), expression=exp.true(), negate=True)
         otherwise = null if null is None or isinstance(null, exp.Boolean) else exp.Paren(this=null)
         null = _any([_both(holds, chosen), _both(fails, otherwise)])
     return null

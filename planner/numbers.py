@@ -22,6 +22,7 @@ from planner.rules.clamp_column import clamp_column
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _MAX_DIGITS = 1000
 _DOUBLE = SqlType(Family.FLOAT)
@@ -57,16 +58,28 @@ def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Sca
         return null(node)
     exact = _exact_pair(left, right)
     plain = None if exact is None else _exact_result(node, *exact)
-    return _number(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+    return computed(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
 
 
 def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
     a, b = exact_form(left), exact_form(right)
     if a is None or b is None:
         return None
-    if isinstance(a[0], exp.Literal) and isinstance(b[0], exp.Literal):  # 2147483647 + 1 is no integer
-        a = cast_sql(a[0], "DECIMAL"), a[1]
+    if _is_literal(b[0]):
+        a = as_numeric(a[0]), a[1]
     return a, b
+
+
+def _is_literal(sql: exp.Expr) -> bool:
+    """Is it a number as written, whatever its sign? The database takes whole ones for machine integers."""
+    while isinstance(sql, (exp.Neg, exp.Paren)):
+        sql = sql.this
+    return isinstance(sql, exp.Literal)
+
+
+def as_numeric(sql: exp.Expr) -> exp.Expr:
+    """A literal as a numeric: 2147483647 + 1 is no integer, and no integer is compared with NaN."""
+    return cast_sql(sql, "DECIMAL") if _is_literal(sql) else sql
 
 
 def _exact_result(node: exp.Expr, left: Exact, right: Exact) -> Exact:
@@ -101,80 +114,7 @@ def negated(node: exp.Expr, binder: Binder) -> Scalar:
         return exp.Neg(this=wrap(sql)), bounds and ranges.negative(bounds)
 
     value = None if inner.value is None else -inner.value
-    return _number(node, (inner,), plain, clamped, value)
-
-
-def quotient(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x / y`, y proved not to be zero: a literal, NULLIF(y, 0), or an interval that leaves zero out.
-
-    Between whole numbers the fraction is dropped, as PostgreSQL does.
-    """
-    assert isinstance(node, exp.Binary)
-    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
-    if left.is_null or right.is_null:
-        return null(node)
-    plain = None
-    exact = exact_form(left)
-    if right.value is not None and exact is not None and right.digits is not None and right.value:
-        plain = _exact_quotient(exact, right.value, right.digits.integral)
-    if right.value == 0:
-        raise _could_be_zero(node.right)
-
-    def clamped() -> Measured:
-        (a, x), (b, y) = left.measured(), right.measured()
-        if y is not None and not y.divides:
-            raise _could_be_zero(node.right)
-        divisor = b if right.value is None else wrap(literals.number_sql(right.value))
-        sql: exp.Expr = exp.Div(this=wrap(a), expression=wrap(divisor), typed=True)
-        if x is None or y is None:
-            return sql, None
-        bounds = ranges.quotient(x, y)
-        if x.integral and y.integral:
-            return exp.Trunc(this=sql), ranges.truncated(bounds)
-        return sql, bounds
-
-    result = _number(node, (left, right), plain, clamped)
-    if plain is None and not result.unranged:
-        result.measured()
-    return result
-
-
-def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
-    hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
-    return UnsupportedSQL("division by something that could be zero", hint=hint, position=position_of(node))
-
-
-def _exact_quotient(left: Exact, value: Decimal, integral: bool) -> Exact:
-    sql, digits = left
-    denominator = literals.number_sql(value)
-    whole = digits.whole + max(0, -value.adjusted())
-    if digits.integral and integral:
-        return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
-    quotient_sql = exp.Div(this=wrap(sql), expression=wrap(denominator), typed=True)
-    return quotient_sql, Digits(whole, max(digits.scale, 20), False)
-
-
-def remainder(node: exp.Expr, binder: Binder) -> Scalar:
-    """`mod(x, m)` and `x % m`, m a literal other than zero; it has the sign of x."""
-    assert isinstance(node, exp.Binary)
-    left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
-    exact = exact_form(left)
-    if not right.value or right.digits is None:
-        hint = "write a number other than 0 after it"
-        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, position=position_of(node))
-    if exact is None:
-        hint = "use a column of a whole or numeric type"
-        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
-    sql, digits = exact
-    scale = max(digits.scale, right.digits.scale)
-    integral = digits.integral and right.digits.integral
-    result = exp.Mod(this=wrap(sql), expression=wrap(right.sql)), Digits(right.digits.whole, scale, integral)
-    end = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
-
-    def bounds(inner: Bounds) -> Bounds:
-        return ranges.within(inner, -end if inner.lo < 0 else 0.0, end if inner.hi > 0 else 0.0)
-
-    return _from_exact(node, left, result, bounds)
+    return computed(node, (inner,), plain, clamped, value)
 
 
 def monotone(
@@ -186,7 +126,7 @@ def monotone(
         return null(node)
     exact = exact_form(inner)
     if exact is not None and digits is not None:
-        return _from_exact(node, inner, (sql(exact[0]), digits), bounds)
+        return from_exact(node, inner, (sql(exact[0]), digits), bounds)
     return on_double(node, inner, sql, bounds)
 
 
@@ -200,7 +140,7 @@ def everywhere(
     exact = exact_form(inner)
     double = on_double(node, inner, sql, bounds)
     if exact is not None and digits is not None:
-        return _number(node, (inner,), (sql(exact[0]), digits), double.clamped)
+        return computed(node, (inner,), (sql(exact[0]), digits), double.clamped)
     return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
 
 
@@ -221,8 +161,12 @@ def on_double(
     return result
 
 
-def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
-    """An exact result, whose clamped form is the same number within what follows from the argument's bounds."""
+def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
+    """An exact result, whose clamped form is the same number within what follows from the argument's bounds.
+
+    The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
+    else that is proved of the clamped argument holds of it.
+    """
 
     def clamped() -> Measured:
         _, known = inner.measured()
@@ -231,18 +175,22 @@ def _from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[
         limits = bounds(known)
         kind = SqlType(Family.NUMERIC, None, result[1].scale)
         sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
-        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, limits.nonzero)
+        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, whole=clamp.whole)
 
-    return _number(node, (inner,), result, clamped)
+    return computed(node, (inner,), result, clamped)
 
 
-def _number(
+def computed(
     node: exp.Expr,
     parts: tuple[Scalar, ...],
     exact: Exact | None,
     clamped: Callable[[], Measured],
     value: Decimal | None = None,
 ) -> Scalar:
+    """A number of an exact form, where it has one of few enough digits, and a clamped one.
+
+    Raises: UnsupportedSQL for too many digits where no declared range offers the clamped form instead.
+    """
     if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
         if exact is not None and not unranged(parts):
             exact = None
@@ -259,13 +207,18 @@ def exact_form(part: Scalar) -> Exact | None:
     """The plain form as a numeric, which does not overflow; None where no digits are proved."""
     if part.plain is None or part.digits is None:
         return None
-    machine = part.type is not None and part.type.family is Family.INTEGER and not _is_numeric(part.plain)
-    return (cast_sql(part.sql, "DECIMAL") if machine else part.sql), part.digits
+    return (cast_sql(part.sql, "DECIMAL") if _may_be_integer(part, part.digits) else part.sql), part.digits
 
 
-def _is_numeric(sql: exp.Expr) -> bool:
-    """Is it a literal, or already computed as numeric? Columns, casts and choices may be machine integers."""
-    return not isinstance(sql, (exp.Column, exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest))
+def _may_be_integer(part: Scalar, digits: Digits) -> bool:
+    """May the database take it for a machine integer? Not what has a fraction, nor what was computed as numeric.
+
+    A literal may be one, too, but no operation on a literal and a numeric is one of machine integers.
+    """
+    if isinstance(part.plain, exp.Column):
+        return part.type is not None and part.type.family is Family.INTEGER
+    choices = (exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest)
+    return digits.scale == 0 and isinstance(part.plain, choices)
 
 
 def null(node: exp.Expr) -> Scalar:
@@ -278,4 +231,4 @@ def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
     bounds = ranges.whole(low, high)
     plain = cast_sql(sql, "BIGINT")
-    return Scalar(node, digits.type, plain, lambda: (cast_sql(plain.copy(), "DOUBLE PRECISION"), bounds), digits)
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)

@@ -9,7 +9,9 @@ from planner.equalities import ColumnRef, Equalities
 from planner.errors import UnsupportedSQL
 from planner.plan import Owner
 from planner.provenance import OwnerPosition
+from planner.sql_nodes import cast_sql
 from planner.sql_types import canonical_cast, sql_type
+from planner.trees import copied
 
 
 def owner_sql(owner: OwnerPosition, equalities: Equalities) -> Owner:
@@ -35,15 +37,15 @@ def _part(relation: str, column: ColumnRef, equalities: Equalities) -> exp.Cast:
     target = canonical_cast(sql_type(declared.type))
     if target is None:
         raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
-    return exp.cast(bound_column(alias, name), target)
+    return cast_sql(bound_column(alias, name), target)
 
 
 def _together(parts: list[exp.Cast]) -> exp.Expr:
     """`5:Paris2:42`: equal exactly when every part is, and NULL when one part is."""
     joined: exp.Expr | None = None
     for part in parts:
-        text = part if part.is_type("text") else exp.cast(part, "TEXT")
-        length = exp.cast(exp.Length(this=text.copy()), "TEXT")
+        text = cast_sql(part, "TEXT")
+        length = cast_sql(exp.Length(this=copied(text)), "TEXT")
         for piece in (length, exp.Literal.string(":"), text):
             joined = piece if joined is None else exp.DPipe(this=joined, expression=piece, safe=True)
     assert joined is not None, "a key has columns"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
@@ -11,8 +15,19 @@ from planner.errors import InvalidSyntax, ReadOnly, StatementTooComplex, Unsuppo
 from planner.grammar import check_grammar
 from planner.keywords import mark_keywords
 from planner.limits import check_depth, check_length, check_nesting
+from planner.syntax.lexer import Lexeme, lex
+from planner.syntax.queries import check_syntax
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """PostgreSQL's, but for dollar-quoted strings, which are refused: `$1,$2` is two placeholders."""
+
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {**Postgres.Tokenizer.SINGLE_TOKENS, "$": TokenType.PARAMETER}
+
 
 _DIALECT = Postgres()
+_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
 # fmt: off
 _WRITES = frozenset(
@@ -27,6 +42,21 @@ _WRITES = frozenset(
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
 
 
+@dataclass(frozen=True)
+class Statement:
+    """One statement that only reads, not yet compared with a grammar.
+
+    Attributes:
+      tree: a SELECT, or a set operation over some.
+      tokens: its words and signs, to point at.
+      lexemes: the same as PostgreSQL's scanner has them, for `planner.syntax.queries.check_syntax`.
+    """
+
+    tree: exp.Query
+    tokens: list[Token]
+    lexemes: list[Lexeme]
+
+
 def parse(sql: str) -> exp.Select:
     """Read one SELECT in the PostgreSQL dialect.
 
@@ -36,28 +66,49 @@ def parse(sql: str) -> exp.Select:
     Raises: StatementTooLong, StatementTooComplex, InvalidSyntax, ReadOnly, UnsupportedSQL; nothing else.
     Cost: about 2 ms for TPC-H Q5.
     """
+    return private_select(read(sql))
+
+
+def private_select(statement: Statement) -> exp.Select:
+    """The SELECT of a statement over private tables.
+
+    Raises: UnsupportedSQL for what the grammar does not name; InvalidSyntax for what PostgreSQL's does not.
+    """
+    select = statement.tree
+    if not isinstance(select, exp.Select):
+        raise _no_select(statement.tokens)
+    check_grammar(select, statement.tokens)
+    check_syntax(statement.lexemes)
+    return select
+
+
+def read(sql: str) -> Statement:
+    """Read one statement within the limits, whatever tables it names. Raises: as `parse`."""
     check_length(sql)
     _check_characters(sql)
     tokens = _tokens(sql)
     check_nesting(tokens)
     _check_words(tokens)
-    select = _select(sql, tokens)
-    check_depth(select)
-    mark_keywords(select, tokens, sql)
-    check_grammar(select, tokens)
-    return select
+    lexemes = lex(sql)
+    tree = _query(sql, tokens, lexemes)
+    if "%" in sql and tree.find(exp.Placeholder) is not None:  # `%s` of some drivers
+        check_syntax(lexemes)
+    check_depth(tree)
+    mark_keywords(tree, tokens, sql)
+    return Statement(tree, tokens, lexemes)
 
 
 def _check_characters(sql: str) -> None:
-    for offset, character in enumerate(sql):
-        if character == "\0" or "\ud800" <= character <= "\udfff":
-            raise InvalidSyntax("a character that no database text can hold", position=offset + 1)
+    found = _IMPOSSIBLE.search(sql)
+    if found is not None:
+        raise InvalidSyntax("a character that no database text can hold", position=found.start() + 1)
 
 
 def _tokens(sql: str) -> list[Token]:
     try:
-        tokens = list(_DIALECT.tokenize(sql))
+        tokens = list(_Tokenizer(dialect=_DIALECT).tokenize(sql))
     except SqlglotError:
+        lex(sql)  # knows the place
         raise InvalidSyntax("a quoted string, name or comment does not end") from None
     except RecursionError:
         raise StatementTooComplex("the statement nests too deep") from None
@@ -92,10 +143,11 @@ def _check_with(tokens: list[Token]) -> None:
             raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
 
 
-def _select(sql: str, tokens: list[Token]) -> exp.Select:
+def _query(sql: str, tokens: list[Token], lexemes: list[Lexeme]) -> exp.Query:
     try:
         trees = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except ParseError as error:
+        check_syntax(lexemes)  # knows the place better
         raise InvalidSyntax(
             "the statement is not SQL that can be read", position=_error_position(sql, error)
         ) from None
@@ -106,13 +158,17 @@ def _select(sql: str, tokens: list[Token]) -> exp.Select:
     tree = trees[0] if len(trees) == 1 else None
     while isinstance(tree, exp.Subquery) and tree.is_wrapper:
         tree = tree.this
-    if isinstance(tree, exp.Select):
+    if isinstance(tree, (exp.Select, exp.SetOperation)):
         return tree
+    raise _no_select(tokens)
+
+
+def _no_select(tokens: list[Token]) -> UnsupportedSQL:
     for token in tokens:
         if token.token_type in _SET_OPERATIONS:
             hint = "ask the two questions one after the other"
-            raise UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
-    raise UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
+            return UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
+    return UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
 
 
 def _error_position(sql: str, error: ParseError) -> int | None:

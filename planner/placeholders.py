@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -18,9 +19,13 @@ from planner.placeholder_slot import SLOT, Slot, sample
 from planner.plan import ResultType
 from planner.policy import Policy
 from planner.positions import position_of
+from planner.public.bind import bind_public
+from planner.public.route import names_private_table
 from planner.schema import Schema
 from planner.sql_types import Family, SqlType, result_type
+from planner.trees import copied
 
+Query = TypeVar("Query", bound=exp.Query)
 Value = str | int | float | Decimal | bool | None
 
 MAX_PARAMETERS = 256
@@ -29,6 +34,7 @@ MAX_PARAMETERS = 256
 MAX_VALUE_LENGTH = 8_192
 """Characters of one value."""
 
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _SMALLEST, _LARGEST = Decimal("1e-100"), Decimal("1e100")
 _RESULTS: dict[Family, ResultType] = {Family.FLOAT: "float8", Family.TIMESTAMPTZ: "timestamp", Family.UUID: "text"}
 
@@ -46,14 +52,14 @@ class Description:
     columns: tuple[tuple[str, ResultType], ...]
 
 
-def describe(select: exp.Select, schema: Schema, policy: Policy) -> Description:
+def describe(select: exp.Query, schema: Schema, policy: Policy) -> Description:
     """Type the placeholders and the answer of a statement. Free: it reads structure only.
 
     Args:
-      select: from `planner.parse.parse`; it is not changed.
+      select: from `planner.parse.parse`, or within `planner.public.grammar`; it is not changed.
     Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
     """
-    copy = select.copy()
+    copy = copied(select)
     slots = [Slot() for _ in range(_count(copy))]
     for node in _placeholders(copy):
         node.meta[SLOT] = slots[_number(node) - 1]
@@ -61,12 +67,19 @@ def describe(select: exp.Select, schema: Schema, policy: Policy) -> Description:
         kind = _of_released(node)
         if kind is not None:
             node.replace(sample(node, kind))
-    bound = bind(copy, schema, policy, datetime(2000, 1, 1, tzinfo=UTC))
-    parameters = tuple(_type(slot, index) for index, slot in enumerate(slots, start=1))
-    return Description(parameters, tuple((output.name, output.type) for output in bound.outputs))
+    columns = _columns(copy, schema, policy)
+    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns)
 
 
-def substitute(select: exp.Select, values: Sequence[Value]) -> exp.Select:
+def _columns(query: exp.Query, schema: Schema, policy: Policy) -> tuple[tuple[str, ResultType], ...]:
+    """Name and type of each column of the answer, on the way that the statement takes."""
+    if not names_private_table(query, policy):
+        return bind_public(query, schema, policy, _SOME_DAY).columns
+    assert isinstance(query, exp.Select), "the private grammar has nothing else"
+    return tuple((output.name, output.type) for output in bind(query, schema, policy, _SOME_DAY).outputs)
+
+
+def substitute(select: Query, values: Sequence[Value]) -> Query:
     """The statement with every placeholder written as its value.
 
     Args:
@@ -85,15 +98,15 @@ def substitute(select: exp.Select, values: Sequence[Value]) -> exp.Select:
     if not count:
         return select
     literals = [_literal(value, index) for index, value in enumerate(values, start=1)]
-    copy = select.copy()
+    copy = copied(select)
     for node in _placeholders(copy):
-        literal = literals[_number(node) - 1].copy()
+        literal = copied(literals[_number(node) - 1])
         literal.meta.update(node.meta)
         node.replace(literal)
     return copy
 
 
-def _placeholders(select: exp.Select) -> list[exp.Parameter]:
+def _placeholders(select: exp.Query) -> list[exp.Parameter]:
     return list(select.find_all(exp.Parameter))
 
 
@@ -106,7 +119,7 @@ def _number(node: exp.Parameter) -> int:
     return int(text)
 
 
-def _count(select: exp.Select) -> int:
+def _count(select: exp.Query) -> int:
     """The highest n."""
     return max((_number(node) for node in _placeholders(select)), default=0)
 

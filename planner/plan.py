@@ -51,21 +51,41 @@ class Release:
     determined: bool = False
 
 
+KeyCell = str | int | float | bool | None
+
+
 @dataclass(frozen=True)
 class GroupKey:
-    """One GROUP BY key and its public domain.
+    """One GROUP BY key.
 
     Attributes:
       key: SQL expression over the join tuple.
       type: the result type of the key.
-      values: the declared domain, or None when `domain` enumerates it.
-      domain: SQL over public tables that returns the distinct non-NULL keys in order, or None.
+      left_out: a sentence for people: which rows fall into no group; None where all fall into one.
     """
 
     key: exp.Expr
     type: ResultType
-    values: tuple[str | int | float | bool, ...] | None
-    domain: exp.Expr | None
+    left_out: str | None = None
+
+
+@dataclass(frozen=True)
+class GroupDomain:
+    """The public values of one group key, or of several that the public knows together.
+
+    The groups of an answer are every combination of its domains.
+
+    Attributes:
+      keys: the places of the keys in Plan.group_keys.
+      values: of the one key, or None when `statement` finds them.
+      statement: SQL over public tables and declared values, one column per key, distinct and in order; or None.
+      why: where they come from, for EXPLAIN; `{n}` stands for how many there are.
+    """
+
+    keys: tuple[int, ...]
+    values: tuple[KeyCell, ...] | None
+    statement: exp.Select | None
+    why: str
 
 
 @dataclass(frozen=True)
@@ -119,6 +139,7 @@ class Plan:
       owners: the distinct owner positions of a join tuple (the union over every base row).
       releases: at least one.
       group_keys: empty without GROUP BY.
+      domains: where their values come from; each key stands in one of them.
       outputs: the columns of the answer, in the order of the select list.
       having: a released row is shown when this is true; None shows all.
       order: how the released rows are sorted; empty leaves them in the order of the domain.
@@ -138,6 +159,7 @@ class Plan:
     owners: tuple[Owner, ...]
     releases: tuple[Release, ...]
     group_keys: tuple[GroupKey, ...]
+    domains: tuple[GroupDomain, ...]
     outputs: tuple[Output, ...]
     having: ReleasedExpression | None
     order: tuple[SortKey, ...]
@@ -175,21 +197,23 @@ class BackendQuery:
       distinct: per release, the statement of a COUNT(DISTINCT x): SELECT o0, ..., k0, ..., v, w0: one row per
         distinct owners, keys and value v; None for other releases.
       relations: the privacy-unit relation of each owner column.
-      domains: per group key, the SQL that enumerates it (one column), or None when `values` does.
-      values: per group key, the declared values, or None.
+      domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does.
+      values: per domain, the values of its one key, or None.
       n_releases: number of weight columns of the join, the count of `counted` included.
       fingerprint: the schema the statement is valid for.
       sampling_rate: q when the answer is that of a sample, None otherwise.
       counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
         for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
+      domain_keys: per domain, the places of its keys; empty: each key has a domain of its own, in order.
     """
 
     join: str | None
     distinct: tuple[str | None, ...]
     relations: tuple[str, ...]
     domains: tuple[str | None, ...]
-    values: tuple[tuple[str | int | float | bool, ...] | None, ...]
+    values: tuple[tuple[KeyCell, ...] | None, ...]
     n_releases: int
     fingerprint: str
     sampling_rate: float | None = None
     counted: bool = False
+    domain_keys: tuple[tuple[int, ...], ...] = ()

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from planner.bound_query import BoundQuery
 from planner.dependencies import groups_per_unit
-from planner.domains import group_keys
+from planner.domains import group_domains
 from planner.equalities import ColumnRef
 from planner.errors import InvalidSetting
 from planner.fanout import tuples_per_unit
@@ -63,7 +63,7 @@ def make_plan(
         return groups_per_unit(found.owners, columns, found.equalities)
 
     released = releases(bound, charge, lambda columns: reached(columns) == 1)
-    keys = group_keys(bound, schema, policy, found.equalities)
+    keys, domains = group_domains(bound, schema, policy, found.equalities)
     reach = Reach(bound, found, policy)
     sampling = sampling_plan(bound, reach, released.releases, sampling_rate)
     groups = reached([column for key in bound.keys for column in key.columns])
@@ -72,6 +72,7 @@ def make_plan(
         owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
         releases=released.releases,
         group_keys=keys,
+        domains=domains,
         outputs=tuple(
             Output(output.name, output.type, substitute(output.expression, released.values))
             for output in bound.outputs
@@ -134,6 +135,7 @@ def _mechanism(mechanism: str | None, policy: Policy) -> MechanismName:
 def _reason(chosen: str, asked: str | None, owners: int, groups: int | None, count: int) -> str:
     why = "as asked" if asked else "the default: it selects one threshold and releases once"
     share = "the whole epsilon" if count == 1 else f"epsilon / {count}"
+    share += "" if groups == 1 else " for all the groups that a unit reaches together"
     people = "one privacy unit" if owners == 1 else f"up to {owners} privacy units"
     reach = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
     return f"{chosen}, {why}; a tuple belongs to {people}, a unit reaches {reach}, each release has {share}."

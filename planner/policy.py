@@ -29,6 +29,8 @@ class ColumnPolicy:
       step: from one group key to the next within the range: a whole number; for dates `day`, `week`, `month`,
         `quarter` or `year`.
       other: the group of values outside the domain and of NULL; without it they are dropped.
+      null_group: is NULL a group of its own, as in SQL? Otherwise rows where it is NULL are dropped, unless `other`
+        takes them.
     """
 
     range: tuple[float, float] | None = None
@@ -36,6 +38,7 @@ class ColumnPolicy:
     dates: tuple[date, date] | None = None
     step: int | str | None = None
     other: DomainValue | None = None
+    null_group: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,7 @@ def _column(section: TomlSection) -> ColumnPolicy:
         dates=dates,
         step=section.step("step"),
         other=section.value("other"),
+        null_group=section.flag("null_group", False),
     )
     section.finish()
     return column

@@ -93,6 +93,8 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
     if settings.other is not None:
         if declared_domain(settings, kind) is None:
             yield "`other` needs a domain, or a range with a step"
+        if settings.null_group:
+            yield "`other` takes NULL, too: no null_group beside it"
         if not _fits(settings.other, kind):
             yield f"`other` is not of type {written}"
 

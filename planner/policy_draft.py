@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from planner.schema import Schema, Table
+from planner.schema import ForeignKey, Schema, Table
 from planner.sql_types import canonical_cast, sql_type
 
 
@@ -64,7 +64,13 @@ def _references(schema: Schema) -> list[str]:
     lines += [
         "# They all do unless declared otherwise; a circle or a self-reference must be settled: owning = false,"
     ]
-    lines += ["# or `depth = 1` for chains of one step (rows deeper than that are left out of every answer).", ""]
+    lines += ["# or `depth = 1` for chains of one step (rows deeper than that are left out of every answer)."]
+    lines += [
+        "# A fan-out is a promise about every row there will ever be, not what the rows show today. It bounds how",
+        "# many join tuples a person can have, so that samples cost less; without one nothing is assumed.",
+        "# Where the person does own the row, take `owning = false` away before you promise one.",
+        "",
+    ]
     for table in sorted(schema.tables.values(), key=lambda table: table.name):
         for key in table.foreign_keys:
             block = [
@@ -76,8 +82,16 @@ def _references(schema: Schema) -> list[str]:
                 "owning = false",
             ]
             settled = key.references == table.name
-            lines += [line if settled else f"# {line}" for line in block] + [""]
+            lines += [line if settled else f"# {line}" for line in block]
+            if not _finds_one_row(key, table):
+                lines.append("# fanout = 100    # the most rows that share one such value, if you can promise it")
+            lines.append("")
     return lines[:-1]
+
+
+def _finds_one_row(key: ForeignKey, table: Table) -> bool:
+    """Is the foreign key itself unique? Then its fan-out is 1 without a promise."""
+    return any(set(unique) <= set(key.columns) for unique in table.unique_keys)
 
 
 def _table(table: Table) -> list[str]:
@@ -85,6 +99,9 @@ def _table(table: Table) -> list[str]:
     lines = [header, "# public = true    # only if no row of it says anything about a person"]
     if table.foreign_keys:
         lines.append("# rows_are_units = true    # if a row that references nobody is a person's of its own")
+        lines.append(
+            "# rows_per_unit = { unit = 100 }    # per privacy unit, the most rows that one of it can own: a promise"
+        )
     keys = {name for key in table.unique_keys for name in key}
     keys |= {name for key in table.foreign_keys for name in key.columns}
     numbers = [column for column in table.columns if sql_type(column.type).is_number and column.name not in keys]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from planner.trees import nodes
+
 
 def position_of(node: exp.Expr) -> int | None:
     """The 1-based offset of the first token of `node` that sqlglot remembers, or None. Cost: linear in the node."""
-    starts = [child.meta["start"] for child in node.walk() if child.meta and "start" in child.meta]
+    starts = [part._meta["start"] for part in nodes(node) if part._meta and "start" in part._meta]
     return min(starts) + 1 if starts else None

@@ -12,6 +12,8 @@ from planner.moments import not_a_number
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar, repeated, wrap
 from planner.sql_types import Family, SqlType
+from planner.texts import is_long, shortened
+from planner.trees import copied
 
 _BOOL = SqlType(Family.BOOL)
 _MAX_PERCENTS = 16
@@ -56,7 +58,7 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
     inside: exp.Expr = exp.Between(this=value, low=low, high=high)
     if node.args.get("symmetric"):
         repeated(inside, node)
-        turned = exp.Between(this=value.copy(), low=high.copy(), high=low.copy())
+        turned = exp.Between(this=copied(value), low=copied(high), high=copied(low))
         inside = exp.or_(exp.Paren(this=inside), exp.Paren(this=turned), copy=False)
     return _truth(node, inside)
 
@@ -80,7 +82,7 @@ def tested(node: exp.Expr, binder: Binder) -> Scalar:
         inner = binder.predicate(node.this)
     if inner is None or isinstance(inner, exp.Null):
         raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
-    return _truth(node, exp.Is(this=wrap(inner), expression=test.copy(), negate=node.args.get("negate")))
+    return _truth(node, exp.Is(this=wrap(inner), expression=copied(test), negate=node.args.get("negate")))
 
 
 def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
@@ -89,13 +91,16 @@ def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
     for side, other in (sides, sides[::-1]):
         if isinstance(side.unnest(), exp.Null):
             equal = isinstance(node, exp.NullSafeEQ)
-            return tested(exp.Is(this=other.copy(), expression=exp.Null(), negate=not equal), binder)
+            return tested(exp.Is(this=copied(other), expression=exp.Null(), negate=not equal), binder)
     left, right = _aligned(node, sides, binder)
     return _truth(node, type(node)(this=wrap(left), expression=wrap(right)))
 
 
 def like(node: exp.Expr, binder: Binder) -> Scalar:
-    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash."""
+    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash.
+
+    ILIKE, which copies the text in lower case, sees its first MAX_TEXT characters.
+    """
     escape = "\\"
     if isinstance(node, exp.Escape):
         escape = text_literal(node.args["expression"], "ESCAPE with a character")
@@ -106,7 +111,8 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
     if value.is_null:
         raise UnsupportedSQL("a comparison with NULL is never true", hint="write IS NULL", position=position_of(node))
     pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
-    sql = type(node)(this=wrap(value.sql), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
+    seen = shortened(value) if isinstance(node, exp.ILike) and is_long(value) else value.sql
+    sql = type(node)(this=wrap(seen), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
     return _truth(node, sql)
 
 

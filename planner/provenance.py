@@ -17,6 +17,7 @@ from planner.rules.complete_provenance import Completion
 from planner.schema import ForeignKey, Schema, Table
 from planner.scope import generated_alias
 from planner.sql_types import Family
+from planner.trees import holds
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy) -> Provenance:
         raise PolicyInvalid("the policy leaves ownership in a circle")
     private = [entry for entry in query.tables if not policy.is_public(entry.table.name)]
     if not private:
-        raise UnsupportedSQL("a query over public tables only is not answered yet", hint="join a private table")
+        raise UnsupportedSQL("a query over public tables only has nobody to protect", hint="it is answered exactly")
     for entry in private:
         if not graph.is_owned(entry.table.name):
             hint = "the custodian may declare it public, or a foreign key that leads to its owner"
@@ -85,7 +86,7 @@ def join_equalities(query: BoundQuery) -> Equalities:
         if pair is not None:
             equalities.equate(*pair, known=True)
         elif _fixes_a_column(condition):
-            equalities.fix((condition.this.table, condition.this.name), condition.args["expression"].sql("postgres"))
+            equalities.fix((condition.this.table, condition.this.name), _constant(condition.args["expression"]))
     for entry in query.tables:
         columns = _lookup(entry, query)
         if columns is not None:
@@ -108,7 +109,14 @@ def _equal_columns(condition: exp.Expr, query: BoundQuery) -> tuple[ColumnRef, C
 def _fixes_a_column(condition: exp.Expr) -> bool:
     """column = constant"""
     equal = isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
-    return equal and condition.args["expression"].find(exp.Column) is None
+    return equal and not holds(condition.args["expression"], exp.Column)
+
+
+def _constant(value: exp.Expr) -> str:
+    """Text that is equal where the values are written alike."""
+    if isinstance(value, exp.Literal):  # most are, and the generator takes long
+        return repr(value.name) if value.is_string else value.name
+    return value.sql("postgres")
 
 
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 _TINIEST = 1e-290
 _LARGEST = 1e290
 _ULP = 2.0**-53
+_NEAR = 2.0**-50
+_HALVES = 2.0**50
+"""Smaller doubles have quarters."""
+
 _SLACK = 2.0**-40
 """Relative error allowed to a database's POWER, LN and EXP."""
 
@@ -24,8 +29,9 @@ class Bounds:
     Attributes:
       lo, hi: finite.
       least: > 0.
-      integral: a whole number, of which division drops the fraction.
+      integral: of a type of whole numbers, of which division drops the fraction.
       nonzero: never 0, whatever the interval says.
+      whole: a whole number of any type; what is integral is whole, too.
     """
 
     lo: float
@@ -33,6 +39,11 @@ class Bounds:
     least: float
     integral: bool
     nonzero: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.integral and not self.whole:
+            object.__setattr__(self, "whole", True)
 
     @property
     def safe(self) -> bool:
@@ -85,22 +96,24 @@ def absolute(inner: Bounds) -> Bounds:
 def total(left: Bounds, right: Bounds) -> Bounds:
     """x + y. Both are multiples of the last place of the smaller `least`, so a sum that is not 0 is at least that."""
     integral = left.integral and right.integral
-    least = min(left.least, right.least) * (1.0 if integral and min(left.least, right.least) >= 1 else _ULP)
-    return Bounds(left.lo + right.lo, left.hi + right.hi, least, integral)
+    whole = left.whole and right.whole
+    least = 1.0 if whole else min(left.least, right.least) * _ULP
+    return Bounds(left.lo + right.lo, left.hi + right.hi, least, integral, whole=whole)
 
 
 def product(left: Bounds, right: Bounds) -> Bounds:
     """x * y."""
     corners = [a * b for a in (left.lo, left.hi) for b in (right.lo, right.hi)]
     integral = left.integral and right.integral
-    least = 1.0 if integral else left.least * right.least / 2
-    return Bounds(min(corners), max(corners), least, integral, left.divides and right.divides)
+    whole = left.whole and right.whole
+    least = 1.0 if whole else left.least * right.least / 2
+    return Bounds(min(corners), max(corners), least, integral, left.divides and right.divides, whole)
 
 
 def square(inner: Bounds) -> Bounds:
     """x * x, which is never negative."""
     size = absolute(inner)
-    return replace(product(size, size), integral=inner.integral)
+    return product(size, size)
 
 
 def power(inner: Bounds, exponent: int) -> Bounds:
@@ -108,7 +121,7 @@ def power(inner: Bounds, exponent: int) -> Bounds:
     base = absolute(inner) if exponent % 2 == 0 else inner
     ends = [_power(base.lo, exponent), _power(base.hi, exponent)]
     least = _power(inner.least, exponent) / 2
-    return _slack(Bounds(ends[0], ends[1], least, inner.integral, inner.divides))
+    return _slack(Bounds(ends[0], ends[1], least, False, inner.divides, inner.whole))
 
 
 def _power(base: float, exponent: int) -> float:
@@ -131,9 +144,8 @@ def logarithm(inner: Bounds, base: float) -> Bounds:
 
 def exponential(inner: Bounds) -> Bounds:
     """e ^ x."""
-    ends = [math.exp(min(value, 700.0)) for value in (inner.lo, inner.hi)]
-    high = math.inf if inner.hi > 700 else ends[1]
-    return _slack(Bounds(max(ends[0], 0.0), high, max(math.exp(max(inner.lo, -740.0)) / 2, 5e-324), False, True))
+    low, high = (math.exp(min(max(value, -740.0), 700.0)) for value in (inner.lo, inner.hi))
+    return _slack(Bounds(low, math.inf if inner.hi > 700 else high, max(low / 2, 5e-324), False, True))
 
 
 def _slack(inner: Bounds) -> Bounds:
@@ -164,20 +176,43 @@ def truncated(inner: Bounds) -> Bounds:
     return Bounds(float(math.trunc(inner.lo)), float(math.trunc(inner.hi)), 1.0, True)
 
 
+def remainder(inner: Bounds, most: float) -> Bounds:
+    """The remainder of x, at most `most` in size: between 0 and x, and 0 whatever is proved of x."""
+    return Bounds(max(min(inner.lo, 0.0), -most), min(max(inner.hi, 0.0), most), inner.least, False)
+
+
 def rounded(inner: Bounds, digits: int = 0) -> Bounds:
-    """x rounded up or down to a multiple of 10^-digits, in whichever direction."""
-    step = 10.0**-digits
+    """x, an exact number, rounded up or down to a multiple of 10^-digits, in whichever direction."""
     if not inner.safe:
         return inner
-    ends = [math.floor(inner.lo / step) * step, math.ceil(inner.hi / step) * step]
-    return Bounds(min(ends), max(ends), step / 2 if digits > 0 else 1.0, digits <= 0)
+    lo, hi = (Fraction(repr(end)) * Fraction(10) ** digits for end in (inner.lo, inner.hi))
+    ends = [float(math.floor(lo) / Fraction(10) ** digits), float(math.ceil(hi) / Fraction(10) ** digits)]
+    return Bounds(ends[0], ends[1], 10.0**-digits / 2 if digits > 0 else 1.0, False, whole=digits <= 0)
+
+
+def rounded_double(inner: Bounds, digits: int = 0) -> Bounds:
+    """As `rounded`, of a double that is multiplied by 10^digits, made whole, and divided again; or the other way.
+
+    A double next to a multiple of 10^-digits may fall on either side of it: 0.00000000001 * 10^11 is less than 1.
+    Adding a half to a large whole number may give the next even one.
+    """
+    if not inner.safe:
+        return inner
+    scale = 10.0 ** abs(digits)
+    lo, hi = (end * scale if digits > 0 else end / scale for end in (inner.lo, inner.hi))
+    if digits or inner.size >= _HALVES:
+        lo, hi = lo - abs(lo) * _NEAR, hi + abs(hi) * _NEAR
+    ends = [math.floor(lo), math.ceil(hi)]
+    if digits > 0:
+        return Bounds(ends[0] / scale, ends[1] / scale, 0.5 / scale, False)
+    return Bounds(ends[0] * scale, ends[1] * scale, 1.0, False, whole=True)
 
 
 def sign(inner: Bounds) -> Bounds:
     """-1, 0 or 1."""
     low = -1.0 if inner.lo < 0 else 0.0 if inner.lo == 0 else 1.0
     high = 1.0 if inner.hi > 0 else 0.0 if inner.hi == 0 else -1.0
-    return Bounds(low, high, 1.0, True, inner.divides)
+    return Bounds(low, high, 1.0, False, inner.divides, whole=True)
 
 
 def either(left: Bounds, right: Bounds) -> Bounds:
@@ -188,14 +223,20 @@ def either(left: Bounds, right: Bounds) -> Bounds:
         min(left.least, right.least),
         left.integral and right.integral,
         left.divides and right.divides,
+        left.whole and right.whole,
     )
 
 
 def within(inner: Bounds, low: float | None, high: float | None) -> Bounds:
-    """x, known to be at least `low` and at most `high` as well."""
+    """The same x, known to be at least `low` and at most `high` as well; all else that is proved of x still holds."""
     lo = inner.lo if low is None else max(inner.lo, low)
     hi = inner.hi if high is None else min(inner.hi, high)
     return replace(inner, lo=min(lo, hi), hi=max(lo, hi))
+
+
+def raised(inner: Bounds, low: float) -> Bounds:
+    """x, or `low` (not 0) where x is below."""
+    return either(within(inner, low, None), constant(low, inner.integral))
 
 
 def fractional(inner: Bounds) -> Bounds:

@@ -55,6 +55,7 @@ class ReleasedBinder:
     def __init__(self, scope: Scope, keys: Sequence[BoundKey], aggregates: Aggregates) -> None:
         self._scope = scope
         self._keys = {key.written: index for index, key in reversed(list(enumerate(keys)))}
+        self._kinds = {type(key.written) for key in keys}
         self._types = [result_type(key.type) for key in keys]
         self._aggregates = aggregates
 
@@ -65,7 +66,7 @@ class ReleasedBinder:
           node: its columns bound.
         Raises: UnsupportedSQL, for a column that is no group key, too.
         """
-        key = self._keys.get(node)
+        key = self._keys.get(node) if type(node) in self._kinds else None  # hashing a tree takes long
         if key is not None:
             return Released(KeyValue(key), self._types[key])
         if isinstance(node, exp.Paren):

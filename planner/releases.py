@@ -13,6 +13,7 @@ from planner.bound_query import BoundAggregate, BoundQuery
 from planner.plan import Release
 from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_where
+from planner.trees import columns_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def releases(query: BoundQuery, epsilon: float, distinct: Determined) -> Release
 
 def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
     value = weight.distinct
-    columns = [] if value is None else [(column.table, column.name) for column in value.find_all(exp.Column)]
+    columns = [] if value is None else [(column.table, column.name) for column in columns_of(value)]
     determined = value is not None and distinct(columns)
     return Release(weight.label, weight.sql, weight.bound, share, weight.whole, value, determined)
 

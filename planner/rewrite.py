@@ -14,6 +14,7 @@ from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
 from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
+from planner.trees import copied
 
 Dialect = Literal["postgres", "duckdb"]
 Write = Callable[[exp.Expr], str]
@@ -36,12 +37,13 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
         join=_summed(plan, summed, write, counted) if summed else None,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
-        domains=tuple(None if key.domain is None else write(key.domain.copy()) for key in plan.group_keys),
-        values=tuple(key.values for key in plan.group_keys),
+        domains=tuple(None if one.statement is None else write(copied(one.statement)) for one in plan.domains),
+        values=tuple(domain.values for domain in plan.domains),
         n_releases=len(summed) + counted,
         fingerprint=plan.fingerprint,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
         counted=counted,
+        domain_keys=tuple(domain.keys for domain in plan.domains),
     )
 
 

@@ -14,6 +14,7 @@ from planner.errors import SensitivityUnbounded, StatementTooComplex
 from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.sql_types import Family, SqlType
+from planner.trees import copied, nodes
 
 Measured = tuple[exp.Expr, Bounds | None]
 """SQL of a double (NULL allowed, never NaN) and its bounds; None where it is always NULL."""
@@ -72,7 +73,7 @@ class Scalar:
     @property
     def sql(self) -> exp.Expr:
         """SQL that raises for no row, of type `type`. Raises SensitivityUnbounded where that needs ranges."""
-        return self.measured()[0] if self.plain is None else self.plain.copy()
+        return self.measured()[0] if self.plain is None else copied(self.plain)
 
     @property
     def bounds(self) -> Bounds | None:
@@ -137,7 +138,7 @@ def unranged(parts: Sequence[Scalar]) -> tuple[tuple[str, exp.Expr], ...]:
 
 def repeated(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
     """SQL that a rewriting writes more than once: it must be small, or nesting would double it every time."""
-    if sum(1 for _ in sql.walk()) > _MAX_REPEATED:
+    if len(nodes(sql)) > _MAX_REPEATED:
         hint = "nest fewer functions"
         raise StatementTooComplex("an expression grows too large", hint=hint, position=position_of(node))
     return sql

@@ -47,7 +47,11 @@ class Table:
 
     def column(self, name: str) -> Column | None:
         """The column of that name, or None."""
-        return next((column for column in self.columns if column.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in reversed(self.columns)}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from planner.policy import ColumnPolicy, Policy
 from planner.positions import position_of
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
+from planner.trees import copied, nodes
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _MAX_DERIVED_NODES = 4096
@@ -43,6 +44,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self.entries: list[BoundTable] = []
+        self.positions: dict[str, int | None] = {}
 
     def lookup(self, node: exp.Table) -> Table:
         """The catalog's table. Raises UnknownTable, also for one that the policy does not name."""
@@ -58,6 +60,12 @@ class Tables:
         """Enter a base table under a new alias. Raises StatementTooComplex."""
         if len(self.entries) >= MAX_TABLES:
             raise StatementTooComplex(f"more than {MAX_TABLES} tables", position=position)
+        entry = self.enter(name, table)
+        self.positions[entry.alias] = position
+        return entry
+
+    def enter(self, name: str, table: Table) -> BoundTable:
+        """Enter a base table, however many there are."""
         entry = BoundTable(generated_alias(table.name, len(self.entries)), name, table)
         self.entries.append(entry)
         self._by_alias[entry.alias] = table
@@ -89,11 +97,11 @@ class Tables:
 
     def expand(self, derived: exp.Expr, position: int | None) -> exp.Expr:
         """A copy of a derived column's expression. Raises StatementTooComplex: copies of copies grow fast."""
-        self._nodes += sum(1 for _ in derived.walk())
+        self._nodes += len(nodes(derived))
         if self._nodes > _MAX_DERIVED_NODES:
             hint = "name fewer computed columns inside FROM"
             raise StatementTooComplex("computed columns of FROM grow too long", hint=hint, position=position)
-        copy = derived.copy()
+        copy = copied(derived)
         return copy if isinstance(copy, _ATOMS) else exp.Paren(this=copy)
 
 
@@ -150,10 +158,10 @@ class Scope:
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
         """What a name means: a bound column, or a derived column's expression over bound columns.
 
-        A column that is bound already means itself. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
+        A column that is bound already means itself, and no copy. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
-            return _marked(column_copy(column))
+            return column
         if not isinstance(column.this, exp.Identifier):
             raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
         name, position = fold(column.this), position_of(column)
@@ -204,7 +212,8 @@ class Scope:
 
     def _bind(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
         if isinstance(node, exp.Column):
-            return self.resolve(node, among)
+            found = self.resolve(node, among)
+            return _marked(column_copy(node)) if found is node else found
         if isinstance(node, exp.Connector):
             return self._bind_chain(node, among)
         arguments: dict[str, object] = {}

@@ -8,6 +8,7 @@ from functools import cache
 from sqlglot import exp
 
 from planner.schema import Table
+from planner.trees import copied
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
@@ -28,9 +29,9 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
     'CAST(x AS BIGINT)'
     """
     data_type = _data_type(kind)
-    if isinstance(expression, exp.Cast) and expression.to == data_type:
+    if isinstance(expression, exp.Cast) and expression.to.this is data_type.this and expression.to == data_type:
         return expression
-    return exp.Cast(this=expression, to=data_type.copy())
+    return exp.Cast(this=expression, to=copied(data_type))
 
 
 def named_sql(expression: exp.Expr, name: str) -> exp.Alias:

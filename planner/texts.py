@@ -14,7 +14,7 @@ from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 MAX_TEXT = 1 << 20
-"""Characters of a text without a declared length that a function which could outgrow memory sees; the rest is cut."""
+"""Characters of a text that a function which could outgrow memory sees; the rest of a longer one is cut."""
 
 _LONGEST = 1 << 30
 _MAX_CONCATENATED = 16 * MAX_TEXT
@@ -43,7 +43,7 @@ def position(node: exp.Expr, binder: Binder) -> Scalar:
 def cased(node: exp.Expr, binder: Binder) -> Scalar:
     """lower(text), upper(text)."""
     part = text(binder.scalar(node.this), binder)
-    return part if part.is_null else _text(node, type(node)(this=_short(part)), _GROWTH * _short_length(part))
+    return part if part.is_null else _text(node, type(node)(this=shortened(part)), _GROWTH * _short_length(part))
 
 
 def trimmed(node: exp.Expr, binder: Binder) -> Scalar:
@@ -51,10 +51,10 @@ def trimmed(node: exp.Expr, binder: Binder) -> Scalar:
     part = text(binder.scalar(node.this), binder)
     if part.is_null:
         return part
-    arguments: dict[str, object] = {"this": _as_text(part), "position": node.args.get("position") or "BOTH"}
+    arguments: dict[str, object] = {"this": shortened(part), "position": node.args.get("position") or "BOTH"}
     if node.args.get("expression") is not None:
         arguments["expression"] = exp.Literal.string(text_literal(node.args["expression"], "trim() of characters"))
-    return _text(node, exp.Trim(**arguments), _length(part))
+    return _text(node, exp.Trim(**arguments), _short_length(part))
 
 
 def substring(node: exp.Expr, binder: Binder) -> Scalar:
@@ -92,7 +92,7 @@ def joined(node: exp.Expr, binder: Binder) -> Scalar:
     total = sum(_short_length(part) for part in parts)
     if total > _MAX_CONCATENATED:
         raise UnsupportedSQL("too much text joined by ||", hint="cut it by left(x, n)", position=position_of(node))
-    left, right = (wrap(_short(part)) for part in parts)
+    left, right = (wrap(shortened(part)) for part in parts)
     return _text(node, exp.DPipe(this=left, expression=right, safe=True), total)
 
 
@@ -124,13 +124,19 @@ def _length(part: Scalar) -> int | None:
 
 def _short_length(part: Scalar) -> int:
     known = _length(part)
-    return MAX_TEXT if known is None else known
+    return MAX_TEXT if known is None else min(known, MAX_TEXT)
 
 
-def _short(part: Scalar) -> exp.Expr:
-    """The text, cut where its length has no public bound."""
+def shortened(part: Scalar) -> exp.Expr:
+    """The text, cut to MAX_TEXT characters where it may have more."""
     sql = _as_text(part)
-    return sql if _length(part) is not None else exp.Left(this=sql, expression=exp.Literal.number(MAX_TEXT))
+    return exp.Left(this=sql, expression=exp.Literal.number(MAX_TEXT)) if is_long(part) else sql
+
+
+def is_long(part: Scalar) -> bool:
+    """May it have more than MAX_TEXT characters?"""
+    known = _length(part)
+    return known is None or known > MAX_TEXT
 
 
 def _least(left: int | None, right: int | None) -> int | None:

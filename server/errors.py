@@ -45,6 +45,14 @@ class QueryFailed(ServerError):
     """Whatever went wrong after private rows could have been read: one error, since which one may depend on them."""
 
 
+class PublicQueryFailed(ServerError):
+    """A query over public tables went over a limit; nothing was charged."""
+
+
+class ComputationFailed(ServerError):
+    """A query over public tables computes something that has no value; nothing was charged."""
+
+
 class TooManyFailures(ServerError):
     """An analyst whose queries keep failing after their charge; each failure could say something about a row."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.bound_query import BoundKey, BoundQuery
-from planner.plan import BackendQuery, GroupKey, Plan
+from planner.bound_query import BoundQuery
+from planner.plan import BackendQuery, Plan
 from planner.provenance import Provenance
+from planner.rewrite import to_sql
 from privacy.mechanisms.measurement import Measurement
 from server.amplification import amplified_epsilon
 from server.join_graph import join_conditions, joined_tables, ownership_paths
@@ -50,8 +51,8 @@ def explanation(
         conditions=join_conditions(bound, found),
         ownership=ownership_paths(found),
         n_groups=n_groups,
-        group_sources=tuple(_group_source(key, by) for key, by in zip(plan.group_keys, bound.keys, strict=True)),
-        groups_reason=_groups_reason(plan),
+        group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
+        groups_reason=_groups_reason(plan, n_groups),
         mechanisms=tuple(
             ReleaseMechanism(release.label, measured.name, release.epsilon, _mechanism_reason(measured))
             for release, measured in zip(plan.releases, measurements, strict=True)
@@ -76,18 +77,30 @@ def _noise(
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
 
 
-def _group_source(key: GroupKey, bound: BoundKey) -> tuple[str, str]:
-    """The key, and where the groups that it makes come from."""
-    sql = bound.value.sql("postgres")
-    if key.domain is not None:
-        return sql, f"read from a public table: {key.domain.sql('postgres')}"
-    assert key.values is not None, "a domain is enumerated or known"
-    why = "the policy declares" if bound.values is None else "the expression can have"
-    return sql, f"{why} {len(key.values)} values"
+def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
+    """The key, where the groups that it makes come from, and which rows fall into none."""
+    domain = next(one for one in plan.domains if index in one.keys)
+    if domain.values is not None:
+        source = domain.why.format(n=len(domain.values))
+    elif index == domain.keys[0]:
+        assert domain.statement is not None, "a domain has either values or a statement"
+        source = f"{domain.why}: {to_sql(domain.statement)}"
+    else:
+        source = f"{domain.why}, together with {bound.keys[domain.keys[0]].value.sql('postgres')}"
+    note = plan.group_keys[index].left_out
+    return bound.keys[index].value.sql("postgres"), source if note is None else f"{source}. {note}"
 
 
-def _groups_reason(plan: Plan) -> str:
-    """Why one unit reaches at most L0 groups."""
+def _groups_reason(plan: Plan, n_groups: int) -> str:
+    """Why one unit reaches at most L0 groups, and what of a release's epsilon each of them has for that."""
+    why = _reach_reason(plan)
+    reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
+    if not plan.group_keys or reached <= 1:
+        return f"{why}; each group has all of its release's epsilon"
+    return f"{why}; each group has 1/{reached} of its release's epsilon, so its noise is {reached} times as large"
+
+
+def _reach_reason(plan: Plan) -> str:
     if not plan.group_keys:
         return "there is one group"
     if plan.groups_per_unit is None:

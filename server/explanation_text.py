@@ -12,6 +12,9 @@ _SAME_RATIO = 1.001  # a difference that nobody would read
 def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """Name and value of each public fact; a name may come several times."""
     yield "answer", ", ".join(f"{column.name} ({column.type})" for column in explanation.columns)
+    if not explanation.privacy_units:
+        yield "mechanism", explanation.reason
+        return
     for table in explanation.tables:
         left = ", left join" if table.join == "left" else ""
         yield "table", f"{table.table} as {table.alias}{left}{', added to find the owners' if table.added else ''}"

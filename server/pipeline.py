@@ -5,6 +5,9 @@
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> QueryResponse
 
 Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process.
+A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
+
+    QueryRequest --read--> Statement --bind_public--> PublicQuery --write--> PublicStatement --public--> QueryResponse
 """
 
 from __future__ import annotations
@@ -15,20 +18,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
-from sqlglot import exp
 
 from planner.bind import bind
 from planner.bound_query import BoundQuery
 from planner.errors import SchemaChanged, StatementTooComplex
 from planner.explain_prefix import explained_statement
-from planner.parse import parse
+from planner.parse import Statement, private_select, read
 from planner.placeholders import substitute
 from planner.plan import BackendQuery, Plan
 from planner.planner import make_plan
 from planner.policy import Policy
 from planner.provenance import provenance
+from planner.public.bind import bind_public
+from planner.public.grammar import check_public_grammar
+from planner.public.query import PublicQuery, PublicStatement, write_public
+from planner.public.route import names_private_table
 from planner.rewrite import rewrite
 from planner.schema import Schema
+from planner.syntax.queries import check_syntax
 from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
@@ -42,13 +49,22 @@ from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.backend import Backend
 from server.backends.columns import Domain
+from server.backends.public_rows import Rows
 from server.backends.query_tuples import QueryTuples
-from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed, TooManyQueries
+from server.errors import (
+    BackendConnectionLost,
+    BackendUnavailable,
+    PublicQueryFailed,
+    QueryCancelled,
+    QueryFailed,
+    TooManyQueries,
+)
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
-from server.failures import FailureLimit
+from server.failures import Attempt, FailureLimit
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
+from server.public_answer import public_explanation, public_response, read_public
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
 from server.response import response
 from server.workers import WorkerPool
@@ -75,7 +91,7 @@ class Pipeline:
       ledger: what the budget is.
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
-      failures: how often an analyst's queries may fail.
+      failures: how often an analyst's queries may fail, those under way included.
     """
 
     policy: Policy
@@ -87,46 +103,81 @@ class Pipeline:
     failures: FailureLimit = field(default_factory=FailureLimit)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer a query and charge for it; EXPLAIN is answered as text, free.
+        """Answer a query and charge for it; EXPLAIN and queries over public tables are free.
 
         Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
-          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read.
+          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read;
+          PublicQueryFailed and ComputationFailed, free, of queries over public tables.
         """
         if explained_statement(request.sql) is not None:
             return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+        statement = read(request.sql)
+        if not names_private_table(statement.tree, self.policy):
+            return self._public(request, statement)
         self.failures.check(request.analyst)
-        plan = self.plan(request)
+        plan = self._planned(self._bound(statement, request), request)
         measurements = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        reservation = self.ledger.reserve(_charge(request, plan, query))
-        domain, noisy = self._measured(reservation, query, measurements)
-        budget = self.ledger.commit(reservation)
+        charge = _charge(request, plan, query)
+        with self.failures.attempt(request.analyst, charge.plan_hash) as attempt:
+            reservation = self.ledger.reserve(charge)
+            domain, noisy = self._measured(reservation, query, measurements, attempt)
+            budget = self.ledger.commit(reservation)
         return response(plan, domain, noisy, budget, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
         explained = explained_statement(request.sql)
-        bound = self._bound(request if explained is None else replace(request, sql=explained))
+        statement = read(request.sql if explained is None else explained)
+        if not names_private_table(statement.tree, self.policy):
+            query, written = self._public_query(request, statement)
+            return public_explanation(query, written)
+        bound = self._bound(statement, request)
         plan = self._planned(bound, request)
-        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
+        rewritten = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        n_groups = len(self.backend.domain(rewritten)) if plan.group_keys else 1
         found = provenance(bound, self.schema, self.policy)
-        return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
+        return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         return self.ledger.budget(analyst)
 
-    def parsed(self, request: QueryRequest) -> exp.Select:
-        """The statement, its placeholders written as the values that came with it."""
-        return substitute(parse(request.sql), request.parameters)
-
     def plan(self, request: QueryRequest) -> Plan:
-        """Parse, bind and plan."""
-        return self._planned(self._bound(request), request)
+        """Parse, bind and plan a query over private tables."""
+        return self._planned(self._bound(read(request.sql), request), request)
 
-    def _bound(self, request: QueryRequest) -> BoundQuery:
-        return bind(self.parsed(request), self.schema, self.policy, self.clock())
+    def _bound(self, statement: Statement, request: QueryRequest) -> BoundQuery:
+        """Bind a statement whose placeholders are written as the values that came with it."""
+        select = substitute(private_select(statement), request.parameters)
+        return bind(select, self.schema, self.policy, self.clock())
+
+    def _public_query(self, request: QueryRequest, statement: Statement) -> tuple[PublicQuery, PublicStatement]:
+        check_public_grammar(statement.tree, statement.tokens)
+        check_syntax(statement.lexemes)
+        tree = substitute(statement.tree, request.parameters)
+        query = bind_public(tree, self.schema, self.policy, self.clock())
+        return query, write_public(query, dialect=self.backend.dialect)
+
+    def _public(self, request: QueryRequest, statement: Statement) -> QueryResponse:
+        """Answer a query over public tables: no reservation, no noise, no charge."""
+        query, written = self._public_query(request, statement)
+        budget = self.budget(request.analyst)
+        return public_response(query, self._public_rows(written), budget, request.request_id)
+
+    def _public_rows(self, written: PublicStatement) -> Rows:
+        """Read in a worker, whose limits hold here, too; what fails was free."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self.workers.call(read_public, self.backend, written)
+            except QueryCancelled as error:
+                hint = "join less, or add predicates; nothing was charged"
+                raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
+            except BackendConnectionLost as error:
+                if attempt == _ATTEMPTS:
+                    hint = "try again; nothing was charged"
+                    raise BackendUnavailable("the connection to the database was lost", hint=hint) from error
+        raise AssertionError("the last attempt returns or raises")
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
@@ -140,23 +191,27 @@ class Pipeline:
         )
 
     def _measured(
-        self, reservation: Reservation, query: BackendQuery, measurements: tuple[Measurement, ...]
+        self,
+        reservation: Reservation,
+        query: BackendQuery,
+        measurements: tuple[Measurement, ...],
+        attempt: Attempt,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
 
         After that every failure is the same QueryFailed to the analyst; which one it was stands in the log.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for count in range(1, _ATTEMPTS + 1):
             try:
                 return self.workers.call(measure, self.backend, query, measurements)
             except BaseException as error:
-                if isinstance(error, _NOTHING_READ) and attempt == 1:
+                if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)
                     raise
-                if isinstance(error, BackendConnectionLost) and attempt < _ATTEMPTS:
+                if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
                     continue
+                attempt.fail()
                 self.ledger.fail(reservation)
-                self.failures.note(reservation.charge.analyst)
                 _log.error(
                     "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
                 )

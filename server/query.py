@@ -69,8 +69,9 @@ class QueryResponse:
       rows: one tuple of cells per group that is shown.
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`; `exact` for EXPLAIN).
-      mechanism: which mechanisms released it; `none` for EXPLAIN.
+      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`); `exact` where there
+        are none: for EXPLAIN and for queries over public tables only.
+      mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge.
       budget: the analyst's budget after the charge.
       weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.
@@ -127,8 +128,9 @@ class Explanation:
     """What a query would do and cost, from public facts only.
 
     Attributes:
-      rewritten_sql: the statements over private rows that the database would get, one after the other.
-      privacy_units: the relations whose people the answer protects.
+      rewritten_sql: the statements over private rows that the database would get, one after the other; or the one
+        over public tables.
+      privacy_units: the relations whose people the answer protects; none for a query over public tables only.
       owners: SQL of each owner position of a join tuple.
       weight_bounds: W per release, with its label.
       groups_per_unit: L0, or None.

@@ -18,7 +18,7 @@ from server.backends.columns import Domain
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 from server.released.arithmetic import whole
 from server.released.column import Column
-from server.released.evaluate import Evaluator, key_places, releases_used
+from server.released.evaluate import Evaluator, releases_used
 from server.released.rows import shown_groups
 
 _NOTES = {
@@ -112,7 +112,7 @@ class _Answers:
         nothing = [None] * len(groups)
         if isinstance(output.expression, KeyValue):
             values = domain.keys[output.expression.key]
-            places = key_places(domain, output.expression.key)[groups]
+            places = domain.places(output.expression.key)[groups]
             return cls([_plain(values[place]) for place in places.tolist()], nothing, nothing)
         cells = _cells(output, column, texts, groups)
         if not used:
@@ -180,6 +180,7 @@ def _notes(plan: Plan, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> 
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     yield _TRUTH_WITHIN if covers == "truth_lower" and computed else _NOTES[covers]
+    yield from dict.fromkeys(key.left_out for key in plan.group_keys if key.left_out is not None)
     if _chooses(plan):
         yield _CHOSEN
     if any(weak):

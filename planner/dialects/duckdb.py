@@ -14,8 +14,8 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import ErrorLevel, exp
 
@@ -26,12 +26,12 @@ from planner.schema import Schema, Table
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType, sql_type
 
-_CLAUSES = (
+CLAUSES = (
     exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Distinct, exp.Alias,
-    exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var,
+    exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var, exp.Limit,
 )  # fmt: skip
 
-_HANDLERS: dict[type[exp.Expr], Handler] = {
+HANDLERS: dict[type[exp.Expr], Handler] = {
     **duckdb_conditions.HANDLERS,
     **duckdb_numbers.HANDLERS,
     **duckdb_values.HANDLERS,
@@ -46,16 +46,34 @@ def duckdb_sql(tree: exp.Expr, schema: Schema, *, pretty: bool = False) -> str:
       schema: the catalog, for the columns' types.
     Raises: UnsupportedSQL where DuckDB would answer differently or could fail for some row.
     """
-    tables = {node.alias_or_name: schema.tables[node.name] for node in tree.find_all(exp.Table)}
-    written = _Writer(tables).write(tree).sql
+    tables = dict(_tables(tree, schema))
+    written = Writer(tables).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
 
 
+def _tables(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
+    """By alias; of derived tables, those whose columns they have."""
+    for node in tree.find_all(exp.Table, exp.Subquery):
+        if isinstance(node, exp.Subquery):
+            if "declared" in node.meta:
+                yield node.alias, node.meta["declared"]
+        elif isinstance(node.this, exp.Identifier):
+            yield node.alias_or_name, schema.tables[node.name]
+
+
 @dataclass(frozen=True)
-class _Writer:
-    """Rewrites bottom-up; every value carries its type."""
+class Writer:
+    """Rewrites bottom-up; every value carries its type.
+
+    Attributes:
+      tables: by alias, for the columns' types.
+      handlers: per construct.
+      clauses: what stays the same over rewritten parts.
+    """
 
     tables: Mapping[str, Table]
+    handlers: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: HANDLERS)
+    clauses: tuple[type[exp.Expr], ...] = CLAUSES
 
     def write(self, node: exp.Expr) -> Typed:
         """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
@@ -63,10 +81,12 @@ class _Writer:
             return self._column(node)
         if isinstance(node, exp.Literal):
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
-        handler = _HANDLERS.get(type(node))
+        if isinstance(node, exp.Subquery) and "declared" in node.meta:  # public values, which both read alike
+            return Typed(node.copy(), SqlType(Family.OTHER))
+        handler = self.handlers.get(type(node))
         if handler is not None:
             return handler(node, self.write)
-        if isinstance(node, _CLAUSES):
+        if isinstance(node, self.clauses):
             return self._clause(node)
         raise UnsupportedSQL(f"{type(node).__name__.upper()} is not supported on DuckDB")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from planner.dialects.exact_digits import Typed, as_double, as_exact, exact_type
+from planner.dialects.exact_digits import Typed, as_double, exact_type
 from planner.errors import UnsupportedSQL
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
@@ -35,9 +35,10 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     if target.is_type("smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
     if target.is_type("decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
-        kind = exact_type(value.whole, value.scale)
-        return Typed(as_exact(value), kind)
-    if target.is_type("text", "varchar") and value.type.family in _SAME_TEXT:
+        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
+        return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+    fixed = value.type.family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
+    if target.is_type("text", "varchar") and (fixed or value.type.family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, family in _LITERALS.items():
         if target.is_type(name) and isinstance(value.sql, exp.Literal):

@@ -32,7 +32,10 @@ def _choice(node: exp.Expr, write: Write) -> Typed:
 
 
 def _nullified(node: exp.Expr, write: Write) -> Typed:
-    values = [write(node.this), write(node.args["expression"])]
+    first, second = write(node.this), node.args["expression"]
+    if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
+        return first  # 'NaN', which no decimal is
+    values = [first, write(second)]
     value, other = chosen(values)
     return Typed(exp.Nullif(this=value, expression=other), common_type(values))
 

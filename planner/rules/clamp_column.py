@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from planner.literals import number_sql
 from planner.ranges import Bounds
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
+from planner.trees import copied
 
 _SCALE = 60
 _FLUSH = 1e-60
@@ -33,35 +35,39 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
       THEN 105000
     END AS DOUBLE PRECISION)
     >>> bounds
-    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False)
+    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False, whole=False)
     """
+    whole = kind.family is Family.INTEGER or (kind.family is Family.NUMERIC and kind.scale == 0)
+    if whole:
+        low, high = float(math.ceil(low)), float(math.floor(high))
+        high = max(low, high)
     if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
-        column = cast_sql(column.copy(), "DOUBLE PRECISION")
+        column = cast_sql(copied(column), "DOUBLE PRECISION")
     low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
     inside, least = _without_underflow(column, kind)
-    above: exp.Expr = exp.GT(this=column.copy(), expression=high_sql.copy())
+    above: exp.Expr = exp.GT(this=copied(column), expression=copied(high_sql))
     if kind.family is not Family.INTEGER:
-        above = exp.NEQ(this=column.copy(), expression=exp.Literal.string("NaN"))
-    between = exp.Between(this=column.copy(), low=low_sql.copy(), high=high_sql.copy())
+        above = exp.NEQ(this=copied(column), expression=exp.Literal.string("NaN"))
+    between = exp.Between(this=copied(column), low=copied(low_sql), high=copied(high_sql))
     clamped = (
         exp.Case()
         .when(between, inside, copy=False)
-        .when(exp.LT(this=column.copy(), expression=low_sql.copy()), low_sql.copy(), copy=False)
-        .when(above, high_sql.copy(), copy=False)
+        .when(exp.LT(this=copied(column), expression=copied(low_sql)), copied(low_sql), copy=False)
+        .when(above, copied(high_sql), copy=False)
     )
     ends = [abs(bound) for bound in (low, high) if bound]
-    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER)
+    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER, whole=whole)
     return cast_sql(clamped, "DOUBLE PRECISION"), bounds
 
 
 def _without_underflow(column: exp.Expr, kind: SqlType) -> tuple[exp.Expr, float]:
     """The column without values so close to zero that a double cannot hold their product."""
     if kind.family is Family.INTEGER:
-        return column.copy(), 1.0
+        return copied(column), 1.0
     if kind.family is Family.NUMERIC and kind.scale is not None and kind.scale <= _SCALE:
-        return column.copy(), 10.0 ** -max(kind.scale, 0)
+        return copied(column), 10.0 ** -max(kind.scale, 0)
     if kind.family is Family.NUMERIC:
-        return exp.Round(this=column.copy(), decimals=exp.Literal.number(_SCALE)), _FLUSH
+        return exp.Round(this=copied(column), decimals=exp.Literal.number(_SCALE)), _FLUSH
     tiny = number_sql(Decimal(repr(_FLUSH)))
-    near_zero = exp.LT(this=exp.Abs(this=column.copy()), expression=tiny)
-    return exp.Case().when(near_zero, exp.Literal.number(0)).else_(column.copy()), _FLUSH
+    near_zero = exp.LT(this=exp.Abs(this=copied(column)), expression=tiny)
+    return exp.Case().when(near_zero, exp.Literal.number(0)).else_(copied(column)), _FLUSH

@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner.bound_query import bound_column
 from planner.schema import ForeignKey, Table
 from planner.sql_nodes import add_conditions, conjunction, table_sql
+from planner.trees import copied
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def complete_provenance(
     """
     if not completions and not ends:
         return select  # nothing to add, so nothing to copy
-    completed = select.copy()
+    completed = copied(select)
     for completion in completions:
         key = completion.key
         pairs = zip(key.columns, key.key, strict=True)

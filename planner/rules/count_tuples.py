@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.sql_nodes import cast_sql
+from planner.trees import copied
 
 SATURATION = 1 << 32
 """Counts stop here: as many full weights as a total can hold."""
@@ -34,13 +35,13 @@ def count_tuples(
       1,
       2
     """
-    columns = [exp.alias_(owner.copy(), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
-    columns += [exp.alias_(key.copy(), f"k{i}", quoted=True) for i, key in enumerate(keys)]
+    columns = [exp.alias_(copied(owner), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
+    columns += [exp.alias_(copied(key), f"k{i}", quoted=True) for i, key in enumerate(keys)]
     grouped = list(range(len(columns)))
     for index, weight in enumerate(weights):
         if not is_constant(weight):
             grouped.append(len(columns))
-        columns.append(exp.alias_(weight.copy(), f"w{index}", quoted=True))
+        columns.append(exp.alias_(copied(weight), f"w{index}", quoted=True))
     count = exp.Least(
         this=exp.Count(this=exp.Star(), big_int=True), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
     )

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from planner.literals import number_sql
 from planner.sql_nodes import cast_sql
+from planner.trees import copied
 
 UNITS = 1 << 30
 """The weight 1.0 in units."""
@@ -31,9 +32,9 @@ def guard_weight(number: exp.Expr, bound: float) -> exp.Cast:
     units = exp.Literal.number(UNITS)
     inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
     share = exp.Div(this=inner, expression=number_sql(Decimal(repr(bound)).normalize()), typed=True)
-    floor = exp.Floor(this=exp.Mul(this=share, expression=units.copy()))
+    floor = exp.Floor(this=exp.Mul(this=share, expression=copied(units)))
     known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
-    least = exp.Least(this=units.copy(), expressions=[known], ignore_nulls=True)
+    least = exp.Least(this=copied(units), expressions=[known], ignore_nulls=True)
     clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
     return cast_sql(clamped, "BIGINT")
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from planner.bound_query import BoundTable
 from planner.sql_nodes import add_conditions, conjunction, table_sql
+from planner.trees import columns_of, copied
 
 
 def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:
@@ -24,20 +25,20 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
     """
     first, *others = tables
-    select = exp.Select().from_(table_sql(first.table, first.alias))
-    used = [({column.table for column in predicate.find_all(exp.Column)}, predicate) for predicate in predicates]
+    select = exp.Select(from_=exp.From(this=table_sql(first.table, first.alias)))
+    used = [({column.table for column in columns_of(predicate)}, predicate) for predicate in predicates]
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
         seen.add(entry.alias)
         if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
-            matches = conjunction(part.copy() for part in entry.outer) or exp.true()
+            matches = conjunction(copied(part) for part in entry.outer) or exp.true()
             select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), side="LEFT", on=matches))
             continue
-        ready = [predicate.copy() for aliases, predicate in waiting if aliases <= seen]
+        ready = [copied(predicate) for aliases, predicate in waiting if aliases <= seen]
         waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
         condition = conjunction(ready)
         kind = "INNER" if ready else "CROSS"
         select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), kind=kind, on=condition))
-    late = [predicate.copy() for _, predicate in waiting]
-    add_conditions(select, late + [predicate.copy() for aliases, predicate in used if len(aliases) < 2])
+    late = [copied(predicate) for _, predicate in waiting]
+    add_conditions(select, late + [copied(predicate) for aliases, predicate in used if len(aliases) < 2])
     return select

@@ -6,6 +6,8 @@ import struct
 
 from sqlglot import exp
 
+from planner.trees import copied
+
 _CUTOFFS = 1 << 32
 
 
@@ -22,7 +24,7 @@ def sample_rows(select: exp.Select, alias: str, percent: str) -> exp.Select:
     INNER JOIN orders AS "o"
       ON l.x = o.x
     """
-    sampled = select.copy()
+    sampled = copied(select)
     table = next(table for table in sampled.find_all(exp.Table) if table.alias == alias)
     table.set("sample", exp.TableSample(method=exp.var("BERNOULLI"), percent=exp.Literal.number(percent)))
     return sampled

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.plan import BackendQuery
+from planner.public.query import PublicStatement
 from planner.rewrite import Dialect
 from server.backends.columns import Domain
+from server.backends.public_rows import Rows
 from server.backends.query_tuples import QueryTuples
 
 
@@ -22,6 +24,13 @@ class Backend(Protocol):
         """The public groups alone; reads no private row.
 
         Raises: BackendUnavailable, SchemaChanged, QueryCancelled, BackendFailed.
+        """
+        ...
+
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables; reads no private row.
+
+        Raises: StatementTooComplex, ComputationFailed; otherwise as `domain`.
         """
         ...
 

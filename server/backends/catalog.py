@@ -85,7 +85,13 @@ def read_schema(connection: psycopg.Connection[Any], namespace: str = "public") 
         foreign_keys[table].append(ForeignKey(tuple(referencing), references, tuple(key)))
     return Schema(
         {
-            name: Table(name, namespace, tuple(columns[name]), tuple(unique_keys[name]), tuple(foreign_keys[name]))
-            for name in list(columns)
+            name: Table(name, namespace, tuple(known), _readable(unique_keys[name], known), tuple(foreign_keys[name]))
+            for name, known in columns.items()
         }
     )
+
+
+def _readable(keys: list[tuple[str, ...]], columns: list[Column]) -> tuple[tuple[str, ...], ...]:
+    """The keys whose every column the role may read: of another nothing can be said in SQL, so it proves nothing."""
+    names = {column.name for column in columns}
+    return tuple(key for key in keys if names.issuperset(key))

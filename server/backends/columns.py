@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -32,25 +32,59 @@ class Domain:
     """The public groups of a query.
 
     Attributes:
-      keys: per GROUP BY key, its values in order.
+      keys: per GROUP BY key, its values in order; keys of one block stand side by side, one entry per combination.
+      blocks: which keys stand side by side; empty: each stands alone, in order.
     """
 
     keys: tuple[tuple[object, ...], ...]
+    blocks: tuple[tuple[int, ...], ...] = ()
 
     @property
     def groups(self) -> list[tuple[object, ...]]:
-        """Every combination of the keys, in the order of the group index; one empty tuple without GROUP BY."""
-        return list(itertools.product(*self.keys))
+        """Every combination of the blocks, in the order of the group index; one empty tuple without GROUP BY."""
+        columns = [[self.keys[key][place] for place in self.places(key).tolist()] for key in range(len(self.keys))]
+        return list(zip(*columns, strict=True)) if columns else [()]
 
     def __len__(self) -> int:
-        return math.prod(len(values) for values in self.keys)
+        return math.prod(self._sizes)
+
+    def places(self, key: int) -> NDArray[np.int64]:
+        """(G,) which entry of a key each group has: it changes once in the product of all blocks after its own."""
+        block = next(place for place, keys in enumerate(self.by_block) if key in keys)
+        sizes = self._sizes
+        return np.arange(len(self)) // max(1, math.prod(sizes[block + 1 :])) % max(1, sizes[block])
+
+    @property
+    def by_block(self) -> tuple[tuple[int, ...], ...]:
+        """The keys of each block."""
+        return self.blocks or tuple((key,) for key in range(len(self.keys)))
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(self.keys[keys[0]]) for keys in self.by_block]
 
 
-def group_domain(values: Sequence[Sequence[object]]) -> Domain:
-    """The product of the keys' domains. Raises: StatementTooComplex when it has more than MAX_GROUPS groups."""
-    domain = Domain(tuple(tuple(key) for key in values))
+def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object, ...]]]) -> Domain:
+    """The values of every key: declared ones, or those that a statement over public tables returns now.
+
+    Args:
+      query: what is asked.
+      run: executes a statement in the snapshot.
+    Raises: StatementTooComplex for more than MAX_GROUPS groups.
+    """
+    by_block = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
+    keys: dict[int, tuple[object, ...]] = {}
+    for places, statement, values in zip(by_block, query.domains, query.values, strict=True):
+        if statement is None:
+            assert values is not None and len(places) == 1, "a domain has either a statement or the values of one key"
+            keys[places[0]] = tuple(values)
+        else:
+            rows = run(statement)
+            keys |= {key: tuple(row[column] for row in rows) for column, key in enumerate(places)}
+    domain = Domain(tuple(keys[key] for key in range(len(keys))), by_block)
     if len(domain) > MAX_GROUPS:
-        raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint="group by fewer keys")
+        hint = "group by fewer or coarser keys, or ask for some of them in WHERE"
+        raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint=hint)
     return domain
 
 
@@ -87,9 +121,9 @@ def _parts(
     n_owners, n_keys = len(query.relations), len(domain.keys)
     owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
     group = np.zeros(len(rest[0]), np.int64)
-    for column, values in zip(keys, domain.keys, strict=True):
-        index = _key_index(column, values)
-        group = np.where((group < 0) | (index < 0), -1, group * len(values) + index)
+    for places in domain.by_block:
+        index = _key_index([keys[key] for key in places], [domain.keys[key] for key in places])
+        group = np.where((group < 0) | (index < 0), -1, group * len(domain.keys[places[0]]) + index)
     owned = tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True))
     return owned, group, rest
 
@@ -112,10 +146,16 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
     return OwnerColumn(relation, keys, missing)
 
 
-def _key_index(column: Column, values: tuple[object, ...]) -> NDArray[np.int64]:
-    """The place of each key in its domain, -1 for NULL and for what is not in it."""
-    index = {value: place for place, value in enumerate(values)}
-    return np.fromiter(map(index.get, column, itertools.repeat(-1)), np.int64, len(column))
+def _key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np.int64]:
+    """The place of each combination of keys in their domain, -1 for what is not in it; NULL is a value like others.
+
+    A policy writes 0.1, which no float is: keys with a fraction are decimals.
+    """
+    exact = [[Decimal(repr(value)) if isinstance(value, float) else value for value in column] for column in values]
+    rows: Iterable[object] = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+    known: Iterable[object] = exact[0] if len(exact) == 1 else zip(*exact, strict=True)
+    index = {value: place for place, value in enumerate(known)}
+    return np.fromiter(map(index.get, rows, itertools.repeat(-1)), np.int64, len(columns[0]))
 
 
 def _value_codes(column: Column) -> NDArray[np.int64]:

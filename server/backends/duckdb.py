@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +16,12 @@ from duckdb import DuckDBPyConnection
 
 from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
+from planner.public.query import PublicStatement
 from planner.rewrite import Dialect
 from planner.schema import Schema
 from server.backends.columns import Column, Domain, group_domain
 from server.backends.duckdb_catalog import read_duckdb_schema
+from server.backends.public_rows import Rows, no_value, public_rows
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
@@ -87,17 +89,29 @@ class DuckdbBackend:
           QueryCancelled: over a limit.
           BackendFailed: any other refusal by the database; the cause is chained for the log.
         """
-        with self._snapshot(query) as connection:
+        with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
             return domain, query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone. Raises: as `read`."""
-        with self._snapshot(query) as connection:
+        with self._snapshot(query.fingerprint) as connection:
             return _domain(connection, query)
 
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables, as clients see them.
+
+        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
+          otherwise as `read`.
+        """
+        with self._snapshot(statement.fingerprint) as connection:
+            try:
+                return public_rows(connection.execute(statement.sql), statement.types)
+            except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
+                raise no_value() from error
+
     @contextmanager
-    def _snapshot(self, query: BackendQuery) -> Iterator[DuckDBPyConnection]:
+    def _snapshot(self, fingerprint: str) -> Iterator[DuckDBPyConnection]:
         """One transaction, limited in time, in which the schema is the one that the query was planned for."""
         with self._connected() as connection:
             expired = threading.Event()
@@ -106,7 +120,7 @@ class DuckdbBackend:
             try:
                 with _translated(expired):
                     connection.begin()
-                    if read_duckdb_schema(connection, self.namespace).fingerprint != query.fingerprint:
+                    if read_duckdb_schema(connection, self.namespace).fingerprint != fingerprint:
                         raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
                     yield connection
             finally:
@@ -150,16 +164,7 @@ class DuckdbBackend:
 
 
 def _domain(connection: DuckDBPyConnection, query: BackendQuery) -> Domain:
-    return group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
-
-
-def _domain_values(connection: DuckDBPyConnection, query: BackendQuery, key: int) -> Sequence[object]:
-    """The declared values of a key's domain, or those that the public table holds now."""
-    values, statement = query.values[key], query.domains[key]
-    if values is not None:
-        return values
-    assert statement is not None, "a group key has either values or a statement"
-    return [value for (value,) in connection.execute(statement).fetchall()]
+    return group_domain(query, lambda statement: connection.execute(statement).fetchall())
 
 
 @contextmanager

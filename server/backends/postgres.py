@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,9 +13,11 @@ from psycopg import IsolationLevel, errors
 
 from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
+from planner.public.query import PublicStatement
 from planner.rewrite import Dialect
 from server.backends.catalog import read_schema
 from server.backends.columns import Column, Domain, group_domain
+from server.backends.public_rows import Rows, no_value, public_rows
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import (
     BackendConnectionLost,
@@ -80,20 +82,32 @@ class PostgresBackend:
           QueryCancelled: over a limit.
           BackendFailed: any other refusal by the database; the cause is chained for the log.
         """
-        with self._snapshot(query) as connection:
+        with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
             return domain, query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone. Raises: as `read`."""
-        with self._snapshot(query) as connection:
+        with self._snapshot(query.fingerprint) as connection:
             return _domain(connection, query)
 
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables, as clients see them.
+
+        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
+          otherwise as `read`.
+        """
+        with self._snapshot(statement.fingerprint) as connection:
+            try:
+                return public_rows(connection.execute(statement.sql.encode()), statement.types)
+            except (psycopg.DataError, errors.CardinalityViolation) as error:
+                raise no_value() from error
+
     @contextmanager
-    def _snapshot(self, query: BackendQuery) -> Iterator[psycopg.Connection[Any]]:
+    def _snapshot(self, fingerprint: str) -> Iterator[psycopg.Connection[Any]]:
         """One transaction in which the schema is the one that the query was planned for."""
         with connected(self.url, self.limits.statement_ms) as connection, _translated():
-            if read_schema(connection).fingerprint != query.fingerprint:
+            if read_schema(connection).fingerprint != fingerprint:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
             yield connection
 
@@ -110,16 +124,7 @@ class PostgresBackend:
 
 
 def _domain(connection: psycopg.Connection[Any], query: BackendQuery) -> Domain:
-    return group_domain([_domain_values(connection, query, key) for key in range(len(query.domains))])
-
-
-def _domain_values(connection: psycopg.Connection[Any], query: BackendQuery, key: int) -> Sequence[object]:
-    """The declared values of a key's domain, or those that the public table holds now."""
-    values, statement = query.values[key], query.domains[key]
-    if values is not None:
-        return values
-    assert statement is not None, "a group key has either values or a statement"
-    return [value for (value,) in connection.execute(statement.encode())]
+    return group_domain(query, lambda statement: connection.execute(statement.encode()).fetchall())
 
 
 @contextmanager

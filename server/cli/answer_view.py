@@ -30,13 +30,16 @@ def answer_table(response: QueryResponse) -> RenderableType:
         table.add_column("")
     for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
         mark = [Text("weak" if weak[index] else "", style="bold red")] if weak else []
-        table.add_row(*_table_row(cells, intervals, aggregates), *mark)
+        table.add_row(*_table_row(cells, intervals, aggregates, exact=response.covers == "exact"), *mark)
     return Group(table, *map(Text, summary(response)))
 
 
 def summary(response: QueryResponse) -> Iterator[str]:
     """Lines that say what the intervals cover and which rows say little, what was charged and what is left."""
     yield from (printable(note) for note in response.notes)
+    if response.covers == "exact":
+        yield f"Nothing was charged. {left(response.budget)}"
+        return
     yield f"Charged {privacy_text(response.epsilon, response.delta)} with {printable(response.mechanism)}. " + left(
         response.budget
     )
@@ -84,10 +87,10 @@ def _aggregates(response: QueryResponse) -> list[bool]:
 
 
 def _table_row(
-    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool]
+    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool], *, exact: bool
 ) -> Iterator[Text]:
     """The texts of one row."""
     for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
-        yield Text(printable(cell_text(cell, interval)), style="bold" if aggregate else "")
+        yield Text(printable(cell_text(cell, interval, exact=exact)), style="bold" if aggregate else "")
         if aggregate:
             yield Text(interval_text(interval, whole=isinstance(cell, int)), style="dim")

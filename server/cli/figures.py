@@ -20,8 +20,8 @@ def decimals(interval: Interval | None) -> int:
     return min(max(1 - math.floor(math.log10(half_width)), 0), _MAX_DECIMALS)
 
 
-def cell_text(value: Cell, interval: Interval | None = None) -> str:
-    """A cell of an answer as a person reads it; text is returned as it is."""
+def cell_text(value: Cell, interval: Interval | None = None, *, exact: bool = False) -> str:
+    """A cell of an answer as a person reads it, all digits of an exact one; text is returned as it is."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -29,7 +29,7 @@ def cell_text(value: Cell, interval: Interval | None = None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.{decimals(interval)}f}"
+        return f"{value:,}" if exact else f"{value:,.{decimals(interval)}f}"
     return value
 
 

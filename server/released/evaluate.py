@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
@@ -88,7 +87,7 @@ class Evaluator:
         return column(bound * answer.values, never, bound * answer.low, bound * answer.high, never)
 
     def _key(self, key: int) -> Column:
-        return self._placed(self._domain.keys[key], key_places(self._domain, key))
+        return self._placed(self._domain.keys[key], self._domain.places(key))
 
     def _placed(self, values: Sequence[object], place: NDArray[np.int64]) -> Column:
         """values[place], known without noise."""
@@ -103,12 +102,6 @@ class Evaluator:
             return self._places[value]
         assert isinstance(value, int | float | Decimal), "group keys are texts, numbers and booleans"
         return float(value)
-
-
-def key_places(domain: Domain, key: int) -> NDArray[np.int64]:
-    """(G,) which value of a key each group has: it changes once in the product of all keys after it."""
-    sizes = [len(values) for values in domain.keys]
-    return np.arange(len(domain)) // max(1, math.prod(sizes[key + 1 :])) % max(1, sizes[key])
 
 
 def _expressions(plan: Plan) -> list[ReleasedExpression]:

@@ -53,6 +53,18 @@ def test_the_charge_is_what_was_asked_for(new_client: NewClient) -> None:
     assert _budget(http) == body["budget"]["epsilon_left"] == 0.9
 
 
+def test_public_tables_are_answered_exactly_and_free(new_client: NewClient) -> None:
+    http = new_client(1.0)
+    sql = (
+        "SELECT r_name, count(*) AS n FROM region LEFT JOIN nation ON n_regionkey = r_regionkey GROUP BY 1 ORDER BY 1"
+    )
+    body = http.post("/v1/query", json={"sql": sql}).json()
+    assert body.get("rows") == [[name, 5] for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST")], body
+    assert (body["covers"], body["mechanism"], body["charge"]) == ("exact", "none", {"epsilon": 0.0, "delta": 0.0})
+    assert http.post("/v1/explain", json={"sql": sql}).json()["epsilon"] == 0.0
+    assert _budget(http) == 1.0
+
+
 def test_explain_is_free_and_reads_nothing(new_client: NewClient) -> None:
     http = new_client(1.0)
     body = http.post("/v1/explain", json={"sql": "SELECT sum(l_quantity) FROM lineitem"}).json()

@@ -6,7 +6,7 @@ The sums over the join tuples are taken by the database, so that nothing of the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -68,7 +68,7 @@ def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answ
     """Execute the plan's statements, PostgreSQL's unless `query` holds others, and apply its arithmetic, exactly."""
     query = query or rewrite(plan)
     weights = _weights(plan, query, run)
-    groups: list[Group] = list(itertools.product(*_domain(query, run)))
+    groups = _groups(query, run)
     released = {group: _released(plan, weights, group) for group in groups}
     shown = [group for group in groups if _passes(plan, released[group], group)]
     for key in reversed(plan.order):
@@ -136,14 +136,18 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
     return found
 
 
-def _domain(query: BackendQuery, run: Run) -> list[list[Value]]:
-    """Per group key, the values that the public knows."""
-    domain = []
+def _groups(query: BackendQuery, run: Run) -> list[Group]:
+    """Every combination of what the public knows of the keys."""
+    domains: list[list[tuple[object, ...]]] = []
     for statement, values in zip(query.domains, query.values, strict=True):
         assert (statement is None) != (values is None)
-        listed: Sequence[object] = values or [] if statement is None else [row[0] for row in run(statement)]
-        domain.append([plain(value) for value in listed])
-    return domain
+        domains.append([(value,) for value in values or ()] if statement is None else run(statement))
+    places = [key for keys in query.domain_keys for key in keys]
+    groups = []
+    for combination in itertools.product(*domains):
+        found = dict(zip(places, itertools.chain(*combination), strict=True))
+        groups.append(tuple(plain(found[key]) for key in range(len(places))))
+    return groups
 
 
 def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list[Fraction]:

@@ -56,6 +56,24 @@ def test_a_covering_index_is_a_key_of_its_key_columns_only(scratch_url: str) -> 
         assert read_schema(connection).tables["a"].unique_keys == (("x",),)
 
 
+def test_a_key_over_a_column_that_the_role_may_not_read_proves_nothing(scratch_url: str) -> None:
+    role = f"reads_{abs(hash(scratch_url))}"  # roles belong to the whole cluster
+    _execute(
+        scratch_url,
+        "CREATE TABLE person (id bigint PRIMARY KEY, email text UNIQUE, born date, UNIQUE (id, born))",
+        f"CREATE ROLE {role}",
+        f"GRANT SELECT (id, email) ON person TO {role}",
+    )
+    try:
+        with psycopg.connect(scratch_url) as connection:
+            connection.execute(f"SET ROLE {role}".encode())
+            person = read_schema(connection).tables["person"]
+    finally:
+        _execute(scratch_url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+    assert [column.name for column in person.columns] == ["id", "email"]
+    assert person.unique_keys == (("id",), ("email",))
+
+
 def test_views_inheritance_parents_and_partitions_are_left_out(scratch_url: str) -> None:
     _execute(
         scratch_url,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from server.errors import (
     QueryCancelled,
     QueryFailed,
     TooManyFailures,
+    TooManyQueries,
 )
 from server.failures import MAX_FAILURES
 from server.ledger.ledger import Ledger
@@ -146,16 +148,44 @@ def test_after_a_lost_connection_the_charge_stands(
     assert _left(ledger) == 1.0
 
 
+def _small(number: int) -> QueryRequest:
+    """One question of many, each a plan of its own."""
+    return QueryRequest("ada", f"SELECT count(*) FROM orders WHERE o_orderkey < {number}", epsilon=0.001)
+
+
 def test_failures_are_few(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
     failing = pipeline(*[BackendFailed("refused")] * MAX_FAILURES)
-    small = QueryRequest("ada", QUESTION.sql, epsilon=0.001)
-    for _ in range(MAX_FAILURES):
+    for number in range(MAX_FAILURES):
         with pytest.raises(QueryFailed):
-            failing.answer(small)
+            failing.answer(_small(number))
     left = _left(ledger)
     with pytest.raises(TooManyFailures):
-        failing.answer(small)
+        failing.answer(_small(MAX_FAILURES))
     assert _left(ledger) == left
+
+
+def test_a_query_that_failed_is_not_asked_again(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    failing = pipeline(BackendFailed("refused"))
+    with pytest.raises(QueryFailed):
+        failing.answer(_small(1))
+    left = _left(ledger)
+    with pytest.raises(TooManyFailures, match="failed already"):
+        failing.answer(QueryRequest("ada", _small(1).sql, epsilon=0.5))
+    assert _left(ledger) == left
+    failing.answer(_small(2))
+
+
+def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    failing = pipeline(*[BackendFailed("refused")] * 80)
+
+    def outcome(number: int) -> type[BaseException]:
+        with pytest.raises((QueryFailed, TooManyFailures, TooManyQueries)) as refused:
+            failing.answer(_small(number))
+        return refused.type
+
+    with ThreadPoolExecutor(80) as threads:
+        outcomes = list(threads.map(outcome, range(80)))
+    assert 0 < outcomes.count(QueryFailed) <= MAX_FAILURES
 
 
 def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:

@@ -26,10 +26,12 @@ class _Join:
 
     def sql(self, aliases: list[str]) -> str:
         tables = [f"{table} AS {alias}" for table, alias in zip(self.tables, aliases, strict=True)]
-        tests = [f"{aliases[i]}.{a} {sign} {aliases[j]}.{b}" for i, a, sign, j, b in self.conditions] or ["1 = 1"]
+        tests = [f"{aliases[i]}.{a} {sign} {aliases[j]}.{b}" for i, a, sign, j, b in self.conditions]
+        tests.append("1 = 1")
         if self.joined_with_on and len(tables) > 1:
             return (
-                f"SELECT count(*) FROM {' CROSS JOIN '.join(tables[:-1])} JOIN {tables[-1]} ON {' AND '.join(tests)}"
+                f"SELECT count(*) FROM {' JOIN '.join(tables[:1] + [f'{table} ON 1 = 1' for table in tables[1:-1]])} "
+                f"JOIN {tables[-1]} ON {' AND '.join(tests)}"
             )
         return f"SELECT count(*) FROM {', '.join(tables)} WHERE {' AND '.join(tests)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 
 from sqlglot import exp
@@ -62,19 +63,26 @@ COLUMNS = {
 class HostileNames:
     """The names of one table `h`, with ranges for its numbers and, if wanted, for its dates."""
 
-    def __init__(self, low: float = -100.0, high: float = 1000.0, dates: tuple[date, date] | None = None) -> None:
+    def __init__(
+        self,
+        low: float = -100.0,
+        high: float = 1000.0,
+        dates: tuple[date, date] | None = None,
+        types: Mapping[str, str] = TYPES,
+    ) -> None:
+        self._types = types
         self._numbers = ColumnPolicy(range=(low, high))
         self._dates = ColumnPolicy(dates=dates)
 
     def resolve(self, column: exp.Column) -> exp.Expr:
         """`h.column`."""
-        if column.name not in TYPES:
+        if column.name not in self._types:
             raise UnknownColumn(column.name)
         return bound_column("h", column.name)
 
     def type_of(self, column: exp.Column) -> SqlType:
         """As the table is made."""
-        return sql_type(TYPES[column.name])
+        return sql_type(self._types[column.name])
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
         """The same range for every number."""

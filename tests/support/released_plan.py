@@ -30,7 +30,8 @@ def answer_plan(
         source=exp.Select(),
         owners=(),
         releases=tuple(Release(f"r{index}", weight, weight_bound, 1.0, False) for index in range(n_releases)),
-        group_keys=tuple(GroupKey(weight, kind, None, None) for kind in keys),  # type: ignore[arg-type]
+        group_keys=tuple(GroupKey(weight, kind) for kind in keys),  # type: ignore[arg-type]
+        domains=(),
         outputs=tuple(
             Output(f"c{index}", kind, expression)  # type: ignore[arg-type]
             for index, (kind, expression) in enumerate(zip(kinds, expressions, strict=True))

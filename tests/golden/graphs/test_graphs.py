@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb as duckdb_driver
 import psycopg
 import pytest
 
@@ -16,7 +17,7 @@ from planner.rewrite import rewrite
 from planner.schema import Column, ForeignKey, Schema, Table
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.graphs.patterns import PATTERNS, Edge, Pattern
-from tests.golden.untruncated import postgres, untruncated
+from tests.golden.untruncated import duckdb, postgres, untruncated
 from tests.support.planning import planned
 
 NODES = 11
@@ -66,6 +67,18 @@ def _load(url: str) -> None:
         cursor.executemany("INSERT INTO edge VALUES (%s, %s)", graph())
 
 
+@pytest.fixture(scope="module")
+def graph_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same two tables in a DuckDB file."""
+    path = tmp_path_factory.mktemp("graph") / "graph.duckdb"
+    with duckdb_driver.connect(path) as connection:
+        connection.execute("CREATE SCHEMA public; USE public; CREATE TABLE node (id bigint PRIMARY KEY)")
+        connection.execute("CREATE TABLE edge (src bigint, dst bigint, PRIMARY KEY (src, dst))")
+        connection.executemany("INSERT INTO node VALUES (?)", [(node,) for node in range(NODES)])
+        connection.executemany("INSERT INTO edge VALUES (?, ?)", graph())
+    return path
+
+
 def _plans(pattern: Pattern) -> list[Plan]:
     return [planned(text, SCHEMA, POLICY) for text in pattern.spellings]
 
@@ -84,12 +97,16 @@ def test_every_node_owns_the_tuple(pattern: Pattern) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
-def test_the_count_is_the_brute_force_one(pattern: Pattern, graph_url: str) -> None:
+def test_the_count_is_the_brute_force_one(pattern: Pattern, graph_url: str, graph_file: Path) -> None:
     expected = len(pattern.found(graph()))
     assert expected > 0
     for text, plan in zip(pattern.spellings, _plans(pattern), strict=True):
         assert postgres(graph_url)(text) == [(expected,)]
         assert untruncated(plan, postgres(graph_url)).rows == {(): (expected,)}
+        on_file = duckdb(graph_file, "public")
+        assert on_file(text) == [(expected,)]
+        query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
+        assert untruncated(plan, on_file, query).rows == {(): (expected,)}
 
 
 def _fanout(end: int) -> int:

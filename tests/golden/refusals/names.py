@@ -32,7 +32,7 @@ NAMES_AND_SHAPE = (
         InvalidSyntax,
         "knows",
         "alias",
-        "SELECT count(*) FROM knows a, knows b",
+        "SELECT count(*) FROM knows a, knows b WHERE a.dst = b.src",
     ),
     Refusal("SELECT count(*) FROM customer JOIN orders USING (^custkey)", UnknownColumn, "custkey"),
     Refusal("^DELETE FROM orders", ReadOnly, "DELETE"),

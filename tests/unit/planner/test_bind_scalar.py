@@ -93,6 +93,27 @@ def test_conditions_narrow_their_branches(text: str, low: float, high: float) ->
     assert bounds(text) == pytest.approx((low, high))
 
 
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [("i % 7", -6, 6), ("mod(i, 7.5)", -7.5, 7.5), ("mod(n, 5000)", -100, 1000), ("i % 500", -100, 499)],
+)
+def test_a_remainder_is_smaller_than_both(text: str, low: float, high: float) -> None:
+    assert bounds(text) == (low, high)
+    assert bounds(text, HostileNames(10.0, 100.0)) == (0, min(high, 100))
+
+
+@pytest.mark.parametrize("text", ["trim(t)", "lower(left(t, 999999999))", "t ILIKE '%a'", "left(t, 9999999) || 'a'"])
+def test_what_copies_a_text_sees_its_first_characters(text: str) -> None:
+    """More than 134,217,727 of them are more memory than PostgreSQL gives a trim."""
+    assert "1048576)" in bind_scalar(parsed(text), NAMES).sql.sql("postgres")
+    assert "1048576)" not in bind_scalar(parsed("trim(v)"), NAMES).sql.sql("postgres")
+
+
+@pytest.mark.parametrize(("text", "lo"), [("trunc(f, 11)", 0), ("trunc(f, 10)", 0), ("round(f, 12)", 9.99e-12)])
+def test_a_double_is_rounded_as_its_sql_rounds_it(text: str, lo: float) -> None:
+    assert bounds(text, HostileNames(1e-11, 1.0))[0] == pytest.approx(lo, rel=0.11)
+
+
 def test_conditions_of_the_statement_narrow_the_sum() -> None:
     assert bounds("n * i", POSITIVE, "n BETWEEN 0.05 AND 0.07", "24 > i") == pytest.approx((0, 0.07 * 23))
 

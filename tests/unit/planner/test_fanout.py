@@ -147,6 +147,11 @@ def test_two_edges_change_places_only_if_a_third_does_not_mind() -> None:
 
 
 def test_undeclared_fan_outs_give_no_bound() -> None:
-    for sql in ("knows", "knows a, knows b WHERE a.dst = b.src", "person, item", "orders a, orders b"):
+    for sql in (
+        "knows",
+        "knows a, knows b WHERE a.dst = b.src",
+        "person CROSS JOIN item",
+        "orders a CROSS JOIN orders b",
+    ):
         assert planned(f"SELECT count(*) FROM {sql}", SCHEMA, POLICY).tuples_per_unit is None
     assert planned("SELECT count(*) FROM person", SCHEMA, POLICY).tuples_per_unit == 1

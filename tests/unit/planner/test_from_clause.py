@@ -59,7 +59,7 @@ def test_natural_join_equates_the_columns_that_both_have() -> None:
         '"knows_0"."dst" = "knows_1"."dst"',
         '"knows_0"."dst" = 1',
     }
-    nothing = bound("SELECT count(*) FROM customer NATURAL JOIN orders")
+    nothing = bound("SELECT count(*) FROM customer NATURAL JOIN nation")
     assert nothing.predicates == ()
 
 

@@ -42,7 +42,7 @@ DEMO = [
     ),
     (f"SELECT c_nationkey, {REVENUE} {Q5_JOIN} GROUP BY c_nationkey", ["customer", "supplier"], 1),
     ("SELECT count(*) FROM lineitem, supplier WHERE l_suppkey = s_suppkey", ["customer", "supplier"], 1),
-    ("SELECT count(*) FROM lineitem, supplier", ["customer", "supplier"], 1),
+    ("SELECT count(*) FROM lineitem CROSS JOIN supplier", ["customer", "supplier"], 1),
     ("SELECT count(*) FROM partsupp", ["supplier"], 1),
     ("SELECT count(*) FROM orders a JOIN orders b USING (o_orderkey)", ["customer"], 1),
     ("SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey", ["customer"], 1),

@@ -124,3 +124,36 @@ def test_the_draft_settles_self_references_and_quotes_names() -> None:
     assert policy.privacy_units == {'odd "name"': ("Id 1",)}
     assert [key.owning for key in policy.foreign_keys] == [False]
     validate(policy, schema)
+
+
+def test_the_draft_mentions_the_promises_that_are_not_proved() -> None:
+    """Commented, with one number for all: nothing is observed. A unique foreign key has nothing to promise."""
+    text = draft(tpch_schema(), "shop")
+    promises = [line for line in text.splitlines() if "fanout" in line]
+    keys = [
+        (table, key)
+        for table in tpch_schema().tables.values()
+        for key in table.foreign_keys
+        if not any(set(unique) <= set(key.columns) for unique in table.unique_keys)
+    ]
+    assert len(promises) == len(keys) > 0
+    assert len(set(promises)) == 1
+    assert all(line.startswith("#") for line in text.splitlines() if "fanout" in line or "rows_per_unit" in line)
+    one = Table(
+        "passport", "public", (Column("id", "bigint", False),), (("id",),), (ForeignKey(("id",), "p", ("id",)),)
+    )
+    assert "fanout" not in draft(Schema({"passport": one}), "a")
+
+
+def test_the_drafts_promises_can_be_made() -> None:
+    """A custodian who removes the comment signs of one foreign key and of the owned rows has a policy that fits."""
+    lines = draft(tpch_schema(), "shop").splitlines()
+    start = next(i for i, line in enumerate(lines) if line == '# table = "lineitem"') - 1
+    block = [line.removeprefix("# ") for line in lines[start : start + 7] if "owning" not in line]
+    owned = "# rows_per_unit = { unit = 100 }"
+    place = lines.index("[tables.lineitem]")
+    promised = [line.replace(owned, "rows_per_unit = { customer = 100 }") for line in lines[place:]]
+    policy = parse_policy("\n".join([*lines[:start], *block, *lines[start + 7 : place], *promised]))
+    assert [key.fanout for key in policy.foreign_keys] == [100]
+    assert policy.tables["lineitem"].rows_per_unit == {"customer": 100}
+    validate(policy, tpch_schema())

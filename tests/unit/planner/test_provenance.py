@@ -160,7 +160,7 @@ PLACES = parse_policy(
         ("SELECT a.home, count(*) FROM person a JOIN person b ON a.home = b.home GROUP BY a.home", 1),
         # a is counted where a was born, b where b lives: one person stands in two groups
         ("SELECT a.birth, count(*) FROM person a JOIN person b ON a.birth = b.home GROUP BY a.birth", 2),
-        ("SELECT a.home, count(*) FROM person a, person b GROUP BY a.home", None),
+        ("SELECT a.home, count(*) FROM person a CROSS JOIN person b GROUP BY a.home", None),
     ],
 )
 def test_groups_per_unit(sql: str, groups: int | None) -> None:

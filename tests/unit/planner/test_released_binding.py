@@ -25,6 +25,7 @@ NATIONS = "FROM customer JOIN nation ON c_nationkey = n_nationkey"
             Apply("/", (Apply("*", (Given(100), FIRST)), SECOND)),
             "float8",
         ),
+        ("count(*) / 7", Apply("/", (FIRST, Given(7))), "float8"),  # with its fraction
         ("count(*) + 2", Apply("+", (FIRST, Given(2))), "int8"),
         ("-count(*)", Apply("negate", (FIRST,)), "int8"),
         ("coalesce(sum(l_tax), 0.5)", Apply("coalesce", (FIRST, Given(0.5))), "float8"),
@@ -141,7 +142,7 @@ REFUSED = [
     ("sum(avg(l_tax))", UnsupportedSQL, "inside an aggregate"),
     ("avg(DISTINCT l_tax)", UnsupportedSQL, "AVG(DISTINCT"),
     ("sum(l_orderkey)", SensitivityUnbounded, "lineitem.l_orderkey"),
-    ("count(DISTINCT l_quantity)", UnsupportedSQL, "numeric"),
+    ("count(DISTINCT l_quantity + 1)", UnsupportedSQL, "numeric"),
 ]
 
 

@@ -46,10 +46,10 @@ def test_rows_are_sampled_where_one_row_determines_the_tuple(sql: str) -> None:
     [
         ("SELECT count(*) FROM knows a, knows b WHERE a.dst = b.src", "thinning"),
         ("SELECT count(*) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey", "thinning"),
-        ("SELECT count(*) FROM orders, customer", "thinning"),
+        ("SELECT count(*) FROM orders CROSS JOIN customer", "thinning"),
         ("SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey", "join result"),
         (
-            "SELECT count(*), sum(l_quantity) FROM orders, lineitem, customer WHERE o_custkey = c_custkey",
+            "SELECT count(*), sum(l_quantity) FROM orders CROSS JOIN lineitem, customer WHERE o_custkey = c_custkey",
             "join result",
         ),
     ],

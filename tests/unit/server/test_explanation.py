@@ -86,13 +86,13 @@ def test_each_release_has_its_mechanism_and_reason() -> None:
 def test_domains_say_where_they_come_from() -> None:
     ((key, source),) = explained(JOIN, n_groups=25).group_sources
     assert key == '"nation_1"."n_name"'
-    assert source.startswith("read from a public table: SELECT DISTINCT")
+    assert source.startswith("read from public tables: SELECT DISTINCT")
     ((_, source),) = explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1", n_groups=2).group_sources
     assert source == "the expression can have 2 values"
 
 
 def test_the_reach_of_a_person_has_its_reason() -> None:
-    assert explained("SELECT count(*) FROM orders").groups_reason == "there is one group"
+    assert explained("SELECT count(*) FROM orders").groups_reason.startswith("there is one group")
     assert "follow from the unit's key" in explained(JOIN, n_groups=25).groups_reason
     assert "may reach every group" in explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1").groups_reason
 

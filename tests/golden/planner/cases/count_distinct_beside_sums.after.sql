@@ -44,9 +44,8 @@ GROUP BY
   3;
 
 SELECT DISTINCT
-  CAST("n_name" AS TEXT) AS "k"
-FROM "public"."nation" AS "d"
-WHERE
-  "n_name" IS NOT NULL
+  CAST("nation_2"."n_name" AS TEXT) AS "k0"
+FROM "public"."nation" AS "nation_2"
 ORDER BY
-  1;
+  1
+LIMIT 100001;

@@ -48,9 +48,8 @@ GROUP BY
   2;
 
 SELECT DISTINCT
-  CAST("n_name" AS TEXT) AS "k"
-FROM "public"."nation" AS "d"
-WHERE
-  "n_name" IS NOT NULL
+  CAST("nation_3"."n_name" AS TEXT) AS "k0"
+FROM "public"."nation" AS "nation_3"
 ORDER BY
-  1;
+  1
+LIMIT 100001;

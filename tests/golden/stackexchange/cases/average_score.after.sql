@@ -58,3 +58,24 @@ WHERE
 GROUP BY
   1,
   2;
+
+SELECT DISTINCT
+  CAST("posts_0"."posttypeid" AS BIGINT) AS "k0"
+FROM (
+  SELECT
+    CAST("v0"."v" AS BIGINT) AS "posttypeid"
+  FROM (VALUES
+    (1),
+    (2),
+    (3),
+    (4),
+    (5),
+    (6),
+    (7),
+    (8)) AS "v0"("v")
+) AS "posts_0"
+WHERE
+  "posts_0"."posttypeid" IN (1, 2)
+ORDER BY
+  1
+LIMIT 100001;

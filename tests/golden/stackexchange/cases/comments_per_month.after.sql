@@ -24,3 +24,28 @@ GROUP BY
   1,
   2,
   3;
+
+SELECT DISTINCT
+  CAST(DATE_TRUNC(
+    'MONTH',
+    CASE
+      WHEN "comments_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+      THEN "comments_0"."creationdate"
+      WHEN "comments_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
+      THEN CAST('2011-01-01' AS TIMESTAMP)
+      WHEN "comments_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+      THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    END
+  ) AS TEXT) AS "k0"
+FROM (
+  SELECT
+    CAST('2016-01-01' AS TIMESTAMP) + "v0"."v" * INTERVAL '1 DAY' AS "creationdate"
+  FROM (
+    SELECT
+      "s"."v"
+    FROM GENERATE_SERIES(0, 365) AS "s"("v")
+  ) AS "v0"("v")
+) AS "comments_0"
+ORDER BY
+  1
+LIMIT 100001;

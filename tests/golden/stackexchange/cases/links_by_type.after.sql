@@ -18,9 +18,8 @@ GROUP BY
   3;
 
 SELECT DISTINCT
-  CAST("name" AS TEXT) AS "k"
-FROM "public"."linktypes" AS "d"
-WHERE
-  "name" IS NOT NULL
+  CAST("linktypes_1"."name" AS TEXT) AS "k0"
+FROM "public"."linktypes" AS "linktypes_1"
 ORDER BY
-  1;
+  1
+LIMIT 100001;

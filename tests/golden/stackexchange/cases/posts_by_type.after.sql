@@ -10,9 +10,8 @@ GROUP BY
   2;
 
 SELECT DISTINCT
-  CAST("name" AS TEXT) AS "k"
-FROM "public"."posttypes" AS "d"
-WHERE
-  "name" IS NOT NULL
+  CAST("posttypes_1"."name" AS TEXT) AS "k0"
+FROM "public"."posttypes" AS "posttypes_1"
 ORDER BY
-  1;
+  1
+LIMIT 100001;

@@ -15,3 +15,25 @@ WHERE
 GROUP BY
   1,
   2;
+
+SELECT DISTINCT
+  CAST(EXTRACT(YEAR FROM CASE
+    WHEN "posts_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    THEN "posts_0"."creationdate"
+    WHEN "posts_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
+    THEN CAST('2011-01-01' AS TIMESTAMP)
+    WHEN "posts_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+  END) AS BIGINT) AS "k0"
+FROM (
+  SELECT
+    CAST('2011-01-01' AS TIMESTAMP) + "v0"."v" * INTERVAL '1 DAY' AS "creationdate"
+  FROM (
+    SELECT
+      "s"."v"
+    FROM GENERATE_SERIES(0, 2556) AS "s"("v")
+  ) AS "v0"("v")
+) AS "posts_0"
+ORDER BY
+  1
+LIMIT 100001;

@@ -16,9 +16,16 @@ GROUP BY
   3;
 
 SELECT DISTINCT
-  CAST("name" AS TEXT) AS "k"
-FROM "public"."votetypes" AS "d"
-WHERE
-  "name" IS NOT NULL
+  CAST("votetypes_1"."name" AS TEXT) AS "k0"
+FROM (
+  SELECT
+    "v0"."v" AS "there"
+  FROM (VALUES
+    (0),
+    (1)) AS "v0"("v")
+) AS "there"
+LEFT JOIN "public"."votetypes" AS "votetypes_1"
+  ON "there"."there" = 1
 ORDER BY
-  1;
+  1
+LIMIT 100001;

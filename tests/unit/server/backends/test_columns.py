@@ -12,7 +12,7 @@ import pytest
 
 from planner.plan import BackendQuery
 from privacy.units import ONE
-from server.backends.columns import distinct_tuples, group_domain, join_tuples
+from server.backends.columns import Domain, distinct_tuples, join_tuples
 from server.errors import BackendFailed
 
 
@@ -29,7 +29,7 @@ def _query(relations: tuple[str, ...], keys: int = 0, releases: int = 1) -> Back
 
 
 def test_integer_owners_keep_their_values_and_null_is_nobody() -> None:
-    tuples = join_tuples([(7, None, 7), (5, 6, 7)], _query(("customer",)), group_domain([]))
+    tuples = join_tuples([(7, None, 7), (5, 6, 7)], _query(("customer",)), Domain(()))
     (owner,) = tuples.owners
     assert owner.missing.tolist() == [False, True, False]
     assert owner.keys[~owner.missing].tolist() == [7, 7]
@@ -43,7 +43,7 @@ def test_integer_owners_keep_their_values_and_null_is_nobody() -> None:
     [("ab", "ab ", None), (uuid.UUID(int=1), uuid.UUID(int=2), None), (date(2024, 1, 1), date(2024, 1, 2), None)],
 )
 def test_text_owners_differ_when_their_text_differs(keys: tuple[object, ...]) -> None:
-    tuples = join_tuples([keys, (1, 1, 1)], _query(("person",)), group_domain([]))
+    tuples = join_tuples([keys, (1, 1, 1)], _query(("person",)), Domain(()))
     owner = tuples.owners[0]
     assert owner.keys[0] != owner.keys[1]
     assert owner.missing.tolist() == [False, False, True]
@@ -52,11 +52,11 @@ def test_text_owners_differ_when_their_text_differs(keys: tuple[object, ...]) ->
 @pytest.mark.parametrize("keys", [(Decimal("1.0"), Decimal("1.00")), (1, "1"), (1.0, 2.0), (True, False)])
 def test_an_owner_whose_equality_is_not_ours_to_decide_is_refused(keys: tuple[object, ...]) -> None:
     with pytest.raises(BackendFailed):
-        join_tuples([keys, (1, 1)], _query(("person",)), group_domain([]))
+        join_tuples([keys, (1, 1)], _query(("person",)), Domain(()))
 
 
 def test_groups_are_numbered_as_the_domain_lists_them() -> None:
-    domain = group_domain([("a", "b"), (1, 2, 3)])
+    domain = Domain((("a", "b"), (1, 2, 3)))
     columns: list[tuple[object, ...]] = [
         (1, 1, 1, 1, 1),
         ("a", "b", "b", None, "z"),
@@ -69,8 +69,18 @@ def test_groups_are_numbered_as_the_domain_lists_them() -> None:
     assert tuples.n_groups == len(domain) == 6
 
 
+def test_a_domain_with_fractions_meets_decimals() -> None:
+    columns: list[tuple[object, ...]] = [
+        (1, 1, 1),
+        (Decimal("0.10"), Decimal("2.00"), Decimal("0.1000001")),
+        (1, 1, 1),
+    ]
+    tuples = join_tuples(columns, _query(("person",), keys=1), Domain(((0.1, 2.0),)))
+    assert tuples.group.tolist() == [0, 1, -1]
+
+
 def test_no_rows_at_all() -> None:
-    tuples = join_tuples([(), (), (), ()], _query(("person",), keys=1, releases=2), group_domain([("a",)]))
+    tuples = join_tuples([(), (), (), ()], _query(("person",), keys=1, releases=2), Domain((("a",),)))
     assert tuples.weights.shape == (2, 0)
     assert len(tuples.owners[0].keys) == 0
     assert tuples.group.dtype == np.int64
@@ -90,7 +100,7 @@ def test_no_rows_at_all() -> None:
 )
 def test_equal_values_have_equal_codes_in_their_own_order(column: tuple[object, ...], codes: list[int]) -> None:
     owners = (1, 2, 3, 4, 5)
-    tuples = distinct_tuples([owners, column, (ONE,) * 5], _query(("person",)), group_domain([]))
+    tuples = distinct_tuples([owners, column, (ONE,) * 5], _query(("person",)), Domain(()))
     assert tuples.value.tolist() == codes
     assert tuples.value.dtype == np.int64
     assert tuples.owners[0].keys.tolist() == list(owners)
@@ -98,7 +108,7 @@ def test_equal_values_have_equal_codes_in_their_own_order(column: tuple[object, 
 
 def test_a_value_whose_weight_is_zero_does_not_count() -> None:
     columns: list[tuple[object, ...]] = [(1, 2, 3), ("a", "b", "a"), ("x", "y", "z"), (ONE, 0, ONE)]
-    tuples = distinct_tuples(columns, _query(("person",), keys=1), group_domain([("a", "b")]))
+    tuples = distinct_tuples(columns, _query(("person",), keys=1), Domain((("a", "b"),)))
     assert tuples.value.tolist() == [0, -1, 2]
     assert tuples.group.tolist() == [0, 1, 0]
     assert tuples.n_groups == 2
@@ -107,17 +117,17 @@ def test_a_value_whose_weight_is_zero_does_not_count() -> None:
 @pytest.mark.parametrize("column", [(1, "1"), (1, True), (date(2024, 1, 1), None), ((1,), (2,))])
 def test_a_value_whose_equality_is_not_ours_to_decide_is_refused(column: tuple[object, ...]) -> None:
     with pytest.raises(BackendFailed) as caught:
-        distinct_tuples([(1, 2), column, (ONE, ONE)], _query(("person",)), group_domain([]))
+        distinct_tuples([(1, 2), column, (ONE, ONE)], _query(("person",)), Domain(()))
     assert "2024" not in str(caught.value)
 
 
 def test_no_distinct_values_at_all() -> None:
-    tuples = distinct_tuples([(), (), (), ()], _query(("person",), keys=1), group_domain([("a",)]))
+    tuples = distinct_tuples([(), (), (), ()], _query(("person",), keys=1), Domain((("a",),)))
     assert tuples.value.shape == (0,)
     assert tuples.group.dtype == tuples.value.dtype == np.int64
 
 
 def test_no_private_value_in_a_repr() -> None:
-    tuples = join_tuples([("secret-person",), (12345,)], _query(("person",)), group_domain([]))
+    tuples = join_tuples([("secret-person",), (12345,)], _query(("person",)), Domain(()))
     assert "secret" not in repr(tuples) + repr(tuples.owners[0])
     assert "12345" not in repr(tuples)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.plan import BackendQuery
 from privacy.units import ONE
-from server.backends.columns import Column, group_domain
+from server.backends.columns import Column, Domain
 from server.backends.query_tuples import query_tuples
 
 QUERY = BackendQuery(
@@ -18,7 +18,7 @@ QUERY = BackendQuery(
     n_releases=2,
     fingerprint="fingerprint",
 )
-DOMAIN = group_domain([("a", "b")])
+DOMAIN = Domain((("a", "b"),))
 
 RESULTS: dict[str, list[Column]] = {
     "sums": [(1,), (2,), ("b",), (3,), (4,)],

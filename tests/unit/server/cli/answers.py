@@ -23,6 +23,18 @@ GROUPED: dict[str, Any] = SCALAR | {
     "taus": [[None, [1.0]], [None, [2.0]]],
 }
 
+EXACT: dict[str, Any] = SCALAR | {
+    "columns": [{"name": "n_name", "type": "text"}, {"name": "mean", "type": "float8"}],
+    "rows": [["FRANCE", 1048576.123456789]],
+    "intervals": [[None, None]],
+    "taus": [[None, None]],
+    "confidence": 1.0,
+    "covers": "exact",
+    "mechanism": "none",
+    "charge": {"epsilon": 0.0, "delta": 0.0},
+    "notes": ["Only public tables were read: the answer is exact and free."],
+}
+
 EXPLANATION: dict[str, Any] = {
     "rewritten_sql": "SELECT o_custkey AS o0\nFROM orders",
     "privacy_units": ["customer"],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.server.cli.answers import EXPLANATION, GROUPED, SCALAR, refusal
+from tests.unit.server.cli.answers import EXACT, EXPLANATION, GROUPED, SCALAR, refusal
 from tests.unit.server.cli.conftest import KEY, FakeProxy
 
 Run = Callable[..., int]
@@ -36,6 +36,16 @@ def test_the_table_shows_value_interval_charge_and_what_is_left(proxy: FakeProxy
     assert "bias of cutting" in out
     assert err == ""
     assert "\x1b" not in out, "no colours when the output is not a terminal"
+
+
+def test_an_exact_answer_has_all_its_digits_and_no_charge(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    proxy.answer(EXACT)
+    assert run("query", "SELECT n_name, avg(x) AS mean FROM t GROUP BY 1") == 0
+    out = capsys.readouterr().out
+    assert "1,048,576.123456789" in out
+    assert "Nothing was charged. Left: epsilon 8.5 of epsilon 10." in out
+    assert "exact and free" in out
+    assert "interval" not in out
 
 
 def test_text_of_an_answer_drives_neither_the_terminal_nor_the_markup(

@@ -1,0 +1,1 @@
+"""SELECTs over public tables only: answered exactly, and free."""

@@ -1,0 +1,165 @@
+"""A statement over public tables to a PublicQuery: every name looked up, every function known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlglot import exp
+
+from planner.bound_query import bound_column
+from planner.clock import replace_clock
+from planner.errors import UnsupportedSQL
+from planner.from_clause import CommonTable, common_tables
+from planner.limits import MAX_PUBLIC_ROWS
+from planner.plan import ResultType
+from planner.policy import Policy
+from planner.positions import position_of
+from planner.public.from_items import FromItems
+from planner.public.query import PublicQuery
+from planner.public.relation import Relation, RelationColumn
+from planner.public.select import bind_select, named_place, sort_column
+from planner.public.tables import PublicScope, PublicTables
+from planner.row_count import row_count
+from planner.schema import Schema
+from planner.sql_nodes import cast_sql
+from planner.sql_types import Family, SqlType
+
+_SHOWN: dict[Family, ResultType] = {
+    Family.INTEGER: "int8",
+    Family.NUMERIC: "numeric",
+    Family.FLOAT: "float8",
+    Family.TEXT: "text",
+    Family.CHAR: "text",
+    Family.UUID: "text",
+    Family.BOOL: "bool",
+    Family.DATE: "date",
+    Family.TIMESTAMP: "timestamp",
+    Family.TIMESTAMPTZ: "timestamp",
+}
+_AS_TEXT = (Family.DATE, Family.TIMESTAMP, Family.UUID)
+
+
+def bind_public(tree: exp.Query, schema: Schema, policy: Policy, now: datetime | None = None) -> PublicQuery:
+    """Resolve every name of a statement and type every column of its answer.
+
+    Args:
+      tree: from `planner.parse.read`, within `planner.public.grammar`; it is not changed.
+      schema: the catalog.
+      policy: names the public tables; a statement that names any other is refused.
+      now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
+    Returns: a statement of generated aliases, checked names and known functions only.
+    Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
+    """
+    tables = PublicTables(schema, policy)
+    relation = _Queries(tables).query(replace_clock(tree, now, policy.time_grain), None, {})
+    alias = relation.enter(tables)
+    shown = [_shown(bound_column(alias, f"c{place}"), column) for place, column in enumerate(relation.columns)]
+    statement = relation.selected(tables, shown, sort=True, alias=alias, at_most=MAX_PUBLIC_ROWS + 1)
+    return PublicQuery(
+        statement=statement,
+        columns=tuple((column.name, _SHOWN[column.type.family]) for column in relation.columns),
+        reads=tuple(dict.fromkeys(table.name for table in statement.find_all(exp.Table))),
+        fingerprint=schema.fingerprint,
+        tables={entry.alias: entry.table for entry in tables.entries},
+    )
+
+
+def _shown(column: exp.Expr, described: RelationColumn) -> exp.Expr:
+    """As the answer has it: whole numbers as bigint, moments as ISO text, which every driver can hold."""
+    family = described.type.family
+    if family not in _SHOWN:
+        hint = "leave it out of the select list"
+        raise UnsupportedSQL(f"a column of this type is not shown: {described.name!r}", hint=hint)
+    if family is Family.INTEGER:
+        return cast_sql(column, "BIGINT")
+    if family is Family.TIMESTAMPTZ:
+        return cast_sql(exp.AtTimeZone(this=column, zone=exp.Literal.string("UTC")), "TEXT")
+    return cast_sql(column, "TEXT") if family in _AS_TEXT else column
+
+
+class _Queries:
+    """Binds queries and the queries inside them."""
+
+    def __init__(self, tables: PublicTables) -> None:
+        self._tables = tables
+
+    def query(self, node: exp.Expr, outer: PublicScope | None, visible: Mapping[str, CommonTable]) -> Relation:
+        """A SELECT, a set operation, either in parentheses."""
+        while isinstance(node, (exp.Subquery, exp.Paren)) and not node.args.get("joins"):
+            node = node.this
+        if not isinstance(node, (exp.Select, exp.SetOperation)):
+            raise UnsupportedSQL(
+                "this kind of subquery is not supported", hint="write a SELECT", position=position_of(node)
+            )
+        known = common_tables(node, visible)
+
+        def subquery(inner: exp.Expr, scope: PublicScope) -> tuple[exp.Query, tuple[SqlType, ...]]:
+            relation = self.query(inner, scope, known)
+            return relation.statement(self._tables), relation.types
+
+        if isinstance(node, exp.Select):
+            return bind_select(node, FromItems(self._tables, outer, known, self.query, subquery), subquery)
+        sides = [self.query(side, outer, known) for side in (node.this, node.expression)]
+        return self._combined(node, sides)
+
+    def _combined(self, node: exp.SetOperation, sides: Sequence[Relation]) -> Relation:
+        """UNION, INTERSECT, EXCEPT: columns by position, each of the type that both sides have in common."""
+        left, right = sides
+        if len(left.columns) != len(right.columns):
+            word = type(node).__name__.upper()
+            raise UnsupportedSQL(f"the sides of {word} have different numbers of columns", position=position_of(node))
+        kinds = [_common(one, other, node) for one, other in zip(left.types, right.types, strict=True)]
+        columns = tuple(RelationColumn(c.name, kind) for c, kind in zip(left.columns, kinds, strict=True))
+        bodies = [exp.Subquery(this=self._cast(side, kinds)) for side in sides]
+        body = type(node)(this=bodies[0], expression=bodies[1], distinct=node.args.get("distinct"))
+        names = [column.name for column in columns]
+        clause = node.args.get("order")
+        order = []
+        for item in clause.expressions if clause is not None else []:
+            place = named_place(item, names)
+            if place is None:
+                hint = "sort by a column's name or position"
+                raise UnsupportedSQL("ORDER BY an expression after a set operation", hint=hint,
+                                     position=position_of(item))  # fmt: skip
+            order.append(sort_column(item, place))
+        return Relation(body, columns, (), tuple(order), row_count(node, "limit"), row_count(node, "offset") or 0)
+
+    def _cast(self, side: Relation, kinds: Sequence[SqlType]) -> exp.Query:
+        alias = side.enter(self._tables)
+        shown: list[exp.Expr | None] = []
+        for place, (kind, wanted) in enumerate(zip(side.types, kinds, strict=True)):
+            target = "DOUBLE PRECISION" if wanted.family is Family.FLOAT else "TIMESTAMP"
+            same = kind.family is wanted.family or wanted.family is Family.NUMERIC
+            shown.append(None if same else cast_sql(bound_column(alias, f"c{place}"), target))
+        cut = side.limit is not None or bool(side.offset)
+        return side.selected(self._tables, shown, sort=cut, alias=alias)
+
+
+def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
+    """The type of a column that both sides give."""
+    families = {left.family, right.family}
+    if left.is_number and right.is_number:
+        if Family.FLOAT in families:
+            return SqlType(Family.FLOAT)
+        return _wider(left, right)
+    if left.is_string and right.is_string:
+        return SqlType(Family.TEXT)
+    if families == {Family.DATE, Family.TIMESTAMP}:
+        return SqlType(Family.TIMESTAMP)
+    if left.family is right.family:
+        return left
+    names = f"{left.family.value} and {right.family.value}"
+    raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", position=position_of(node))
+
+
+def _wider(left: SqlType, right: SqlType) -> SqlType:
+    """The exact type that holds both."""
+    if left.family is right.family is Family.INTEGER:
+        return SqlType(Family.INTEGER, max(left.precision or 19, right.precision or 19))
+    sizes = [(kind.precision, kind.scale or 0) for kind in (left, right)]
+    if any(precision is None for precision, _ in sizes):
+        return SqlType(Family.NUMERIC)
+    scale = max(scale for _, scale in sizes)
+    whole = max((precision or 0) - scale for precision, scale in sizes)
+    return SqlType(Family.NUMERIC, whole + scale, scale)

@@ -1,0 +1,134 @@
+"""What a query over public tables is, as others see it: a statement and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.bound_query import bound_column
+from planner.public.tables import PublicTables
+from planner.schema import Column, Table
+from planner.sql_nodes import named_sql
+from planner.sql_types import Family, SqlType
+
+_INTEGER_DIGITS = 10
+_WORDS = {
+    Family.FLOAT: "double precision",
+    Family.BOOL: "boolean",
+    Family.DATE: "date",
+    Family.TIMESTAMP: "timestamp",
+    Family.TIMESTAMPTZ: "timestamptz",
+    Family.UUID: "uuid",
+    Family.OTHER: "other",
+}
+
+
+@dataclass(frozen=True)
+class RelationColumn:
+    """A column: the name that others may call it by, and its type."""
+
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True)
+class SortColumn:
+    """A column of the statement by which its rows are sorted."""
+
+    column: str
+    desc: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A query before its rows are sorted and counted off.
+
+    Attributes:
+      body: its columns are c0, c1, ..., then those that are only sorted by.
+      columns: what others see of it.
+      hidden: the types of the columns that are only sorted by.
+      order, limit, offset: which of its rows, in which order.
+    """
+
+    body: exp.Query
+    columns: tuple[RelationColumn, ...]
+    hidden: tuple[SqlType, ...] = ()
+    order: tuple[SortColumn, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    @property
+    def types(self) -> tuple[SqlType, ...]:
+        """Of its columns."""
+        return tuple(column.type for column in self.columns)
+
+    def statement(self, tables: PublicTables) -> exp.Query:
+        """The query as it stands in another one; sorted where that decides which rows there are."""
+        if self.limit is None and not self.offset:
+            return self.body if not self.hidden else self.selected(tables, sort=False)
+        return self.selected(tables, sort=True)
+
+    def selected(
+        self,
+        tables: PublicTables,
+        shown: Sequence[exp.Expr | None] = (),
+        *,
+        sort: bool,
+        alias: str | None = None,
+        at_most: int | None = None,
+    ) -> exp.Select:
+        """`SELECT ... FROM (body)`, sorted and cut.
+
+        Args:
+          shown: per column, the expression that takes its place, None for the column itself; empty: all themselves.
+          alias: of the body; None: a new one.
+          at_most: rows.
+        """
+        name = alias or self.enter(tables)
+        parts = shown or [None] * len(self.columns)
+        columns = [column or bound_column(name, f"c{place}") for place, column in enumerate(parts)]
+        select = exp.Select(
+            expressions=[named_sql(column, f"c{place}") for place, column in enumerate(columns)],
+            from_=exp.From(this=aliased(self.body, name)),
+        )
+        if sort and self.order:
+            select.set("order", exp.Order(expressions=[_ordered(name, key) for key in self.order]))
+        limits = [count for count in (self.limit, at_most) if count is not None]
+        if limits:
+            select.set("limit", exp.Limit(expression=exp.Literal.number(min(limits))))
+        if self.offset:
+            select.set("offset", exp.Offset(expression=exp.Literal.number(self.offset)))
+        return select
+
+    def enter(self, tables: PublicTables) -> str:
+        """A new alias under which its columns are known. Raises: StatementTooComplex."""
+        kinds = (*self.types, *self.hidden)
+        columns = [Column(f"c{place}", type_words(kind), nullable=True) for place, kind in enumerate(kinds)]
+        return tables.add("", Table("q", "", tuple(columns), (), ()), None).alias
+
+
+def aliased(query: exp.Query, alias: str) -> exp.Subquery:
+    """`(query) AS "alias"`."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def type_words(kind: SqlType) -> str:
+    """A type in words that `planner.sql_types.sql_type` reads.
+
+    >>> type_words(SqlType(Family.NUMERIC, 15, 2)), type_words(SqlType(Family.TEXT, 25))
+    ('numeric(15,2)', 'varchar(25)')
+    """
+    if kind.family is Family.INTEGER:
+        return "integer" if (kind.precision or 19) <= _INTEGER_DIGITS else "bigint"
+    if kind.family is Family.NUMERIC:
+        return "numeric" if kind.precision is None else f"numeric({kind.precision},{kind.scale or 0})"
+    if kind.is_string:
+        return "text" if kind.precision is None else f"varchar({kind.precision})"
+    return _WORDS[kind.family]
+
+
+def _ordered(alias: str, key: SortColumn) -> exp.Ordered:
+    return exp.Ordered(this=bound_column(alias, key.column), desc=key.desc, nulls_first=key.nulls_first)

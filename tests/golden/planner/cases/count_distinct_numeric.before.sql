@@ -1,0 +1,1 @@
+SELECT count(DISTINCT l_discount), count(DISTINCT l_quantity::int) FROM lineitem;

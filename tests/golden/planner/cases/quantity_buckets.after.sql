@@ -1,0 +1,40 @@
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(CASE
+    WHEN (
+      CAST(10 AS DOUBLE PRECISION) * FLOOR(
+        CAST(CASE
+          WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+          THEN "lineitem_0"."l_quantity"
+          WHEN "lineitem_0"."l_quantity" < 0
+          THEN 0
+          WHEN "lineitem_0"."l_quantity" <> 'NaN'
+          THEN 50
+        END AS DOUBLE PRECISION) / 10
+      )
+    ) BETWEEN 0 AND 50
+    THEN CAST(CAST(10 AS DOUBLE PRECISION) * FLOOR(
+      CAST(CASE
+        WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+        THEN "lineitem_0"."l_quantity"
+        WHEN "lineitem_0"."l_quantity" < 0
+        THEN 0
+        WHEN "lineitem_0"."l_quantity" <> 'NaN'
+        THEN 50
+      END AS DOUBLE PRECISION) / 10
+    ) AS BIGINT)
+  END AS BIGINT) AS "k0",
+  CAST(CASE
+    WHEN ROUND("lineitem_0"."l_quantity", -1) BETWEEN 0 AND 50
+    THEN CAST(ROUND("lineitem_0"."l_quantity", -1) AS BIGINT)
+  END AS BIGINT) AS "k1",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."lineitem" AS "lineitem_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+WHERE
+  "orders_1"."o_orderkey" IS NOT NULL
+GROUP BY
+  1,
+  2,
+  3;

@@ -1,0 +1,105 @@
+"""The golden samples executed on both databases: whole they are the plain aggregate, and drawn they are a part."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from planner.plan import BackendQuery, Plan
+from planner.rewrite import rewrite
+from planner.schema import Schema
+from privacy.units import ONE
+from server.backends.catalog import read_schema
+from server.backends.duckdb import DuckdbBackend
+from tests.golden.sampling.write_cases import RATE, before_files
+from tests.golden.untruncated import Rows, Run, duckdb, postgres
+from tests.support.planning import planned
+from tests.support.tpch_duckdb import NAMESPACE
+
+_DRAWN = re.compile(r"BERNOULLI \([0-9.]+")
+_DEVIATIONS = 7
+"""A binomial leaves them once in 10^11 runs."""
+
+Databases = list[tuple[str, Schema, Run]]
+
+
+@pytest.fixture(scope="module")
+def databases(tpch_url: str, tpch_owner_url: str, tpch_duckdb: Path) -> Databases:
+    with psycopg.connect(tpch_url) as connection:
+        schema = read_schema(connection)
+    file = DuckdbBackend(tpch_duckdb, NAMESPACE).schema()
+    return [
+        ("postgres", schema, postgres(tpch_owner_url)),
+        ("duckdb", file, duckdb(tpch_duckdb, NAMESPACE)),
+    ]
+
+
+def _queries(before: Path, databases: Databases) -> Iterator[tuple[Plan, BackendQuery, Run]]:
+    sql = before.read_text()
+    for name, schema, run in databases:
+        plan = planned(sql, schema, sampling_rate=None if "TABLESAMPLE" in sql else RATE)
+        yield plan, rewrite(plan, dialect="duckdb", schema=schema) if name == "duckdb" else rewrite(plan), run
+
+
+def _joined(query: BackendQuery) -> str:
+    assert query.join is not None
+    return query.join
+
+
+def _totals(rows: Rows, plan: Plan, query: BackendQuery) -> dict[tuple[object, ...], list[Fraction]]:
+    """Per group the sum of each release; rows of the counting strategies stand for as many tuples as their last."""
+    first, n_keys = len(query.relations), len(plan.group_keys)
+    totals: dict[tuple[object, ...], list[Fraction]] = {}
+    for row in rows:
+        if all(owner is None for owner in row[:first]):
+            continue
+        weights = row[first + n_keys :]
+        times = int(weights[-1]) if query.counted else 1
+        total = totals.setdefault(tuple(row[first : first + n_keys]), [Fraction(0)] * len(plan.releases))
+        for place, release in enumerate(plan.releases):
+            total[place] += Fraction(release.weight_bound) * int(weights[place]) * times / ONE
+    return totals
+
+
+@pytest.mark.parametrize("before", before_files(), ids=lambda path: path.name.split(".")[0])
+def test_a_sample_of_everything_is_the_plain_aggregate(before: Path, databases: Databases) -> None:
+    """Counts to the last unit, sums up to the rounding of weights; and the two databases agree row for row."""
+    found = []
+    written = re.sub(r"TABLESAMPLE BERNOULLI \([0-9.]+\)", "", before.read_text())
+    for plan, query, run in _queries(before, databases):
+        rows = run(_DRAWN.sub("BERNOULLI (100", _joined(query)))
+        found.append(Counter(map(tuple, rows)))
+        totals = _totals(rows, plan, query)
+        for row in run(written):
+            key, values = tuple(row[: len(plan.group_keys)]), row[len(plan.group_keys) :]
+            for total, value in zip(totals[key], values, strict=True):
+                assert total <= Fraction(value) <= total * (1 + Fraction(1, 10**6))
+    assert found[0] == found[1]
+    assert len(found[0]) > 0
+
+
+@pytest.mark.parametrize(
+    "before",
+    [path for path in before_files() if path.name.startswith("pushdown")],
+    ids=lambda path: path.name.split(".")[0],
+)
+def test_a_drawn_sample_is_a_part_of_the_rows(before: Path, databases: Databases) -> None:
+    for plan, query, run in _queries(before, databases):
+        assert plan.sampling is not None
+        assert plan.sampling.relation == "lineitem"
+        statement, bound = _joined(query), plan.releases[0].weight_bound
+        drawn, whole = (
+            sum(total[0] for total in _totals(run(text), plan, query).values()) / Fraction(bound)
+            for text in (statement, _DRAWN.sub("BERNOULLI (100", statement))
+        )
+        ((rows,),) = run("SELECT count(*) FROM lineitem")
+        spread = _DEVIATIONS * math.sqrt(rows * RATE * (1 - RATE))  # of weights in [0, 1]: at most that of a count
+        assert drawn < whole
+        assert abs(drawn - Fraction(plan.sampling.rate) * whole) <= spread

@@ -1,0 +1,220 @@
+"""Queries over public tables before real databases, a real ledger and real workers: exact, nothing is charged."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import psycopg
+import pytest
+
+from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.limits import MAX_PUBLIC_ROWS
+from planner.plan import BackendQuery
+from planner.policy import parse_policy
+from planner.public.query import PublicStatement
+from planner.rewrite import Dialect
+from server.backends.backend import Backend
+from server.backends.catalog import read_schema
+from server.backends.columns import Domain
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.public_rows import Rows
+from server.backends.query_tuples import QueryTuples
+from server.error_table import problem
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    ComputationFailed,
+    PublicQueryFailed,
+    ServerError,
+    UnknownAnalyst,
+)
+from server.http.answer_body import AnswerBody
+from server.ledger.ledger import Ledger
+from server.ledger.open_ledger import create_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from server.workers import WorkerLimits, WorkerPool
+from tests.support.planning import demo_policy
+from tests.support.proxies import POLICY
+from tests.support.tpch_duckdb import NAMESPACE
+from tests.support.tpch_schema import tpch_schema
+
+REGIONS = (
+    "SELECT r_name, count(*) AS n FROM nation JOIN region ON n_regionkey = r_regionkey GROUP BY r_name ORDER BY 1"
+)
+OVERFLOW = f"SELECT sum({' * '.join(['power(p_retailprice, 16)'] * 7)}) FROM part"
+LONG = "SELECT count(*) FROM part a, part b, part c, part d WHERE a.p_size + b.p_size = c.p_size * d.p_size"
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    ledger.add_analyst("ada", "0" * 64, epsilon=2.0, delta=0.0)
+    yield ledger
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as file:
+        assert file.execute("SELECT count(*) FROM charges").fetchone() == (0,)
+    ledger.close()
+
+
+@pytest.fixture(params=["postgres", "duckdb"])
+def pipeline(
+    request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tpch_url: str, tpch_duckdb: Path
+) -> Pipeline:
+    if request.param == "duckdb":
+        file = DuckdbBackend(tpch_duckdb, NAMESPACE)
+        return Pipeline(demo_policy(), file.schema(), file, ledger, workers)
+    with psycopg.connect(tpch_url) as connection:
+        schema = read_schema(connection)
+    return Pipeline(demo_policy(), schema, PostgresBackend(tpch_url), ledger, workers)
+
+
+def _ask(sql: str, **settings: Any) -> QueryRequest:
+    return QueryRequest("ada", sql, request_id="request-1", **settings)
+
+
+def test_an_answer_is_exact_and_free(pipeline: Pipeline, ledger: Ledger) -> None:
+    """The ledger's fixture looks for charges of every test here."""
+    answer = pipeline.answer(_ask(REGIONS, epsilon=1.0))
+    assert answer.rows == tuple((name, 5) for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"))
+    assert (answer.covers, answer.mechanism, answer.epsilon, answer.delta) == ("exact", "none", 0.0, 0.0)
+    assert answer.intervals == ((None, None),) * 5
+    assert answer.taus == ((None, None),) * 5
+    assert answer.budget.epsilon_left == ledger.budget("ada").epsilon_left == 2.0
+    body = AnswerBody.of(answer).model_dump()
+    assert (body["charge"], body["covers"]) == ({"epsilon": 0.0, "delta": 0.0}, "exact")
+    assert "exact and free" in body["notes"][0]
+
+
+def test_values_come_with_the_statement(pipeline: Pipeline) -> None:
+    answer = pipeline.answer(_ask("SELECT n_name FROM nation WHERE n_nationkey = $1", parameters=(3,)))
+    assert answer.rows == (("CANADA",),)
+
+
+def test_a_constant_needs_no_table(pipeline: Pipeline) -> None:
+    answer = pipeline.answer(_ask("SELECT 1 AS one, 0.1 + 0.2, 12345678901234567.89"))
+    assert answer.rows == ((1, 0.3, "12345678901234567.89"),)
+    assert [column.type for column in answer.columns] == ["int8", "numeric", "numeric"]
+
+
+def test_a_quotient_by_zero_is_null(pipeline: Pipeline) -> None:
+    outputs = "5 / n_regionkey, 1.5 / n_regionkey, sqrt(n_regionkey - 1), ln(n_regionkey), 5 % n_regionkey"
+    answer = pipeline.answer(_ask(f"SELECT {outputs} FROM nation WHERE n_nationkey = 0"))
+    assert answer.rows == ((None,) * 5,)
+
+
+def test_explain_says_that_it_is_free(pipeline: Pipeline) -> None:
+    explained = pipeline.explain(_ask(REGIONS))
+    assert (explained.epsilon, explained.mechanism, explained.privacy_units) == (0.0, "none", ())
+    assert "public tables only (nation, region)" in explained.reason
+    lines = [str(line) for (line,) in pipeline.answer(_ask(f"EXPLAIN {REGIONS}")).rows]
+    assert "would charge: epsilon 0" in lines
+    assert any("exact and free" in line for line in lines)
+
+
+def test_what_has_no_value_is_a_clean_problem(pipeline: Pipeline) -> None:
+    with pytest.raises(ComputationFailed) as failed:
+        pipeline.answer(_ask("SELECT (SELECT n_name FROM nation)"))
+    found = problem(failed.value)
+    assert (found.code, found.status) == ("22000", 422)
+    assert found.message == "something that the query computes has no value"
+
+
+def test_an_overflow_is_a_clean_problem_or_no_number(pipeline: Pipeline) -> None:
+    """PostgreSQL refuses to go beyond the doubles, DuckDB goes to infinity, which JSON has not."""
+    if pipeline.backend.dialect == "duckdb":
+        assert AnswerBody.of(pipeline.answer(_ask(OVERFLOW))).rows == [[None]]
+        return
+    with pytest.raises(ComputationFailed):
+        pipeline.answer(_ask(OVERFLOW))
+
+
+def test_more_rows_than_the_limit_are_refused(pipeline: Pipeline) -> None:
+    with pytest.raises(StatementTooComplex, match=str(MAX_PUBLIC_ROWS)):
+        pipeline.answer(_ask("SELECT a.n_name FROM nation a, nation b, nation c, nation d"))
+    cut = "SELECT a.n_name FROM nation a, nation b, nation c, nation d ORDER BY 1 LIMIT 2"
+    assert len(pipeline.answer(_ask(cut)).rows) == 2
+
+
+def test_a_query_over_its_limit_says_that_it_was_free(pipeline: Pipeline) -> None:
+    backend = pipeline.backend
+    assert isinstance(backend, PostgresBackend | DuckdbBackend)
+    hurried: Backend = (
+        replace(backend, limits=ReadLimits(statement_ms=300))
+        if isinstance(backend, PostgresBackend)
+        else replace(backend, limits=DuckdbLimits(statement_ms=300))
+    )
+    with pytest.raises(PublicQueryFailed) as failed:
+        replace(pipeline, backend=hurried).answer(_ask(LONG))
+    assert "nothing was charged" in str(failed.value.hint)
+
+
+def test_a_private_table_behind_a_public_one_stays_private(pipeline: Pipeline) -> None:
+    with pytest.raises(UnsupportedSQL):
+        pipeline.answer(_ask("SELECT c_name FROM customer"))
+    with pytest.raises(UnsupportedSQL):
+        pipeline.answer(_ask("SELECT n_name FROM nation WHERE EXISTS (SELECT 1 FROM customer)"))
+
+
+def test_a_stranger_is_not_answered(pipeline: Pipeline) -> None:
+    with pytest.raises(UnknownAnalyst):
+        pipeline.answer(QueryRequest("eve", "SELECT 1"))
+
+
+@dataclass(frozen=True)
+class BreakingBackend:
+    """Raises each error of a list in turn, then answers with one row; there is nothing private in it."""
+
+    dialect: ClassVar[Dialect] = "postgres"
+
+    log: Path
+    failures: tuple[ServerError, ...]
+
+    def domain(self, query: BackendQuery) -> Domain:
+        raise AssertionError("nothing private is asked for")
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        raise AssertionError("nothing private is asked for")
+
+    def public(self, statement: PublicStatement) -> Rows:
+        reads = len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        with self.log.open("a") as log:
+            log.write("read\n")
+        if reads < len(self.failures):
+            raise self.failures[reads]
+        return ((1,),)
+
+
+def _breaking(folder: Path, ledger: Ledger, workers: WorkerPool, *failures: ServerError) -> Pipeline:
+    backend = BreakingBackend(folder / "reads", failures)
+    return Pipeline(parse_policy(POLICY.read_text()), tpch_schema(), backend, ledger, workers)
+
+
+def test_a_lost_connection_is_tried_again_once(tmp_path: Path, ledger: Ledger, workers: WorkerPool) -> None:
+    lost = BackendConnectionLost("lost")
+    assert _breaking(tmp_path, ledger, workers, lost).answer(_ask("SELECT 1")).rows == ((1,),)
+    (tmp_path / "reads").unlink()
+    with pytest.raises(BackendUnavailable, match="lost"):
+        _breaking(tmp_path, ledger, workers, lost, lost).answer(_ask("SELECT 1"))
+
+
+def test_failures_do_not_count_against_the_analyst(tmp_path: Path, ledger: Ledger, workers: WorkerPool) -> None:
+    broken = _breaking(tmp_path, ledger, workers, *[BackendFailed("secret 4711")] * 100)
+    for _ in range(30):
+        with pytest.raises(BackendFailed) as failed:
+            broken.answer(_ask("SELECT 1"))
+    assert "4711" not in problem(failed.value).message
+    broken.failures.check("ada")

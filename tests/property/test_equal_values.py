@@ -1,0 +1,101 @@
+"""Equal values of a type that the planner compares are one value to every function of its table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from sqlglot import exp, parse_one
+
+from planner.bind_scalar import bind_measure, bind_scalar
+from planner.errors import PlannerError
+from planner.functions import TABLE
+from planner.rewrite import to_sql
+from planner.sql_types import Family, sql_type
+from server.backends.embedded import EmbeddedPostgres
+from tests.support.hostile import HostileNames
+
+# Per hole of the table of functions: a column's type, and two spellings that PostgreSQL finds equal.
+SPELLINGS = {
+    "i": ("bigint", "7", "007"),
+    "n": ("numeric(15,2)", "1.5", "1.50"),
+    "m": ("numeric", "1.5", "1.500000000000000000000000000000"),
+    "f": ("double precision", "0", "-0"),
+    "r": ("real", "-0", "0"),
+    "t": ("text", "a ", "a "),
+    "v": ("varchar(10)", "a", "a"),
+    "c": ("char(5)", "a", "a  "),
+    "d": ("date", "2024-02-29", "29 Feb 2024"),
+    "s": ("timestamp", "2024-02-29 12:00", "2024-02-29 12:00:00.000"),
+    "z": ("timestamptz", "2024-02-29 12:00+00", "2024-02-29 14:00+02"),
+    "b": ("boolean", "true", "t"),
+}
+TYPES = {name: kind for name, (kind, _, _) in SPELLINGS.items()}
+NAMES = HostileNames(-100.0, 1000.0, types=TYPES)
+EXAMPLES = [example for row in TABLE.values() for example in row.examples]
+_OTHERS = {"n": "m", "f": "r", "t": "v"}
+
+
+@pytest.fixture(scope="module")
+def connection(embedded_postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection[Any]]:
+    """A table `h` of two rows that are equal column by column."""
+    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    holes = ", ".join(f"%s::text::{kind}" for kind in TYPES.values())
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"CREATE TEMPORARY TABLE h ({columns})".encode())
+        for place in (1, 2):
+            row = [spelling[place] for spelling in SPELLINGS.values()]
+            connection.execute(f"INSERT INTO h VALUES ({holes})".encode(), row)
+        yield connection
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_spellings_are_equal(name: str, connection: psycopg.Connection[Any]) -> None:
+    assert sql_type(TYPES[name]).family is not Family.OTHER
+    asked = f"SELECT bool_and(a.{name} = b.{name}) FROM h a, h b"
+    assert connection.execute(asked.encode()).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_no_function_tells_them_apart(example: str, connection: psycopg.Connection[Any]) -> None:
+    compared = 0
+    for text in _filled(example):
+        select = parse_one(f"SELECT {text}", dialect="postgres")
+        assert isinstance(select, exp.Select)
+        forms: list[exp.Expr] = []
+        try:
+            forms.append(bind_scalar(select.expressions[0], NAMES).sql)
+            forms.append(bind_measure(select.expressions[0], NAMES)[0])
+        except PlannerError:
+            pass
+        for form in forms:
+            asked = f"SELECT count(DISTINCT {to_sql(form)}), count(*) FROM pg_temp.h"
+            ((different, rows),) = connection.execute(asked.encode()).fetchall()
+            assert different <= 1 < rows, text
+            compared += 1
+    assert compared
+
+
+def _column(others: dict[str, str], hole: re.Match[str]) -> str:
+    return others.get(hole[1], hole[1])
+
+
+def _filled(example: str) -> list[str]:
+    """The example over the first column of each kind, and over the last."""
+    return [re.sub(r"\{(\w)\}", partial(_column, others), example) for others in ({}, _OTHERS)]
+
+
+@pytest.mark.parametrize("kind", ["bpchar", "citext", "interval", "jsonb", "time with time zone", "name", "bytea",
+                                  "text with collation nocase", '"char"', "money", "bit varying"])  # fmt: skip
+def test_a_type_whose_equal_values_differ_is_compared_with_nothing(kind: str) -> None:
+    """'a' and 'a ' are equal as bpchar and LIKE sees the blank; 24 hours are a day that has no hour."""
+    assert sql_type(kind).family is Family.OTHER
+    with pytest.raises(PlannerError):
+        bind_scalar(parse_one("t = 'a'"), HostileNames(types={"t": kind}))
+    with pytest.raises(PlannerError):
+        bind_scalar(parse_one("t LIKE 'a'"), HostileNames(types={"t": kind}))

@@ -1,0 +1,160 @@
+"""Every proof about a number holds of every hostile row, on both databases; and nothing raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+
+from planner.bind_scalar import bind_measure, bind_scalar
+from planner.dialects.duckdb import duckdb_sql
+from planner.errors import PlannerError, UnsupportedSQL
+from planner.rewrite import to_sql
+from planner.rules.guard_weight import guard_weight
+from planner.schema import Column, Schema, Table
+from planner.sql_nodes import table_sql
+from server.backends.embedded import EmbeddedPostgres
+from tests.property.denominators import number
+from tests.support import hostile
+from tests.support.hostile import HostileNames
+from tests.support.proofs import Proof, broken, recorded
+
+TYPES = hostile.TYPES | {"k": "numeric(30,12)", "w": "numeric(9,0)", "q": "numeric(3,5)"}
+VALUES = {
+    **hostile.VALUES,
+    "i": [*hostile.VALUES["i"], "50", "49", "-7", "14", "57", "9007199254740993", "1000", "-100"],
+    "j": [*hostile.VALUES["j"], "50", "43", "-7", "10"],
+    "n": [*hostile.VALUES["n"], "50", "49.99", "7", "-7", "0.07", "999.995"],
+    "m": [*hostile.VALUES["m"], "1.00", "1.0", "1e-100", "0.00000000001", "50", "7e-50", "-7"],
+    "f": [*hostile.VALUES["f"], "1e-11", "0.29", "1e-100", "-1e-60", "50", "7", "4503599627370497"],
+    "r": [*hostile.VALUES["r"], "1e-45", "-0", "50", "7"],
+    "t": [*hostile.VALUES["t"], "abc", "x" * 1_100_000],
+    "k": ["NaN", "123456789012345678.123456789012", "0.000000000001", "-0.000000000001", "0", "0.5", "7", "50", None],
+    "w": ["NaN", "999999999", "-999999999", "0", "7", "50", "-1", None],
+    "q": ["NaN", "0.00999", "-0.00999", "0.00001", "0", None],
+}  # fmt: skip
+ROWS = 120
+
+# What DuckDB can hold: no NaN among decimals, no more than 38 digits.
+DUCKDB_TYPES = TYPES | {"m": "numeric(30,12)", "q": "numeric(5,5)", "c": "text"}
+DUCKDB_VALUES = {
+    name: [value for value in values if value != "NaN" or not DUCKDB_TYPES[name].startswith("numeric")]
+    for name, values in VALUES.items()
+} | {
+    "m": ["123456789012345678.123456789012", "0.000000000001", "-0.5", "7", "0", "50", None],
+    "d": ["infinity", "-infinity", "0001-01-08", "9999-12-31", "2024-02-29", None],
+    "s": ["infinity", "-infinity", "2024-02-29 23:59:59.999999", "4001-01-01", None],
+    "z": ["infinity", "-infinity", "4001-01-01", None],
+}  # fmt: skip
+TABLE_H = Table("h", "main", tuple(Column(name, kind, True) for name, kind in DUCKDB_TYPES.items()), (), ())
+SCHEMA = Schema({"h": TABLE_H})
+
+RANGES = [
+    (-100.0, 1000.0), (0.0, 10.0), (-7.0, -3.0), (0.5, 100.0), (1e-11, 1e-11), (-1e90, 1e90), (-1e-80, 1e-70),
+    (0.2, 0.8), (1.0, 1.0),
+]  # fmt: skip
+COUNTS = [pytest.param(60, id="quick"), pytest.param(6000, id="many", marks=pytest.mark.slow)]
+
+
+def _created(types: dict[str, str]) -> str:
+    return f"CREATE TEMPORARY TABLE h ({', '.join(f'{name} {kind}' for name, kind in types.items())})"
+
+
+def _rows(values: dict[str, list[str | None]]) -> Iterator[list[str | None]]:
+    for row in range(ROWS):
+        yield [options[row * (place + 1) % len(options)] for place, options in enumerate(values.values())]
+
+
+@pytest.fixture(scope="module")
+def postgres(embedded_postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection[Any]]:
+    """Hostile rows in PostgreSQL."""
+    holes = ", ".join(f"%s::text::{kind}" for kind in TYPES.values())
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(_created(TYPES).encode())
+        for row in _rows({name: VALUES[name] for name in TYPES}):
+            connection.execute(f"INSERT INTO h VALUES ({holes})".encode(), row)
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def file() -> Iterator[Any]:
+    """Hostile rows in DuckDB."""
+    holes = ", ".join(f"?::text::{kind}" for kind in DUCKDB_TYPES.values())
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(_created(DUCKDB_TYPES))
+        for row in _rows({name: DUCKDB_VALUES[name] for name in DUCKDB_TYPES}):
+            connection.execute(f"INSERT INTO h VALUES ({holes})", row)
+        yield connection
+
+
+def _proved(text: str, names: HostileNames) -> tuple[list[Proof], list[exp.Expr]]:
+    """The proofs about every part of an expression, and SQL of it that may do anything but fail."""
+    select = parse_one(f"SELECT {text}", dialect="postgres")
+    assert isinstance(select, exp.Select)
+    node: exp.Expr = select.expressions[0]
+    total = []
+    with recorded() as proofs:
+        try:
+            total.append(bind_scalar(node, names).sql)
+            sql, bounds = bind_measure(node, names)
+            total.append(guard_weight(sql, bounds.hi or 1.0))
+        except PlannerError:
+            pass
+    return list({proof.sql: proof for proof in proofs}.values()), total
+
+
+def _on_postgres(text: str, span: tuple[float, float], connection: psycopg.Connection[Any]) -> int:
+    proofs, total = _proved(text, HostileNames(*span, types=TYPES))
+    columns = [to_sql(proof.sql) for proof in proofs] + [to_sql(sql) for sql in total]
+    if columns:
+        rows = connection.execute(f"SELECT {', '.join(columns)} FROM pg_temp.h".encode()).fetchall()
+        assert not broken(proofs, rows), text
+    return len(columns)
+
+
+def _on_duckdb(text: str, span: tuple[float, float], connection: Any) -> int:
+    proofs, total = _proved(text, HostileNames(*span, types=DUCKDB_TYPES))
+    asked = 0
+    for place, sql in enumerate([*(proof.sql for proof in proofs), *total]):
+        try:
+            statement = duckdb_sql(exp.select(sql).from_(table_sql(TABLE_H, "h")), SCHEMA)
+        except UnsupportedSQL:
+            continue
+        asked += 1
+        rows = connection.execute(statement.replace('"main"."h"', "h")).fetchall()
+        assert not broken(proofs[place : place + 1], rows), text
+    return asked
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_proofs_hold_on_postgresql(count: int, postgres: psycopg.Connection[Any]) -> None:
+    asked = [0]
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(number(3), st.sampled_from(RANGES))
+    def run(text: str, span: tuple[float, float]) -> None:
+        asked[0] += _on_postgres(text, span, postgres)
+
+    run()
+    assert asked[0] > count
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_proofs_hold_on_duckdb(count: int, file: Any) -> None:
+    asked = [0]
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(number(3), st.sampled_from(RANGES))
+    def run(text: str, span: tuple[float, float]) -> None:
+        asked[0] += _on_duckdb(text, span, file)
+
+    run()
+    assert asked[0] > count
