@@ -53,7 +53,7 @@ def _check(tuples: JoinTuples) -> None:
         raise InvalidParameter("weights must be (k, m) and groups (m,)")
     if weights.dtype != np.int64 or group.dtype != np.int64:
         raise InvalidParameter("weights and groups must be int64")
-    if tuples.n_groups < 1 or not np.all((group >= -1) & (group < tuples.n_groups)):
+    if tuples.n_groups < 0 or not np.all((group >= -1) & (group < tuples.n_groups)):
         raise InvalidParameter("a group is outside the public list")
     if not np.all((weights >= 0) & (weights <= MAX_UNITS)):
         raise InvalidParameter("a weight is outside [0, MAX_UNITS]")
