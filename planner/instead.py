@@ -32,7 +32,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("getdate", "sysdate*", "curdate", "today")),
     ("write a || b", ("concat*",)),
     ("write position('a' IN x)", ("instr", "charindex", "locate")),
-    *((_FIELD.format(field), (field, f"to_{field}")) for field in ("year", "quarter", "month", "week", "day", "hour")),
+    *((_FIELD.format(field), (field, f"to_{field}")) for field in ("year", "quarter", "month", "week", "day")),
     (_FIELD.format("dow"), ("dayofweek", "weekday", "dayname")),
     (_FIELD.format("doy"), ("dayofyear",)),
 )  # fmt: skip
