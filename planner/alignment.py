@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner import literals
-from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.errors import InvalidSyntax, UndefinedOperator, UnsupportedSQL
 from planner.placeholder_slot import sample
 from planner.positions import position_of
 from planner.scalar import Binder, Scalar
@@ -63,8 +63,9 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
     for part in parts:
         if part.type is not None and not _comparable(known, part.type):
             names = f"{known.family.value} and {part.type.family.value}"
-            hint = "compare values of one type"
-            raise UnsupportedSQL(f"{names} are not compared here", hint=hint, position=position_of(node))
+            number, string = known.is_number or part.type.is_number, known.is_string or part.type.is_string
+            hint = "a text goes in quotes: '5'" if number and string else "compare values of one type"
+            raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
         aligned.append(settle(part, known, binder))
     return aligned
 

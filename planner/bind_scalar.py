@@ -11,7 +11,7 @@ from planner import numbers, ranges
 from planner.alignment import settle
 from planner.errors import UnsupportedSQL
 from planner.functions import TABLE
-from planner.moments import not_a_number
+from planner.moments import AS_NUMBER, not_a_number
 from planner.narrowing import Known, known_where
 from planner.policy import ColumnPolicy
 from planner.positions import position_of
@@ -100,7 +100,8 @@ class _Binder:
         function = TABLE.get(type(node))
         if function is None:
             name = type(node).__name__.upper()
-            raise UnsupportedSQL(f"{name} is not supported here", position=position_of(node))
+            days = "compare numbers of days: a::date - b::date < 30" if isinstance(node, exp.Interval) else None
+            raise UnsupportedSQL(f"{name} is not supported here", hint=days, position=position_of(node))
         return function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
@@ -117,7 +118,7 @@ class _Binder:
         kind = self._scope.type_of(found)
         table, declared = self._scope.declared(found)
         if not kind.is_number:
-            return Scalar(node, kind, found, lambda: _no_number(node, found), declared=declared.dates)
+            return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)
         missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
         low, high = declared.range or (0.0, 0.0)
         for interval in self._known.get((found.table, found.name), ()):
@@ -134,9 +135,9 @@ def _untyped(node: exp.Expr) -> Scalar:
     return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
 
 
-def _no_number(node: exp.Expr, column: exp.Column) -> Measured:
-    message = f"SUM over {column.name!r}, which is no number"
-    raise UnsupportedSQL(message, hint="sum numbers, or count rows", position=position_of(node))
+def _no_number(node: exp.Expr, column: exp.Column, kind: SqlType) -> Measured:
+    hint = AS_NUMBER if kind == _BOOL else "sum numbers, or count rows"
+    raise UnsupportedSQL(f"{column.name!r} is no number", hint=hint, position=position_of(node))
 
 
 def _digits(kind: SqlType) -> Digits | None:

@@ -192,4 +192,6 @@ def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
             f"ask the custodian to declare a `domain` or a narrow `range` for {names}, narrow it by WHERE, "
             "or group by CASE WHEN ... THEN 'label' END"
         )
+        if not (key.type.is_number or key.type.is_moment):
+            hint = f"group by {names} itself, if its values are declared, or by CASE WHEN ... THEN 'label' END"
     return SensitivityUnbounded(message, hint=hint, position=key.position)

@@ -51,6 +51,18 @@ class UnsupportedSQL(PlannerError):
     """SQL that has no sound rewriting, or none yet."""
 
 
+class UnreadableValue(InvalidSyntax):
+    """A quoted value that its type cannot be read from."""
+
+
+class UnreadableMoment(InvalidSyntax):
+    """A quoted date or time that cannot be read."""
+
+
+class UndefinedOperator(UnsupportedSQL):
+    """Two types that no operator compares."""
+
+
 class InvalidSetting(PlannerError):
     """An epsilon, delta or mechanism that cannot be."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from planner.bind_scalar import bind_predicate
-from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
 from planner.positions import position_of
 from planner.predicates import conjuncts
 from planner.projection import named, project, select_project_join
@@ -179,19 +179,33 @@ class _FromClause:
         if join.side == "LEFT":
             inside = self._flat.predicates[before:]
             del self._flat.predicates[before:]
-            self._make_outer(right, [*inside, *found], join)
+            self._make_outer(tree, right, [*inside, *found], join)
         else:
             self._flat.predicates.extend(found)
         return right
 
     def _using(self, name: str, tree: list[Source], right: list[Source], position: int | None) -> exp.Expr:
+        for side, sources in ("left", tree), ("right", right):
+            if name not in self.scope.visible(sources):
+                reason = f"the {side} side of JOIN ... USING has no column {name!r}"
+                hint = "write ON with the two columns that are equal"
+                raise UnknownColumn(reason, hint=hint, position=position)
         left_value = self.scope.unqualified(name, tree, position)
         right_value = self.scope.unqualified(name, right, position)
         for source in right:
             self.scope.hide(source, name)
         return bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)
 
-    def _make_outer(self, right: list[Source], conditions: list[exp.Expr], join: exp.Join) -> None:
+    def _private_on_the_right(self, tree: list[Source]) -> str | None:
+        """What to write instead of public LEFT JOIN private, whose point is to see the keys without a partner."""
+        entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]
+        if not all(self._flat.tables.is_public(entry.table) for entry in entries):
+            return None
+        return "use an inner JOIN and group by the public table's key: groups without rows appear anyway, near zero"
+
+    def _make_outer(
+        self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
+    ) -> None:
         """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""
         source, tables = right[0], self.scope.tables
         hint = "use an inner JOIN; only a public table can be LEFT JOINed, one at a time"
@@ -199,7 +213,7 @@ class _FromClause:
         entries = [entry for other in right for entry in tables[other.first : other.last]]
         if any(not self._flat.tables.is_public(entry.table) for entry in entries):
             reason = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
-            raise UnsupportedSQL(reason, hint=hint, position=position)
+            raise UnsupportedSQL(reason, hint=self._private_on_the_right(tree) or hint, position=position)
         if len(entries) != 1 or entries[0].outer is not None:
             raise UnsupportedSQL("LEFT JOIN to several tables is not supported", hint=hint, position=position)
         if any(

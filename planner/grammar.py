@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token
 
 from planner import functions
 from planner.errors import UnsupportedSQL
+from planner.instead import instead
 from planner.keywords import function_name
 from planner.positions import position_of
 from planner.trees import preorder
@@ -56,6 +57,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 _PARTS = {
     "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
     "windows": ("WINDOW", None),
+    "all": ("GROUP BY ALL", "name the group keys: GROUP BY 1, 2"),
+    "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
     "qualify": ("QUALIFY", None),
     "laterals": ("LATERAL", "join the tables themselves"),
     "locks": ("FOR UPDATE", None),
@@ -80,7 +83,11 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Exists: ("EXISTS", "join the table and ask for COUNT(DISTINCT key)"),
     exp.Any: ("ANY", "write IN (value, ...), or join the table"),
     exp.All: ("ALL", "compare with one value"),
-    exp.Window: ("a window function", None),
+    exp.Window: ("a window function", "group by a key and aggregate each group; rows are not ranked or numbered"),
+    exp.AtTimeZone: ("AT TIME ZONE", "moments are read in UTC; add an INTERVAL to shift them"),
+    exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
+    exp.BitString: ("a bit string", "write a plain number"),
+    exp.HexString: ("a hexadecimal string", "write a plain number"),
     exp.Union: ("UNION", "ask the two questions one after the other"),
     exp.Intersect: ("INTERSECT", "join the tables instead"),
     exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
@@ -133,9 +140,9 @@ def check_grammar(
         position = position_of(near)
         if isinstance(near, exp.Func) and name == _FUNCTION:
             called, position = function_name(position, near, tokens)
-            reason, instead = functions.why_refused(called)
+            reason, way = functions.why_refused(called)
             message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
-            raise UnsupportedSQL(message, hint=hint or instead, position=position)
+            raise UnsupportedSQL(message, hint=hint or way or instead(called), position=position)
         keyword = _keyword_position(name, tokens, position)
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
 

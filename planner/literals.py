@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.errors import InvalidSyntax, UnreadableMoment, UnreadableValue, UnsupportedSQL
 from planner.positions import position_of
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
@@ -60,7 +60,8 @@ def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
     if kind.is_number and _NUMBER.fullmatch(text.removeprefix("-")):
         value = number(exp.Literal(this=text.removeprefix("-"), is_string=False))
         return number_sql(-value if text.startswith("-") else value)
-    raise InvalidSyntax(f"{kind.family.value} is not compared with text", position=position_of(node))
+    wanted = "write a number" if kind.is_number else "write a value of its type"
+    raise UnreadableValue(f"{kind.family.value} is not compared with text", hint=wanted, position=position_of(node))
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
@@ -111,14 +112,14 @@ def _instant(node: exp.Expr, shape: re.Pattern[str]) -> datetime:
         except ValueError:
             pass
     hint = "write '1994-01-31' or '1994-01-31 12:00:00'"
-    raise InvalidSyntax("a date that cannot be read", hint=hint, position=position_of(node))
+    raise UnreadableMoment("a date that cannot be read", hint=hint, position=position_of(node))
 
 
 def _uuid(node: exp.Expr) -> exp.Expr:
     try:
         return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
-        raise InvalidSyntax("a UUID that cannot be read", position=position_of(node)) from None
+        raise UnreadableValue("a UUID that cannot be read", position=position_of(node)) from None
 
 
 def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:

@@ -208,7 +208,12 @@ def _moment(node: exp.Expr, kind: SqlType, sql: exp.Expr, span: Span | None) -> 
     return Scalar(node, kind, sql, lambda: not_a_number(node, kind), span=span)
 
 
+AS_NUMBER = "write (x)::int, which is 1 where it is true and 0 where it is false"
+"""The hint for a condition where a number is needed."""
+
+
 def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
     """The clamped form of what has none."""
     name = "text" if kind is None else kind.family.value
-    raise UnsupportedSQL(f"{name} is no number", hint="sum numbers, or count rows", position=position_of(node))
+    hint = AS_NUMBER if kind is not None and kind.family is Family.BOOL else "sum numbers, or count rows"
+    raise UnsupportedSQL(f"{name} is no number", hint=hint, position=position_of(node))

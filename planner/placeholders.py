@@ -94,7 +94,12 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
     """
     count = _count(select)
     if count != len(values):
-        raise InvalidSetting(f"the statement has {count} placeholders, but {len(values)} values were sent")
+        asked = f"{count} placeholder{'' if count == 1 else 's'}"
+        sent = f"{len(values)} value{' was' if len(values) == 1 else 's were'}"
+        places = (_place(node) for node in _placeholders(select) if _number(node) > len(values))
+        hint = "send them in parameters, in the order of their numbers"
+        message = f"the statement has {asked}, but {sent} sent"
+        raise InvalidSetting(message, hint=hint, position=next(places, None))
     if not count:
         return select
     literals = [_literal(value, index) for index, value in enumerate(values, start=1)]
@@ -108,6 +113,12 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
 
 def _placeholders(select: exp.Query) -> list[exp.Parameter]:
     return list(select.find_all(exp.Parameter))
+
+
+def _place(node: exp.Parameter) -> int | None:
+    """Where its `$` stands: the tree remembers the number after it."""
+    position = position_of(node)
+    return None if position is None else position - 1
 
 
 def _number(node: exp.Parameter) -> int:

@@ -22,6 +22,7 @@ from planner.policy import ColumnPolicy, Policy
 from planner.positions import position_of
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
+from planner.suggestions import did_you_mean
 from planner.trees import copied, nodes
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
@@ -53,7 +54,9 @@ class Tables:
         table = self._schema.tables.get(name) if name in self._policy.tables else None
         if table is None or (namespace is not None and fold(namespace) != table.namespace):
             shown = name if namespace is None else f"{fold(namespace)}.{name}"
-            raise UnknownTable(f"there is no table {shown!r} that can be queried", position=position_of(node))
+            hint = did_you_mean(name, self._policy.tables.keys() & self._schema.tables.keys())
+            message = f"there is no table {shown!r} that can be queried"
+            raise UnknownTable(message, hint=hint, position=position_of(node))
         return table
 
     def add(self, name: str, table: Table, position: int | None) -> BoundTable:
@@ -168,13 +171,18 @@ class Scope:
         sources = self.sources if among is None else among
         if column.args.get("table") is not None:
             return self._column(self._qualified(column, sources), name, position)
-        return self.unqualified(name, sources, position)
+        return self.unqualified(name, sources, position, quoted=bool(column.this.args.get("quoted")))
 
-    def unqualified(self, name: str, sources: Iterable[Source], position: int | None) -> exp.Expr:
-        """The one column of that name in `sources`, merged columns counting once."""
+    def unqualified(
+        self, name: str, sources: Sequence[Source], position: int | None, *, quoted: bool = False
+    ) -> exp.Expr:
+        """The one column of that name in `sources`, merged columns counting once; `quoted`: it stood in quotes."""
         found = [s for s in sources if name in s.columns and (id(s), name) not in self._hidden]
         if not found:
-            raise UnknownColumn(f"no table of the query has a column {name!r}", position=position)
+            hint = did_you_mean(name, self.visible(sources))
+            if hint is None and quoted:
+                hint = "a text goes in single quotes: '...'"
+            raise UnknownColumn(f"no table of the query has a column {name!r}", hint=hint, position=position)
         if len(found) > 1:
             hint = "put the table's name and a dot before it"
             raise AmbiguousColumn(f"several tables have a column {name!r}", hint=hint, position=position)
@@ -244,12 +252,15 @@ class Scope:
         for source in sources:
             if source.name == qualifier and (namespace is None or fold(namespace) == source.namespace):
                 return source
-        hint = "a table with an alias is known by the alias only"
+        hint = did_you_mean(qualifier, [source.name for source in sources if source.name is not None])
+        if hint is None or any(source.namespace is None for source in sources):
+            hint = "a table with an alias is known by the alias only"
         raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, position=position_of(column))
 
     def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:
         if name not in source.columns:
-            raise UnknownColumn(f"{source.name!r} has no column {name!r}", position=position)
+            hint = did_you_mean(name, source.columns)
+            raise UnknownColumn(f"{source.name!r} has no column {name!r}", hint=hint, position=position)
         found = source.columns[name]
         if found is None:
             hint = "give its columns different aliases"

@@ -61,6 +61,9 @@ _NO_DATABASE = Row("08006", 503, "The database cannot be reached.", "Try again l
 TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
     {
         planning.InvalidSyntax: Row("42601", 400),
+        planning.UnreadableValue: Row("22P02", 400),
+        planning.UnreadableMoment: Row("22007", 400),
+        planning.UndefinedOperator: Row("42883", 400),
         planning.StatementTooLong: Row("54000", 413),
         planning.StatementTooComplex: Row("54001", 422),
         planning.ReadOnly: Row("25006", 403),

@@ -25,10 +25,15 @@ _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
     "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
     "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
-    "released_sample": "An interval covers the noise and the sampling error of the truncated answer; the bias of "
-    "cutting contributions at tau is outside of it.",
+    "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
+    "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
 }
 
+_TRUTH_EITHER_SIDE = (
+    "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
+    "tau. How much the cut took away is outside of it: the true answer of a count or a sum of what is not negative "
+    "may lie above, that of an average, a ratio or a difference on either side."
+)
 _TRUTH_WITHIN = (
     "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
 )
@@ -179,7 +184,8 @@ def _notes(plan: Plan, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> 
     """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
-    yield _TRUTH_WITHIN if covers == "truth_lower" and computed else _NOTES[covers]
+    derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
+    yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
     yield from dict.fromkeys(key.left_out for key in plan.group_keys if key.left_out is not None)
     if _chooses(plan):
         yield _CHOSEN

@@ -44,7 +44,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     if kind.family is Family.FLOAT:  # `real` cannot hold every bound; widening it never fails
         column = cast_sql(copied(column), "DOUBLE PRECISION")
     low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
-    inside, least = _without_underflow(column, kind)
+    inside, least = _without_underflow(column, kind, low, high)
     above: exp.Expr = exp.GT(this=copied(column), expression=copied(high_sql))
     if kind.family is not Family.INTEGER:
         above = exp.NEQ(this=copied(column), expression=exp.Literal.string("NaN"))
@@ -60,10 +60,15 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     return cast_sql(clamped, "DOUBLE PRECISION"), bounds
 
 
-def _without_underflow(column: exp.Expr, kind: SqlType) -> tuple[exp.Expr, float]:
-    """The column without values so close to zero that a double cannot hold their product."""
+def _without_underflow(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[exp.Expr, float]:
+    """The column without values so close to zero that a double cannot hold their product; and the smallest size.
+
+    Only where zero is within the bounds: elsewhere the nearest end is the smallest, and zero would lie outside.
+    """
     if kind.family is Family.INTEGER:
         return copied(column), 1.0
+    if low > 0 or high < 0:
+        return copied(column), min(abs(low), abs(high))
     if kind.family is Family.NUMERIC and kind.scale is not None and kind.scale <= _SCALE:
         return copied(column), 10.0 ** -max(kind.scale, 0)
     if kind.family is Family.NUMERIC:

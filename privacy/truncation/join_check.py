@@ -21,7 +21,7 @@ def check_join(tuples: JoinTuples) -> None:
         raise InvalidParameter("weights must be (k, m) and groups (m,)")
     if weights.dtype != np.int64 or group.dtype != np.int64:
         raise InvalidParameter("weights and groups must be int64")
-    if tuples.n_groups < 1 or not _within(group, -1, tuples.n_groups - 1):
+    if tuples.n_groups < 0 or not _within(group, -1, tuples.n_groups - 1):
         raise InvalidParameter("a group is outside the public list")
     if not all(_within(row, 0, MAX_UNITS) for row in weights):
         raise InvalidParameter("a weight is outside [0, MAX_UNITS]")

@@ -73,6 +73,22 @@ KeyFile = Annotated[
 ]
 
 
+def _value(text: str) -> str | int | float | bool | None:
+    """A parameter's value: a JSON number, true, false or null; anything else is the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    plain = value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else text
+
+
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="The value of $1, then of $2, ...: a number, true, false, null, or else a text."),
+]
+
+
 def query(
     sql: SQL,
     url: URL = DEFAULT_URL,
@@ -83,17 +99,20 @@ def query(
         Format, typer.Option("--format", help="A table to read, csv for a spreadsheet, json for a program.")
     ] = Format.TABLE,
     key_file: KeyFile = None,
+    parameters: Parameters = None,
 ) -> None:
     """Ask a question; its noisy answer is charged to your budget.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
     Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
+    Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
 
     Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted.
     """
     sql = _statement(sql)
-    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    values = None if parameters is None else [_value(text) for text in parameters]
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
     text = ask(url, "/v1/query", read_key(key_file), body, sql=sql)
     if output is Format.JSON:
         write(_indented(text, url))
@@ -120,6 +139,7 @@ def explain(
         ExplanationFormat, typer.Option("--format", help="A table to read, or json for a program.")
     ] = ExplanationFormat.TABLE,
     key_file: KeyFile = None,
+    parameters: Parameters = None,
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -130,7 +150,8 @@ def explain(
     Exit codes: 0 explained, 1 the query would be refused, 2 usage, configuration or connection.
     """
     sql = _statement(sql)
-    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    values = None if parameters is None else [_value(text) for text in parameters]
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output is ExplanationFormat.JSON:
         write(_indented(text, url))

@@ -13,6 +13,7 @@ from server.http.problem_body import MEDIA_TYPE, ProblemBody
 
 _CODES = {
     400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column;"
+    " 42883 no such operator, 22P02 and 22007 a value that cannot be read;"
     " 08P01 a body that is not JSON",
     401: "28P01: no key, or not a valid one",
     403: "PD001: the budget is exhausted; 25006: the statement would write",

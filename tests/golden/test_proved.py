@@ -52,7 +52,8 @@ TABLES = (
 HOSTILE = (
     "INSERT INTO visit VALUES (1, 2147483647, -2147483648, -9999999.99, '-Infinity', repeat('x', 1100000)),"
     " (2, -2147483648, 0, 0, 'NaN', repeat(' ', 1100000)), (2, NULL, NULL, 9999999.99, 'Infinity', ''),"
-    " (1, 0, 7, 0.005, 1e-300, 'a'), (1, 57, 17, 0, -0.0, 'a'), (2, 7, 3, 50, 1e-11, 'b'), (2, 43, 3, 5, 5e-324, 'b')"
+    " (1, 0, 7, 0.005, 1e-300, 'a'), (1, 57, 17, 0, -0.0, 'a'), (2, 7, 3, 50, 1e-11, 'b'),"
+    " (1, 7, 3, 50, 1e-70, 'b'), (2, 43, 3, 5, 5e-324, 'b')"
 )
 JOIN = "FROM visit JOIN person ON person = id"
 
@@ -78,6 +79,8 @@ TOTAL = {
     "choices of literals": "SELECT count(*) FROM visit WHERE coalesce(i, 1e18) * 10 + nullif(i, 0) > "
     "abs(nullif(i, 0)) AND coalesce(i, 1e18)::int > 0",
     "long texts": "SELECT count(*) FROM visit WHERE trim(left(t, 999999999)) ILIKE '%X'",
+    "a denominator next to zero": "SELECT sum(CASE WHEN f > 1e-100 THEN 1 / f END) FROM visit",
+    "a logarithm next to zero": "SELECT sum(ln(f)) FROM visit WHERE f > 1e-100",
     "a root of nothing": "SELECT sum(sqrt(NULLIF(mod(abs(i), 7), 0))) FROM visit",
 }
 

@@ -17,9 +17,9 @@ from planner.rules.guard_weight import UNITS, guard_weight
 from planner.sql_types import Family, sql_type
 
 VALUES = {
-    "numeric": ["NaN", "Infinity", "-Infinity", "1e-400", "1e400", "-1e300", "0.5", "3", None],
+    "numeric": ["NaN", "Infinity", "-Infinity", "1e-400", "1e400", "-1e300", "1.5e-90", "0.5", "3", None],
     "numeric(15,2)": ["NaN", "0.01", "9999999999999.99", "-0.01", None],
-    "double precision": ["NaN", "Infinity", "-Infinity", "1e-308", "-5e-324", "1e308", "0.5", "-0", None],
+    "double precision": ["NaN", "Infinity", "-Infinity", "1e-308", "-5e-324", "1e308", "1.5e-90", "0.5", "-0", None],
     "real": ["NaN", "Infinity", "1e38", "1e-38", "0.5", "-3", None],
     "bigint": ["9223372036854775807", "-9223372036854775808", "0", "3", None],
     "smallint": ["32767", "-32768", "1", None],

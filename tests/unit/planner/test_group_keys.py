@@ -5,9 +5,10 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from planner.errors import PlannerError, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.errors import PlannerError, PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.plan import Plan
 from planner.policy import parse_policy
+from planner.policy_check import validate
 from planner.rewrite import rewrite, to_sql
 from tests.support.planning import DEMO_POLICY, planned
 from tests.support.tpch_schema import tpch_schema
@@ -149,3 +150,39 @@ def test_a_bucket_is_checked_before_it_is_converted() -> None:
 def test_fractions_and_too_many_buckets_have_no_domain(key: str) -> None:
     with pytest.raises(PlannerError, match=r"no public domain|groups"):
         _grouped("lineitem", key)
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("o_orderstatus IN ('F', 'O')", ("F", "O")),
+        ("o_orderstatus = 'O'", ("O",)),
+        ("o_orderstatus IN ('O', 'P')", ("O", "rest")),
+        ("o_orderstatus <> 'O'", ("F", "O", "rest")),
+    ],
+)
+def test_the_other_group_stays_where_other_values_can_pass(condition: str, values: tuple[str, ...]) -> None:
+    plan = planned(f"SELECT o_orderstatus, count(*) FROM orders WHERE {condition} GROUP BY 1", policy=POLICY)
+    assert plan.domains[0].values == values
+    assert plan.group_keys[0].left_out is None
+
+
+def test_conditions_narrow_buckets_that_are_not_enumerated() -> None:
+    plan = planned("SELECT floor(l_quantity / 10), count(*) FROM lineitem WHERE l_quantity < 15 GROUP BY 1")
+    assert plan.domains[0].values == (0, 1, 2), "instead of six; bounds are rounded outwards"
+
+
+def test_values_listed_in_where_need_no_policy() -> None:
+    plan = planned("SELECT l_shipmode, count(*) FROM lineitem WHERE l_shipmode IN ('AIR', 'MAIL') GROUP BY 1")
+    assert _values(plan) == ("AIR", "MAIL")
+    with pytest.raises(SensitivityUnbounded):
+        planned("SELECT l_shipmode, count(*) FROM lineitem WHERE l_shipmode <> 'AIR' GROUP BY 1")
+
+
+def test_null_has_a_group_or_other_takes_it() -> None:
+    text = DEMO_POLICY.read_text().replace(
+        "[tables.orders]\n",
+        "[tables.orders.columns]\no_orderstatus = { domain = ['F'], other = 'x', null_group = true }\n",
+    )
+    with pytest.raises(PolicyInvalid, match="no null_group beside it"):
+        validate(parse_policy(text), tpch_schema())

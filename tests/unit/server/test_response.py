@@ -156,3 +156,10 @@ def test_a_plan_of_the_planner() -> None:
     assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
     assert answer.rows == (("free", 25, 50.0),)
     assert answer.intervals[0][1:] == (Interval(24.0, 26.0), Interval(50 * 24 / 26, 50 * 26 / 24))
+
+
+def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
+    plain = response(answer_plan(X), PLAIN, [noisy_answer([1])], BUDGET, "r")
+    ratio = response(answer_plan(Apply("/", (X, Y)), n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
+    assert plain.notes[0].endswith("may lie above.")
+    assert "on either side" in ratio.notes[0]

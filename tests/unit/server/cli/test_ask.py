@@ -190,3 +190,11 @@ def test_every_line_of_a_longer_message_is_shown(proxy: FakeProxy, run: Run, cap
     proxy.answer(refusal("22023", "two things:\n- one\n- an\x1bother"), 422)
     assert run("query", "SELECT 1") == 1
     assert capsys.readouterr().err.splitlines() == ["error 22023: two things:", "  - one", "  - an\\x1bother"]
+
+
+def test_values_of_placeholders_are_sent_in_order(proxy: FakeProxy, run: Run) -> None:
+    proxy.answer(SCALAR)
+    values = ["A", "100", "1.5", "true", "null", "[1]", "NaN", "1995-01-01"]
+    assert run("query", "SELECT 1", *(part for value in values for part in ("--param", value))) == 0
+    (request,) = proxy.requests
+    assert request[2]["parameters"] == ["A", 100, 1.5, True, None, "[1]", "NaN", "1995-01-01"]

@@ -1,0 +1,26 @@
+"""Names that look like one that is not there. Schema names are public to whoever may ask, so a hint may say them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_MOST_NAMES = 2_000
+_LONGEST = 63
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    """A hint with the likeliest name, or None. Cost: one comparison per name, for a statement that is refused.
+
+    >>> did_you_mean("custmer", ["customer", "orders"]), did_you_mean("Ward", ["ward"]), did_you_mean("x", ["ward"])
+    ('did you mean customer?', 'did you mean ward?', None)
+    """
+    spelled: dict[str, str] = {}
+    for known in sorted(names)[:_MOST_NAMES]:
+        spelled.setdefault(known.lower(), known)
+    found = get_close_matches(name.lower()[:_LONGEST], spelled, n=1)
+    if not found:
+        return None
+    known = spelled[found[0]]
+    plain = known == known.lower() and known.isidentifier() and known.isascii()
+    return f"did you mean {known}?" if plain else f'did you mean "{known}"?'
