@@ -21,7 +21,7 @@ def canonical_core(
     Args:
       owners: (m, width) places of the owners, ascending; those below len(caps) bind.
       weights: (m,).
-      caps: (binding,) what is left of each cap.
+      caps: (binding,) what is left of each cap; overwritten.
     Returns: tuples sorted by their owners, so that the program is a function of the set of tuples; None when no
       tuple can count.
     Cost: one pass per byte of the binding owners of a tuple.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.truncation.vector.core import Core, loads_at
 from privacy.truncation.vector.cuts import Cuts, cuts_at, multipliers
-from privacy.truncation.vector.dual_point import DualPoint, dual_point
+from privacy.truncation.vector.dual_point import DualPoint
 from privacy.truncation.vector.master import Master
 from privacy.truncation.vector.shares import on_grid, raised
 
@@ -56,8 +56,8 @@ class CoreSearch:
         return self.upper - self.lower <= gap or not len(self._broken) or len(self._batches) >= _STEPS
 
     def multipliers(self) -> DualPoint:
-        """The dual point of the last linear program. Cost: a pass over the patterns per batch of cuts."""
-        return dual_point(self._core, *multipliers(self._core, self._batches, self._duals))
+        """The dual point of the last linear program."""
+        return multipliers(self._core, self._batches, self._duals)
 
     def _look(self) -> None:
         """Measure the point, and keep what it becomes when it is made feasible."""

@@ -11,7 +11,7 @@ from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.vector.core import build_core, loads_at
 from privacy.truncation.vector.core_search import CoreSearch
 
-_SAMPLE = 1 << 20
+_SAMPLE = 1 << 18
 """Tuples that are looked at; up to four times as many are not worth a pilot."""
 
 _GAP = 0.05

@@ -97,11 +97,12 @@ class Search:
         shares[self._core.columns] = self._search.shares
         dual = self._search.multipliers()
         seen = survey(
-            self._tuples, self._release, self._over, shares, self._core.patterns, dual.by_pattern, self._tau
+            self._tuples, self._release, self._over, shares, dual, self._tau
         )
-        line = dual.line(seen.prices)
-        self._lines.append(line)
-        measured = _Measured(raised(shares, seen.lengths), line.at(1.0), (seen.lengths > 1.0) | (seen.prices > 1.0))
+        lines = dual.lines(seen.gain, seen.prices, seen.rounding)
+        self._lines += lines
+        lower = max(line.at(1.0) for line in lines)
+        measured = _Measured(raised(shares, seen.lengths), lower, (seen.lengths > 1.0) | (seen.prices > 1.0))
         self.lower = max(self.lower, measured.lower)
         self.upper = min(self.upper, in_steps(measured.shares) + self._gap)
         return measured
