@@ -46,7 +46,7 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
         _move(codes, group, tuples.weights, row_start[:-1].copy(), moved, weights)
         codes = moved
     member_start = np.array([0, n_codes])
-    if tuples.n_groups > 1:
+    if tuples.n_groups != 1:
         member_start = _number_members(row_start, codes, n_codes)
         if int(member_start[-1]) > _LIMIT:
             raise InvalidParameter("more privacy units in groups than an int32 can number")
