@@ -111,7 +111,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
 
     def rounding(sql: exp.Expr) -> exp.Expr:
         if integral:  # no whole number is NaN: it is unknown
-            sql = exp.Nullif(this=numbers.as_numeric(sql), expression=exp.Literal.string("NaN"))
+            sql = exp.Nullif(this=sql, expression=exp.Literal.string("NaN"))
         return exp.Round(this=sql, decimals=exp.Literal.number(places))
 
     return numbers.monotone(node, part, rounding, digits, lambda known: ranges.rounded(known, places))

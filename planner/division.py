@@ -62,7 +62,7 @@ def _exact_quotient(left: numbers.Exact, value: Decimal, divisor: Digits) -> num
     whole = digits.whole + max(0, -value.adjusted())
     if digits.integral and divisor.integral:
         return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
-    quotient_sql = exp.Div(this=wrap(sql), expression=wrap(denominator), typed=True)
+    quotient_sql = exp.Div(this=wrap(numbers.as_numeric(sql)), expression=wrap(denominator), typed=True)
     return quotient_sql, Digits(whole, _quotient_scale(digits, value, divisor), False)
 
 

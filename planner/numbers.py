@@ -126,7 +126,7 @@ def monotone(
         return null(node)
     exact = exact_form(inner)
     if exact is not None and digits is not None:
-        return from_exact(node, inner, (sql(exact[0]), digits), bounds)
+        return from_exact(node, inner, (sql(as_numeric(exact[0])), digits), bounds)
     return on_double(node, inner, sql, bounds)
 
 
@@ -140,7 +140,7 @@ def everywhere(
     exact = exact_form(inner)
     double = on_double(node, inner, sql, bounds)
     if exact is not None and digits is not None:
-        return computed(node, (inner,), (sql(exact[0]), digits), double.clamped)
+        return computed(node, (inner,), (sql(as_numeric(exact[0])), digits), double.clamped)
     return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
 
 

@@ -62,6 +62,8 @@ SAME = {
     "remainders as keys": "SELECT j % 7, count(*) FROM visit GROUP BY 1",
     "negative remainders": "SELECT sum((i - 50) % 7), sum(mod(-i, 7)), sum(mod(j, 500)) FROM visit",
     "remainders of literals": "SELECT sum(mod(1, -3)), sum(mod(-7, 3)) FROM visit",
+    "functions of literals": "SELECT sum(mod(abs(0) + 7, 3) * i), sum(mod(floor(8.5), 3) * i), sum((1e1 / 4) * i) "
+    "FROM visit WHERE i < 5 / abs(-2.0) + 100",
     "roundings to digits": "SELECT sum(trunc(n, 1)), sum(round(n, -1)), sum(trunc(i, -1)) FROM visit",
     "whole numbers of numerics": "SELECT n::int, count(*), sum(n::int / 7) FROM visit GROUP BY 1",
     "their distinct values": "SELECT count(DISTINCT n::int), count(DISTINCT floor(n)) FROM visit",
@@ -74,6 +76,8 @@ SAME = {
     "trimmed texts": "SELECT count(*) FROM visit WHERE trim(t) = 'b' OR t ILIKE 'A%'",
 }
 TOTAL = {
+    "functions of whole literals": "SELECT sum(mod(floor(8), 3) * i), sum(mod(sign(-5) + round(7), 4) * i), "
+    "sum(mod(abs(2147483647) + 1, 7) * i) FROM visit",
     "sums of literals": "SELECT sum(-2147483647 - i), sum(CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1) "
     "FROM visit WHERE CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1 > 0",
     "choices of literals": "SELECT count(*) FROM visit WHERE coalesce(i, 1e18) * 10 + nullif(i, 0) > "

@@ -67,7 +67,8 @@ class Question:
             )
             tables = [f"{table}_c AS {alias}" for table, alias in zip(self.tables, aliases, strict=True)]
         if spelling == "comma":
-            source = ", ".join(tables)
+            tied = ["CROSS JOIN" if not conditions else "," for conditions in self.joins]
+            source = tables[0] + "".join(f" {sign} {table}" for sign, table in zip(tied[1:], tables[1:], strict=True))
             where = [condition for joins in self.joins for condition in joins] + where
         else:
             source = self._joined(tables, spelling)
