@@ -45,10 +45,10 @@ def survey_tuples(
     """
     n_points = points.shape[1]
     row = np.empty(width + 1, np.int32)
-    left, worth = np.empty(n_points), np.empty(n_points)
+    current, n_touched, total = counters[0], counters[1], 0.0
     for t in range(first, last):
-        if group[t] != counters[0]:
-            for i in range(counters[1]):
+        if group[t] != current:
+            for i in range(n_touched):
                 square[touched[i]] += load[touched[i]] * load[touched[i]]
                 load[touched[i]] = 0.0
             for run in range(counters[2], counters[3]):
@@ -60,7 +60,8 @@ def survey_tuples(
             while end < len(run_group) and run_group[end] == group[t]:
                 by_code[run_code[end]] = by_run[end]
                 end += 1
-            counters[0], counters[1], counters[2], counters[3] = group[t], 0, start, end
+            current, n_touched = group[t], 0
+            counters[2], counters[3] = start, end
         begin, stop, size, kept = indptr[t], indptr[t + 1], 0, 1.0
         for entry in range(begin, stop):
             code = code_of[units[entry]]
@@ -74,21 +75,20 @@ def survey_tuples(
             for i in range(size):
                 code = row[i]
                 if load[code] == 0.0:
-                    touched[counters[1]] = code
-                    counters[1] += 1
+                    touched[n_touched] = code
+                    n_touched += 1
                 load[code] += weight * kept
         paid = 0.0
-        left[:] = 1.0
-        worth[:] = 0.0
-        for i in range(size):
-            code = row[i]
-            for b in range(n_points):
-                left[b] -= points[code, b]
-                worth[b] += by_code[code, b]
         for b in range(n_points):
-            paid += worth[b] if left[b] > 0.0 else 0.0
+            left, worth = 1.0, 0.0
+            for i in range(size):
+                left -= points[row[i], b]
+                worth += by_code[row[i], b]
+            paid += worth if left > 0.0 else 0.0
         if paid > 0.0:
             paid *= weight
-            gain[0] += paid
+            total += paid
             for entry in range(begin, stop):
                 prices[units[entry]] += paid
+    counters[0], counters[1] = current, n_touched
+    gain[0] += total
