@@ -48,10 +48,10 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
     return proved(pairs, claim).plus(settled)
 
 
-def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
+def exact_optimum(program: PreparedProgram, slack: int, control: Control = QUIET) -> Certificate:
     """`exact_flow` where an optimiser may leave so much slack: it leaves none."""
     assert slack >= 0
-    return exact_flow(program)
+    return exact_flow(program, control)
 
 
 def _peeled(pairs: Pairs) -> Peeling:

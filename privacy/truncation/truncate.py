@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.exact_flow import exact_optimum
 from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
@@ -14,7 +17,9 @@ from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
-def truncate(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float) -> TruncatedAnswer:
+def truncate(
+    tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float, control: Control = QUIET
+) -> TruncatedAnswer:
     """Maximise the total weight with every privacy unit contributing at most tau, per group and threshold.
 
         fbar(tau) = max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u,  0 <= x_t <= w_t
@@ -25,6 +30,7 @@ def truncate(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float) 
       ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
         exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
+      control: watches and stops the solves, the later ones too.
     Returns: v in [fbar - gap * tau, fbar], int64 units, saturating at MAX_UNITS.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go. With gap 0
       the value is floor(fbar), and tau is a whole number of units, so rounding down adds nothing.
@@ -41,5 +47,5 @@ def truncate(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float) 
     if gap == 0 and owners > 2:
         raise InvalidParameter("exact values need at most two owners per tuple")
     instance = ladder_instance(tuples, release, ladder)
-    optimiser = exact_optimum if gap == 0 else certified_optimum
+    optimiser = partial(exact_optimum if gap == 0 else certified_optimum, control=control)
     return LazyAnswer(instance, cheap_bounds(instance), ladder, gap, optimiser)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.distinct_bounds import distinct_bounds
 from privacy.truncation.distinct_instance import distinct_instance
 from privacy.truncation.exact_flow import exact_optimum
@@ -14,7 +17,9 @@ from privacy.truncation.routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
-def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> TruncatedAnswer:
+def truncate_distinct(
+    tuples: DistinctTuples, ladder: Ladder, gap: float, control: Control = QUIET
+) -> TruncatedAnswer:
     """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
         fbar(tau) = max sum_p min(1, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, 0 <= x_t <= 1
@@ -27,6 +32,7 @@ def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> Tru
       ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
+      control: watches and stops the solves, the later ones too.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
       decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
@@ -37,5 +43,5 @@ def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> Tru
     instance = distinct_instance(tuples)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
-    optimiser = exact_optimum if gap == 0 else certified_optimum
+    optimiser = partial(exact_optimum if gap == 0 else certified_optimum, control=control)
     return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)

@@ -9,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from planner.plan import BackendQuery
+from planner.public.query import PublicStatement
 from planner.rewrite import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
 from server.backends.columns import Domain
+from server.backends.public_rows import Rows
 from server.backends.query_tuples import QueryTuples
 from server.errors import ServerError
 
@@ -39,6 +41,9 @@ class FailingBackend:
 
     def domain(self, query: BackendQuery) -> Domain:
         return Domain(())
+
+    def public(self, statement: PublicStatement) -> Rows:
+        raise AssertionError("no public query is asked here")
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         reads = len(self.log.read_text().splitlines()) if self.log.exists() else 0

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
-from privacy.errors import InvalidParameter
+from privacy.errors import Cancelled, InvalidParameter
 from privacy.ladder import Ladder
+from privacy.truncation.control import Control
 from privacy.truncation.encode import encode
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.tabulated_answer import TabulatedAnswer
@@ -42,3 +44,17 @@ def test_two_owners_without_a_gap_are_exact_and_rounded_down() -> None:
 def test_three_owners_without_a_gap_are_refused() -> None:
     with pytest.raises(InvalidParameter):
         truncate(encode(from_sets(ones((1, 2, 3)))), 0, Ladder(), 0.0)
+
+
+@pytest.mark.parametrize(("gap", "owners"), [(0.0, 2), (0.01, 3)])
+def test_a_control_stops_the_solves_that_come_later(gap: float, owners: int) -> None:
+    draw = np.random.default_rng(5)
+    sets = [tuple(draw.choice(30, owners, replace=False).tolist()) for _ in range(200)]
+    control = Control()
+    answer = truncate(encode(from_sets(ones(*sets))), 0, Ladder(0, 4), gap, control)
+    lower, upper = answer.bounds()
+    still_open = int(np.argmax(lower[0] < upper[0]))
+    assert lower[0, still_open] < upper[0, still_open]
+    control.cancel()
+    with pytest.raises(Cancelled):
+        answer.solve(0, still_open)
