@@ -52,7 +52,9 @@ def test_a_survey_adds_up_what_the_definition_says(seed: int) -> None:
         worth = 0.0
         for b in range(2):
             if dual.points[places, b].sum() < 1.0:
-                worth += sum(dual.by_run[run, b] for run in range(10) if pairs[run, 0] == f and pairs[run, 1] in places)
+                worth += sum(
+                    dual.by_run[run, b] for run in range(10) if pairs[run, 0] == f and pairs[run, 1] in places
+                )
         gain += weight * worth
         prices[owners] += weight * worth
         loads[owners, f] += weight * max(0.0, 1.0 - shares[owners].sum())
