@@ -15,8 +15,8 @@ from privacy.truncation.vector.shares import on_grid, raised
 _TOLERANCE = 1e-9
 """A length above 1 by less than this is left to `raised`."""
 
-_STEPS = 300
-"""Far more than any search has needed (10): a bound, not a parameter."""
+_STEPS = 1 << 12
+"""Far more than any search has needed (10): a bound against running for ever, not a parameter."""
 
 
 class CoreSearch:

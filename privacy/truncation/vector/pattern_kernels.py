@@ -95,7 +95,7 @@ def insert_tuples(
                 slot_key[place], slot_node[place], slot[node] = key[node], node, place
         end, count = min(last, t + _BLOCK), 0
         while t < end and tuple_group[t] == counters[2]:
-            codes, size, left = 0, 0, 1.0
+            codes, size, left = np.int64(0), 0, 1.0
             for entry in range(indptr[t], indptr[t + 1]):
                 code = np.int64(code_of[units[entry]])
                 left -= guess[code]
@@ -103,12 +103,12 @@ def insert_tuples(
                 size += 1 if code > 0 else 0
             alive = size > 0 and left > 0.0 and weights[t] > 0
             if alive and size > chunk:
-                codes, size = 0, 0
+                codes, size = np.int64(0), 0
                 for entry in range(indptr[t], indptr[t + 1]):
                     code = np.int64(code_of[units[entry]])
                     if code > 0:
                         if size == chunk:
-                            node = _node(codes, key, group, slot, slot_key, slot_node, counters)
+                            node = _node(int(codes), key, group, slot, slot_key, slot_node, counters)
                             codes, size = np.int64(node) << CHUNK_BITS, 0
                         codes = (codes & ~CHUNK_MASK) | ((codes & CHUNK_MASK) << bits) | code
                         size += 1
@@ -155,7 +155,7 @@ def _node(
         slot_key[place], slot_node[place] = wanted, node
         key[node], group[node], slot[node] = wanted, counters[2], place
         counters[0] += 1
-    return slot_node[place]
+    return int(slot_node[place])
 
 
 @kernel

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from privacy.ladder import Ladder
 from privacy.truncation.vector import pilot
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.truncation.vector.shares import WHOLE
 from privacy.units import ONE
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
 
@@ -31,8 +33,31 @@ def test_a_bad_sample_costs_rounds_and_no_certificate(
         whole = plain.removal(tau)
         with monkeypatch.context() as patch:
             patch.setattr(pilot, "_SAMPLE", sample)
+            patch.setattr(pilot, "_WORTHWHILE", 4)
             removal = VectorInstance(tuples).removal(tau)
         assert feasible(tuples, removal, tau)
         assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
         assert removal.lower <= whole.removed
         assert whole.lower <= removal.removed
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sample", [10, 60, 300])
+def test_selection_that_starts_from_samples_equals_a_scan(
+    seed: int, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuples, ladder = compacted(crowd(seed)), Ladder(0, 10)
+    plain = VectorInstance(tuples)
+    monkeypatch.setattr(pilot, "_WORTHWHILE", len(tuples.group))
+    values = [plain.removal(tau).removed for tau in ladder.units.tolist()]
+    monkeypatch.setattr(pilot, "_SAMPLE", sample)
+    monkeypatch.setattr(pilot, "_WORTHWHILE", 4)
+    sampled = VectorInstance(tuples)
+    scanned = [sampled.removal(tau).removed for tau in ladder.units.tolist()]
+    assert all(abs(a - b) <= DEFAULT_GAP for a, b in zip(values, scanned, strict=True))
+    rng = np.random.default_rng(seed)
+    for limit in (1, 3, 8, 20):
+        stop = np.floor((limit + rng.laplace(0, 2, len(ladder))) * WHOLE).astype(np.int64)
+        passing = (np.array(scanned) <= stop).tolist()
+        expected = passing.index(True) if any(passing) else None
+        assert VectorInstance(tuples).select(ladder, stop) == expected
