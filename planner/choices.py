@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from sqlglot import exp
@@ -86,17 +87,29 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
     plain = exp.Nullif(this=left.sql, expression=right.sql)
     if kind is None or not kind.is_number:
         return Scalar(node, kind, plain, lambda: not_a_number(node, kind), span=left.span)
+    digits = _promoted(left, right)
 
     def clamped() -> Measured:
-        (a, x), (b, _) = left.measured(), right.measured()
+        (a, x), (b, y) = left.measured(), right.measured()
         if x is not None and right.value == 0:
-            x = Bounds(x.lo, x.hi, x.least, x.integral, nonzero=True)
-        return exp.Nullif(this=a, expression=b), x
+            x = replace(x, nonzero=True)
+        return exp.Nullif(this=a, expression=b), x if x is None or y is None or y.integral else ranges.fractional(x)
 
     missing = unranged([left, right])
     if left.plain is None or right.plain is None:
         return Scalar(node, SqlType(Family.FLOAT), None, clamped, unranged=missing)
-    return Scalar(node, kind, plain, clamped, left.digits, unranged=missing)
+    if right.type is not None and right.type.family is Family.FLOAT:
+        return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=missing)
+    return Scalar(
+        node, digits.type if digits and not digits.integral else kind, plain, clamped, digits, unranged=missing
+    )
+
+
+def _promoted(left: Scalar, right: Scalar) -> Digits | None:
+    """The digits of NULLIF(x, y), which has the type that x takes in `x = y`: a numeric beside a numeric."""
+    if left.digits is None or right.digits is None:
+        return left.digits and replace(left.digits, integral=False)
+    return replace(left.digits, integral=left.digits.integral and right.digits.integral)
 
 
 def _choice(

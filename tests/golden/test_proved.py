@@ -64,6 +64,7 @@ SAME = {
     "remainders of literals": "SELECT sum(mod(1, -3)), sum(mod(-7, 3)) FROM visit",
     "functions of literals": "SELECT sum(mod(abs(0) + 7, 3) * i), sum(mod(floor(8.5), 3) * i), sum((1e1 / 4) * i) "
     "FROM visit WHERE i < 5 / abs(-2.0) + 100",
+    "promoted by NULLIF": "SELECT sum(NULLIF(i, 2.5) + trunc(NULLIF(i, 5), -1)) FROM visit",
     "roundings to digits": "SELECT sum(trunc(n, 1)), sum(round(n, -1)), sum(trunc(i, -1)) FROM visit",
     "whole numbers of numerics": "SELECT n::int, count(*), sum(n::int / 7) FROM visit GROUP BY 1",
     "their distinct values": "SELECT count(DISTINCT n::int), count(DISTINCT floor(n)) FROM visit",
@@ -78,6 +79,8 @@ SAME = {
 TOTAL = {
     "functions of whole literals": "SELECT sum(mod(floor(8), 3) * i), sum(mod(sign(-5) + round(7), 4) * i), "
     "sum(mod(abs(2147483647) + 1, 7) * i) FROM visit",
+    "rounded, promoted by NULLIF": "SELECT sum(trunc(greatest(NULLIF(i, f), 0.5), -2)), sum(NULLIF(i, n) % 7), "
+    "sum(NULLIF(i, n) / 7) FROM visit",
     "sums of literals": "SELECT sum(-2147483647 - i), sum(CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1) "
     "FROM visit WHERE CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1 > 0",
     "choices of literals": "SELECT count(*) FROM visit WHERE coalesce(i, 1e18) * 10 + nullif(i, 0) > "
