@@ -15,6 +15,7 @@ from planner.moments import converted, not_a_number
 from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 from planner.texts import as_text
 from planner.trees import copied
@@ -143,7 +144,7 @@ def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | N
     families = {part.type.family for part in known if part.type is not None}
     if any(part.plain is None for part in known):
         return None, None, SqlType(Family.FLOAT)
-    plain = build([part.sql for part in values])
+    plain = build([_as_double(part) for part in values])
     exact = [entry for entry in digits if entry is not None]
     if len(exact) == len(digits):
         whole, scale = max(entry.whole for entry in exact), max(entry.scale for entry in exact)
@@ -153,6 +154,12 @@ def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | N
         return plain, None, SqlType(Family.NUMERIC)
     fits = all(part.type is not None and fits_float(part.type) for part in known)
     return (plain if fits else None), None, SqlType(Family.FLOAT)
+
+
+def _as_double(part: Scalar) -> exp.Expr:
+    """Beside a `real` PostgreSQL makes a real of every number, which a large or small one overflows."""
+    real = part.type is not None and part.type.family is Family.FLOAT
+    return cast_sql(part.sql, "DOUBLE PRECISION") if real else part.sql
 
 
 def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Scalar:

@@ -62,9 +62,10 @@ def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
 
 
 def _remainder(node: exp.Expr, write: Write) -> Typed:
+    """Of decimals of one type: of those that have no common one DuckDB takes the remainder as doubles."""
     left, right = write(node.this), write(node.args["expression"])
     kind = exact_type(max(left.whole, right.whole), max(left.scale, right.scale))
-    return Typed(exp.Mod(this=as_exact(left), expression=as_exact(right)), kind)
+    return Typed(exp.Mod(this=_decimal(left.sql, kind), expression=_decimal(right.sql, kind)), kind)
 
 
 def _negated(node: exp.Expr, write: Write) -> Typed:
@@ -102,7 +103,7 @@ def _cut(value: Typed, count: int) -> Typed:
     """trunc(x, n) is x less its remainder by 10^-n."""
     unit = literal(exp.Literal.number(format(Decimal(10) ** -count, "f")))
     kind = exact_type(max(value.whole, unit.whole), max(value.scale, unit.scale))
-    remainder = exp.Paren(this=exp.Mod(this=as_exact(value, kind), expression=as_exact(unit, kind)))
+    remainder = exp.Paren(this=exp.Mod(this=_decimal(value.sql.copy(), kind), expression=_decimal(unit.sql, kind)))
     return Typed(exp.Paren(this=exp.Sub(this=as_exact(value, kind), expression=remainder)), kind)
 
 

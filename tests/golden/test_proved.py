@@ -44,13 +44,15 @@ f = { range = [0, 100] }
 TABLES = (
     "CREATE TABLE person (id bigint PRIMARY KEY, name varchar NOT NULL)",
     "CREATE TABLE visit (person bigint NOT NULL REFERENCES person, i integer, j integer, n numeric(9,2),"
-    " f double precision, t varchar)",
+    " f double precision, t varchar, r real)",
     "INSERT INTO person VALUES (1, 'Ada'), (2, 'Bob')",
-    "INSERT INTO visit VALUES (1, 57, 11, 2.5, 0, 'a'), (2, 58, 18, 0.01, 4, 'A'), (2, 42, 100, 3, 7.5, NULL),"
+    "INSERT INTO visit (person, i, j, n, f, t) VALUES"
+    " (1, 57, 11, 2.5, 0, 'a'), (2, 58, 18, 0.01, 4, 'A'), (2, 42, 100, 3, 7.5, NULL),"
     " (1, 64, 10, 99.99, 0.25, ' b '), (1, 50, 31, 7, NULL, '')",
 )
 HOSTILE = (
-    "INSERT INTO visit VALUES (1, 2147483647, -2147483648, -9999999.99, '-Infinity', repeat('x', 1100000)),"
+    "INSERT INTO visit (person, i, j, n, f, t) VALUES"
+    " (1, 2147483647, -2147483648, -9999999.99, '-Infinity', repeat('x', 1100000)),"
     " (2, -2147483648, 0, 0, 'NaN', repeat(' ', 1100000)), (2, NULL, NULL, 9999999.99, 'Infinity', ''),"
     " (1, 0, 7, 0.005, 1e-300, 'a'), (1, 57, 17, 0, -0.0, 'a'), (2, 7, 3, 50, 1e-11, 'b'),"
     " (1, 7, 3, 50, 1e-70, 'b'), (2, 43, 3, 5, 5e-324, 'b')"
@@ -60,6 +62,7 @@ JOIN = "FROM visit JOIN person ON person = id"
 SAME = {
     "remainders of what is not zero": "SELECT sum(mod(NULLIF(i - 50, 0), 7)) FROM visit",
     "remainders as keys": "SELECT j % 7, count(*) FROM visit GROUP BY 1",
+    "remainders of long numbers": "SELECT sum(mod(j * j + 1, 0.3)), sum(trunc(i * j * 0.7, 1)) FROM visit",
     "negative remainders": "SELECT sum((i - 50) % 7), sum(mod(-i, 7)), sum(mod(j, 500)) FROM visit",
     "remainders of literals": "SELECT sum(mod(1, -3)), sum(mod(-7, 3)) FROM visit",
     "functions of literals": "SELECT sum(mod(abs(0) + 7, 3) * i), sum(mod(floor(8.5), 3) * i), sum((1e1 / 4) * i) "
@@ -81,6 +84,8 @@ TOTAL = {
     "sum(mod(abs(2147483647) + 1, 7) * i) FROM visit",
     "rounded, promoted by NULLIF": "SELECT sum(trunc(greatest(NULLIF(i, f), 0.5), -2)), sum(NULLIF(i, n) % 7), "
     "sum(NULLIF(i, n) / 7) FROM visit",
+    "reals beside other numbers": "SELECT count(*) FROM visit WHERE coalesce(r, i) > 1e50 "
+    "OR least(CASE WHEN t = 'a' THEN r ELSE n END, f) > 5 OR greatest(r, 1e-60) < 0",
     "sums of literals": "SELECT sum(-2147483647 - i), sum(CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1) "
     "FROM visit WHERE CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1 > 0",
     "choices of literals": "SELECT count(*) FROM visit WHERE coalesce(i, 1e18) * 10 + nullif(i, 0) > "
