@@ -79,9 +79,7 @@ class _Work:
         drop_dominated(self._indptr, self._units, self._caps, degree, binding)
         free = np.zeros(2, np.int64)
         wanted = self._load
-        self._shrink(
-            *keep_contested(self._indptr, self._units, self._weights, binding, self._caps, wanted, free)
-        )
+        self._shrink(*keep_contested(self._indptr, self._units, self._weights, binding, self._caps, wanted, free))
         filled = np.minimum(wanted, self._caps)
         self._caps -= filled
         self.settled += int(free[0]) + (int(free[1]) << _LOW_BITS) + exact_sum(filled)

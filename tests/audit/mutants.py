@@ -32,8 +32,8 @@ class WeakerNoise:
 class UnsplitGem(Gem):
     """Selection and release both spend everything."""
 
-    def _budgets(self, n_groups: int) -> tuple[Fraction, Fraction]:
-        return exact_epsilon(self.epsilon), exact_epsilon(self.epsilon)
+    def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
+        return exact_epsilon(self.epsilon), (exact_epsilon(self.epsilon),) * len(self.ladder)
 
 
 class UnsplitR2T(R2T):
