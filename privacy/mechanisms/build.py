@@ -8,6 +8,7 @@ from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.r2t import R2T
+from privacy.sampling.design import SampleDesign
 
 
 def measurement(
@@ -17,6 +18,8 @@ def measurement(
     gap: float = 0.0,
     global_sensitivity: float | None = None,
     whole: bool = False,
+    tuples_per_unit: int | None = None,
+    sample: SampleDesign | None = None,
 ) -> Measurement:
     """Fix a mechanism's public parameters.
 
@@ -27,11 +30,14 @@ def measurement(
       gap: eta, the solver's constant relative gap.
       global_sensitivity: what one unit adds at most, in normalised weight; `r2t` needs it, others do not.
       whole: every weight is 0 or 1, so that a threshold below 1 cannot help `gem`.
+      tuples_per_unit: Delta, a public bound on the join tuples of one unit: a threshold above it cannot help
+        `gem`. If it is false the answer is biased, not less private.
+      sample: how the tuples are sampled, if amplification may be claimed; `gem` then adds less noise.
     Returns: a measurement; make the truncated answer on its `ladder`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     if name == "gem":
-        return Gem(epsilon, groups_per_unit, gap, ladder=Ladder(low=0) if whole else Ladder())
+        return Gem(epsilon, groups_per_unit, gap, ladder=_ladder(whole, tuples_per_unit), sample=sample)
     if name == "r2t":
         if global_sensitivity is None:
             raise InvalidParameter("r2t needs a global sensitivity")
@@ -39,3 +45,11 @@ def measurement(
     if name == "fixed":
         return Fixed(epsilon, groups_per_unit, gap)
     raise InvalidParameter("there is no mechanism of this name")
+
+
+def _ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:
+    """The thresholds that can help; a tuple weighs at most 1."""
+    full = Ladder(low=0) if whole else Ladder()
+    if tuples_per_unit is None:
+        return full
+    return Ladder(full.low, min(full.high, (tuples_per_unit - 1).bit_length()))

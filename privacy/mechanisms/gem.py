@@ -122,6 +122,17 @@ class Gem:
             signal=np.maximum(values, 0.0) / (np.array(prices) * self.ladder.taus)[choice.index],
         )
 
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
+
+        Without a sample design nothing rests on that bound, and it is `epsilon`.
+        """
+        if self.sample is None or self.sample.tuples_per_unit is None:
+            return self.epsilon
+        selecting, releasing = self._budgets(n_groups)
+        reached = exact_epsilon(self.epsilon) / group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        return float(reached * (selecting + max(releasing)))
+
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight.
 

@@ -111,6 +111,10 @@ class R2T:
             signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
         )
 
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight.
 
