@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples, JoinTuples
-from privacy.truncation.owner_codes import NOBODY, owner_codes
-from privacy.units import MAX_UNITS, saturating_sums
-
-_KEY_LIMIT = 1 << 63
+from privacy.kernel import kernel
+from privacy.truncation.owner_codes import owner_codes
+from privacy.truncation.provenance_keys import KeyFormat, provenance_keys, sort_keys
+from privacy.units import MAX_UNITS
 
 
 def compact(tuples: JoinTuples) -> CompactJoinTuples:
@@ -25,25 +25,19 @@ def compact(tuples: JoinTuples) -> CompactJoinTuples:
     Returns: at most m tuples, weights summed and saturating at MAX_UNITS. Merging keeps fbar
       (privacy.md section 2, fact 2); saturation keeps it too, because no tuple may count above tau <= MAX_UNITS.
     Raises: InvalidParameter for lengths that differ, groups or weights out of range, keys that cannot be compared.
-    Cost: linear, and one sort of the surviving rows.
+    Cost: linear: a few passes to code the owners, one per byte of a provenance set to sort them, one to merge.
+      Memory: at most 60 bytes per tuple and owner beside the input, of integers.
     """
     _check(tuples)
-    codes, n_codes = owner_codes(tuples.owners, len(tuples.group))
-    sets = _sorted_sets(codes, n_codes)
-    alive = np.flatnonzero((tuples.group >= 0) & np.any(sets != NOBODY, axis=1))
-    sets, group = sets[alive], tuples.group[alive]
-
-    columns = [group, *sets.T]
-    sizes = [tuples.n_groups] + [n_codes + 1] * sets.shape[1]
-    keys = _packed(columns, sizes)
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0], kind="stable")
-    starts = np.ones(len(order), bool)
-    starts[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
-    run = np.cumsum(starts) - 1
-    first = order[starts]
-    return _assembled(
-        sets[first], group[first], tuples.n_groups, _merged(tuples.weights, alive[order], run, len(first))
-    )
+    m = len(tuples.group)
+    codes, n_codes = owner_codes(tuples.owners, m)
+    form = KeyFormat(tuples.n_groups, n_codes, len(tuples.owners))
+    keys, rows = provenance_keys(codes, np.ascontiguousarray(tuples.group), form)
+    del codes
+    every_unit_occurs = len(rows) == m
+    keys, rows = sort_keys(keys, rows, form)
+    merged = _merged(keys, rows, tuples, form)
+    return merged if every_unit_occurs else _renumbered(merged, n_codes)
 
 
 def _check(tuples: JoinTuples) -> None:
@@ -53,64 +47,102 @@ def _check(tuples: JoinTuples) -> None:
         raise InvalidParameter("weights must be (k, m) and groups (m,)")
     if weights.dtype != np.int64 or group.dtype != np.int64:
         raise InvalidParameter("weights and groups must be int64")
-    if tuples.n_groups < 1 or not np.all((group >= -1) & (group < tuples.n_groups)):
+    if tuples.n_groups < 1 or group.min(initial=0) < -1 or group.max(initial=0) >= tuples.n_groups:
         raise InvalidParameter("a group is outside the public list")
-    if not np.all((weights >= 0) & (weights <= MAX_UNITS)):
+    if weights.min(initial=0) < 0 or weights.max(initial=0) > MAX_UNITS:
         raise InvalidParameter("a weight is outside [0, MAX_UNITS]")
 
 
-def _sorted_sets(codes: NDArray[np.int64], n_codes: int) -> NDArray[np.int64]:
-    """Each row's distinct codes ascending, then NOBODY."""
-    if codes.shape[1] == 0:
-        return codes
-    last = np.where(codes == NOBODY, n_codes, codes)
-    last.sort(axis=1)
-    repeated = last[:, 1:] == last[:, :-1]
-    if repeated.any():
-        last[:, 1:][repeated] = n_codes
-        last.sort(axis=1)
-    return np.where(last == n_codes, NOBODY, last)
-
-
-def _packed(columns: list[NDArray[np.int64]], sizes: list[int]) -> list[NDArray[np.int64]]:
-    """Fewer columns with the same lexicographic order: neighbours share one int64 while they fit.
-
-    Column i holds values in [-1, sizes[i] - 1) or, for the first, [0, sizes[0]).
-    """
-    packed = [columns[0]]
-    width = sizes[0]
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        if width * size < _KEY_LIMIT:
-            packed[-1] = packed[-1] * size + (column + 1)
-            width *= size
-        else:
-            packed.append(column + 1)
-            width = size
-    return packed
-
-
 def _merged(
-    weights: NDArray[np.int64], rows: NDArray[np.intp], run: NDArray[np.intp], size: int
-) -> NDArray[np.int64]:
-    """(k, size) weights of the merged tuples."""
-    merged = np.empty((len(weights), size), np.int64)
-    for release, weight in enumerate(weights):
-        merged[release] = saturating_sums(run, weight[rows], size)
-    return merged
-
-
-def _assembled(
-    sets: NDArray[np.int64], group: NDArray[np.int64], n_groups: int, weights: NDArray[np.int64]
+    keys: NDArray[np.int64], rows: NDArray[np.integer], tuples: JoinTuples, form: KeyFormat
 ) -> CompactJoinTuples:
-    """The CSR form, with units renumbered so that exactly those that occur have a code."""
-    owned = sets != NOBODY
-    flat = sets[owned]
-    occurs = np.zeros(int(flat.max()) + 1 if len(flat) else 0, bool)
-    occurs[flat] = True
-    code = np.cumsum(occurs) - 1
-    n_units = int(occurs.sum())
-    if n_units > np.iinfo(np.int32).max:
-        raise InvalidParameter("more privacy units than an int32 can number")
-    indptr = np.zeros(len(sets) + 1, np.int64)
-    np.cumsum(owned.sum(axis=1), out=indptr[1:])
-    return CompactJoinTuples(indptr, code[flat].astype(np.int32), n_units, group.copy(), n_groups, weights)
+    """The CSR form of sorted keys."""
+    size, owners = _count(keys, form.ends, form.code_bits)
+    group, indptr, units = np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(owners, np.int32)
+    _decode(keys, form.ends, form.code_bits, group, indptr, units)
+    weights = np.zeros((len(tuples.weights), size), np.int64)
+    for release, weight in enumerate(tuples.weights):
+        _add_up(keys, rows, weight, weights[release])
+    return CompactJoinTuples(indptr, units, form.n_codes, group, form.n_groups, weights)
+
+
+def _renumbered(tuples: CompactJoinTuples, n_codes: int) -> CompactJoinTuples:
+    """Number the units so that exactly those that occur have a code; changes the units in place."""
+    n_units = _renumber(tuples.units, np.zeros(n_codes, np.int32))
+    return CompactJoinTuples(tuples.indptr, tuples.units, n_units, tuples.group, tuples.n_groups, tuples.weights)
+
+
+@kernel
+def _differs(keys: NDArray[np.int64], i: int) -> bool:
+    """Whether key i begins a run of equal keys."""
+    for word in range(len(keys)):  # noqa: SIM110 - a loop that numba compiles
+        if i == 0 or keys[word, i] != keys[word, i - 1]:
+            return True
+    return False
+
+
+@kernel
+def _count(keys: NDArray[np.int64], ends: NDArray[np.int64], bits: int) -> tuple[int, int]:
+    """How many runs of equal keys there are, and how many owners they have together."""
+    runs, owners = 0, 0
+    for i in range(keys.shape[1]):
+        if _differs(keys, i):
+            runs += 1
+            for word in range(len(ends) - 1):
+                key = keys[word, i]
+                for _ in range(ends[word], ends[word + 1]):
+                    owners += (key & ((1 << bits) - 1)) != 0
+                    key >>= bits
+    return runs, owners
+
+
+@kernel
+def _decode(
+    keys: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    bits: int,
+    group: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+) -> None:
+    """Write group and owners of every run."""
+    run, end = 0, 0
+    for i in range(keys.shape[1]):
+        if not _differs(keys, i):
+            continue
+        group[run] = keys[0, i] >> (bits * (ends[1] - ends[0]))
+        for word in range(len(ends) - 1):
+            for position in range(ends[word], ends[word + 1]):
+                field = (keys[word, i] >> (bits * (ends[word + 1] - 1 - position))) & ((1 << bits) - 1)
+                if field:
+                    units[end] = field - 1
+                    end += 1
+        run += 1
+        indptr[run] = end
+
+
+@kernel
+def _add_up(
+    keys: NDArray[np.int64], rows: NDArray[np.integer], weights: NDArray[np.int64], totals: NDArray[np.int64]
+) -> None:
+    """Sum the weights of every run, saturating: total + weight <= 2 MAX_UNITS would wrap, so it is cut before."""
+    run = -1
+    for i in range(keys.shape[1]):
+        run += _differs(keys, i)
+        weight = weights[rows[i]]
+        totals[run] = min(totals[run], MAX_UNITS - weight) + weight
+
+
+@kernel
+def _renumber(units: NDArray[np.int32], code: NDArray[np.int32]) -> int:
+    """Replace units by their ranks among those that occur, in place; returns how many those are."""
+    for unit in units:
+        code[unit] = 1
+    total = 0
+    for unit in range(len(code)):
+        mark = code[unit]
+        code[unit] = total
+        total += mark
+    for i in range(len(units)):
+        units[i] = code[units[i]]
+    return total

@@ -32,33 +32,33 @@ from tests.unit.privacy.truncation.instances import owner
 def test_codes_are_ranks_for_every_type_of_key(keys: list[object], dtype: Any) -> None:
     codes, n_units = owner_codes([owner("p", keys, dtype)], 4)
     ordered = sorted(set(keys))  # type: ignore[type-var]
-    assert codes[:, 0].tolist() == [ordered.index(key) for key in keys]
+    assert codes[0].tolist() == [ordered.index(key) for key in keys]
     assert n_units == len(ordered)
 
 
 def test_booleans_are_keys_too() -> None:
     codes, n_units = owner_codes([owner("p", [True, False, True])], 3)
-    assert (codes[:, 0].tolist(), n_units) == ([1, 0, 1], 2)
+    assert (codes[0].tolist(), n_units) == ([1, 0, 1], 2)
 
 
 def test_positions_of_one_relation_share_codes_and_relations_do_not() -> None:
     columns = [owner("node", [7, 8]), owner("shop", [7, 7]), owner("node", [8, 9])]
     codes, n_units = owner_codes(columns, 2)
     assert n_units == 4
-    assert codes[1, 0] == codes[0, 2]
-    assert not set(codes[:, 1].tolist()) & set(codes[:, [0, 2]].ravel().tolist())
+    assert codes[0, 1] == codes[2, 0]
+    assert not set(codes[1].tolist()) & set(codes[[0, 2]].ravel().tolist())
 
 
 def test_missing_keys_are_nobody_whatever_they_hold() -> None:
     column = OwnerColumn("p", np.array(["b", None, "a"], object), np.array([False, True, False]))
     assert column.keys.dtype == object
     codes, n_units = owner_codes([column], 3)
-    assert (codes[:, 0].tolist(), n_units) == ([1, NOBODY, 0], 2)
+    assert (codes[0].tolist(), n_units) == ([1, NOBODY, 0], 2)
 
 
 def test_a_relation_without_any_key_has_no_units() -> None:
     codes, n_units = owner_codes([owner("p", [None, None]), owner("q", [1, 1], np.int64)], 2)
-    assert (codes.tolist(), n_units) == ([[NOBODY, 0], [NOBODY, 0]], 1)
+    assert (codes.tolist(), n_units) == ([[NOBODY, NOBODY], [0, 0]], 1)
 
 
 def test_narrow_and_wide_integers_of_one_relation_compare_exactly() -> None:

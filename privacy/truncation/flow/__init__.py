@@ -1,0 +1,1 @@
+"""Programs whose tuples have at most two members, exactly: a maximum flow in integers."""
