@@ -13,6 +13,9 @@ MechanismName = Literal["gem", "r2t"]
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
 
+_GAP = 0.01
+_EXACT_PARTIES = 2
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -123,7 +126,6 @@ class Plan:
       groups_per_unit: L0, the largest number of groups one unit can reach; None when only d bounds it.
       epsilon, delta: the charge.
       mechanism: which mechanism releases.
-      gap: eta; the solver's constant relative gap, 0 or 0.01, from the number of owners alone.
       reason: one sentence why this mechanism and these numbers, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
       policy_hash: of the policy that the plan was made for.
@@ -145,12 +147,21 @@ class Plan:
     epsilon: float
     delta: float
     mechanism: MechanismName
-    gap: float
     reason: str
     fingerprint: str
     policy_hash: str
     tuples_per_unit: int | None = None
     sampling: SamplingPlan | None = None
+
+    def gap(self, release: Release) -> float:
+        """eta of a release, the solver's constant relative gap: 0 where exact integers are always within reach.
+
+        That is so when at most two parties share a tuple: its owners and, where distinct values are counted, the
+        value. The number of owner positions is public; what a tuple of the data needs is not, and does not matter
+        (privacy.md section 2, fact 5).
+        """
+        parties = len(self.owners) + (release.distinct is not None)
+        return 0.0 if parties <= _EXACT_PARTIES else _GAP
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,6 @@ from planner.schema import Schema
 MIN_EPSILON = 1e-4
 """The least that a query may ask for: below it no answer says anything, and noise scales leave their range."""
 
-_GAP = 0.01
-
 
 def make_plan(
     bound: BoundQuery,
@@ -86,7 +84,6 @@ def make_plan(
         epsilon=charge,
         delta=_delta(delta, policy, chosen),
         mechanism=chosen,
-        gap=0.0 if len(found.owners) == 1 else _GAP,
         reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(released.releases)),
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,

@@ -209,7 +209,7 @@ def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:
             "fixed" if release.determined else plan.mechanism,
             epsilon=release.epsilon,
             groups_per_unit=plan.groups_per_unit,
-            gap=plan.gap,
+            gap=plan.gap(release),
             global_sensitivity=policy.global_sensitivity,
             whole=release.whole,
             tuples_per_unit=plan.tuples_per_unit,

@@ -61,11 +61,11 @@ def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64
         best = scores(upper[None], lower[None])[0]
         front = int(np.argmin(best - noise))
         if lower[front] != upper[front]:
-            answer.solve(group, front)
+            answer.sharpen(group, front)
             continue
         worst = scores(lower[None], upper[None])[0]
         if best[front] == worst[front]:
             return front, int(lower[front])
         threats = scores.terms(int(lower[front]), front, upper)
         threats[lower == upper] = -np.inf
-        answer.solve(group, int(np.argmax(threats)))
+        answer.sharpen(group, int(np.argmax(threats)))

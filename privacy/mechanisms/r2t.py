@@ -153,7 +153,7 @@ def _race(answer: TruncatedAnswer, steps: tuple[Rung, ...], noise: NDArray[np.in
 
 
 def _race_one(answer: TruncatedAnswer, steps: tuple[Rung, ...], noise: NDArray[np.int64], group: int) -> int:
-    """The winner of one group; at most one solve per threshold."""
+    """The winner of one group; every threshold is sharpened a few times at most."""
     index = np.arange(len(steps))
     while True:
         lower, upper = (bound[group] for bound in answer.bounds())
@@ -161,4 +161,4 @@ def _race_one(answer: TruncatedAnswer, steps: tuple[Rung, ...], noise: NDArray[n
         front = int(np.argmax(best))
         if best[front] <= 0 or lower[front] == upper[front]:
             return front
-        answer.solve(group, front)
+        answer.sharpen(group, front)

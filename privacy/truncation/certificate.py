@@ -15,17 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.exact import exact_dot, exact_sum
-from privacy.truncation.incidence import fair_share, shrink_ratio
+from privacy.truncation.certificate_kernels import add_products, add_unpaid, fill, make_feasible
+from privacy.truncation.exact import exact_sum, from_halves
 from privacy.truncation.program import PreparedProgram
 
 _CAP_BITS = 44
 """Caps are refined to about this many bits: 2^18 tuples at the cap of one unit still sum below saturation."""
 
-_DUAL_BITS = 30
+_DUAL_BITS = 44
 _DUAL_ONE = 1 << _DUAL_BITS
-_REPAIRS = 4
-_FILLS = 3
+"""Duals are rounded to multiples of this part of one: 2^24 tuples that are priced at exactly one lose 2^-18."""
+
+_DEGENERATE = _DUAL_ONE >> 20
+"""Tuples that are priced at one, but for this much, are filled before the others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,13 +46,24 @@ class Certificate:
         """The same proof beside a part that is worth exactly `settled` units."""
         return Certificate(self.value + (settled << self.bits), self.upper + (settled << self.bits), self.bits)
 
+    def beside(self, other: Certificate) -> Certificate:
+        """The proof about two programs that share nothing, from the proofs about each."""
+        bits = max(self.bits, other.bits)
+        mine, theirs = bits - self.bits, bits - other.bits
+        return Certificate(
+            (self.value << mine) + (other.value << theirs), (self.upper << mine) + (other.upper << theirs), bits
+        )
+
     def joined(self, other: Certificate) -> Certificate:
         """The better of each bound of two proofs about the same program."""
         assert self.bits == other.bits
         return Certificate(max(self.value, other.value), min(self.upper, other.upper), self.bits)
 
     def floor(self, halvings: int = 0) -> int:
-        """The value divided by 2^halvings, in whole units, rounded down."""
+        """The value divided by 2^halvings, in whole units, rounded down.
+
+        Sensitivity: of an exact value tau, as before rounding, because tau is a whole number of units.
+        """
         return self.value >> (self.bits + halvings)
 
     def ceiling(self, halvings: int = 0) -> int:
@@ -68,44 +81,34 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
       program: the program that was solved.
       x: (m,) in multiples of program.scale; infeasible, not finite or nonsense only loosens the bounds.
       y: (n,) duals; negative or not finite entries count as zero.
-    Cost: linear.
+    Cost: about ten passes over the owners.
     """
     bits = max(0, _CAP_BITS - int(program.caps.max(initial=1)).bit_length())
+    dual = np.rint(_within(y, 1.0) * _DUAL_ONE).astype(np.int64)
     fine = PreparedProgram(program.weights << bits, program.incidence, program.caps << bits)
-    value = exact_sum(_filled(fine, _feasible(fine, _fixed_point(fine, x))))
-    return Certificate(value, _dual_bound(fine, y), bits)
+    return Certificate(_primal_value(fine, x, dual), _dual_bound(fine, dual), bits)
 
 
-def _fixed_point(program: PreparedProgram, x: NDArray[np.float64]) -> NDArray[np.int64]:
-    """x as integers in [0, w]."""
-    share = np.clip(np.nan_to_num(x, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
-    return np.minimum(np.floor(share * float(program.scale)).astype(np.int64), program.weights)
+def _within(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """Values in [0, most]; what is no number is nothing."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
 
 
-def _feasible(program: PreparedProgram, x: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Scale the tuples of overloaded units down until every cap holds exactly."""
-    for _ in range(_REPAIRS):
-        loads = program.incidence.unit_sums(x)
-        if np.all(loads <= program.caps):
-            return x
-        worst = program.incidence.row_min(shrink_ratio(loads, program.caps))
-        x = np.where(worst < 1.0, np.floor(x * worst).astype(np.int64), x)
-    over = (program.incidence.unit_sums(x) > program.caps).astype(np.int64)
-    return np.where(program.incidence.row_sums(over) > 0, 0, x)
+def _primal_value(program: PreparedProgram, given: NDArray[np.float64], dual: NDArray[np.int64]) -> int:
+    """What a feasible point near the given one is worth: cut, then filled, first where the dual pays for it."""
+    incidence = program.incidence
+    x = np.minimum(np.floor(_within(given, 1.0) * float(program.scale)).astype(np.int64), program.weights)
+    room = np.empty_like(program.caps)
+    make_feasible(incidence.indptr, incidence.units, program.caps, x, room)
+    for slack in (_DEGENERATE, _DUAL_ONE << 8):
+        fill(incidence.indptr, incidence.units, program.weights, dual, _DUAL_ONE, slack, x, room)
+    return exact_sum(x)
 
 
-def _filled(program: PreparedProgram, x: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Hand out capacity that is left, in proportion to what is still wanted."""
-    for _ in range(_FILLS):
-        spare = program.caps - program.incidence.unit_sums(x)
-        x = x + fair_share(program.incidence, program.weights - x, spare)
-    return x
-
-
-def _dual_bound(program: PreparedProgram, y: NDArray[np.float64]) -> int:
-    """The bound of this module's docstring at y rounded to multiples of 2^-30, rounded up."""
-    share = np.clip(np.nan_to_num(y, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
-    dual = np.rint(share * _DUAL_ONE).astype(np.int64)
-    slack = np.maximum(_DUAL_ONE - program.incidence.row_sums(dual), 0)
-    total = exact_dot(program.caps, dual) + exact_dot(program.weights, slack)
-    return -(-total >> _DUAL_BITS)
+def _dual_bound(program: PreparedProgram, dual: NDArray[np.int64]) -> int:
+    """The bound of this module's docstring at dual / 2^_DUAL_BITS, rounded up."""
+    incidence = program.incidence
+    total = np.zeros(2, np.uint64)
+    add_products(program.caps, dual, total)
+    add_unpaid(incidence.indptr, incidence.units, program.weights, dual, _DUAL_ONE, total)
+    return -(-from_halves(total) >> _DUAL_BITS)

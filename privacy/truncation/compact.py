@@ -56,14 +56,14 @@ def _check(tuples: JoinTuples) -> None:
 def _merged(
     keys: NDArray[np.int64], rows: NDArray[np.integer], tuples: JoinTuples, form: KeyFormat
 ) -> CompactJoinTuples:
-    """The CSR form of sorted keys."""
-    size, owners = _count(keys, form.ends, form.code_bits)
-    group, indptr, units = np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(owners, np.int32)
-    _decode(keys, form.ends, form.code_bits, group, indptr, units)
-    weights = np.zeros((len(tuples.weights), size), np.int64)
-    for release, weight in enumerate(tuples.weights):
-        _add_up(keys, rows, weight, weights[release])
-    return CompactJoinTuples(indptr, units, form.n_codes, group, form.n_groups, weights)
+    """The CSR form of sorted keys. Arrays are made as long as they can be, and what is not written stays unused."""
+    m = keys.shape[1]
+    group, indptr, units = np.zeros(m, np.int64), np.empty(m + 1, np.int64), np.empty(m * form.positions, np.int32)
+    weights = np.empty((len(tuples.weights), m), np.int64)
+    size, owners = _merge(keys, rows, tuples.weights, form.ends, form.code_bits, group, indptr, units, weights)
+    if size < m:
+        weights = weights[:, :size] if len(weights) == 1 else np.ascontiguousarray(weights[:, :size])
+    return CompactJoinTuples(indptr[: size + 1], units[:owners], form.n_codes, group[:size], form.n_groups, weights)
 
 
 def _renumbered(tuples: CompactJoinTuples, n_codes: int) -> CompactJoinTuples:
@@ -73,64 +73,49 @@ def _renumbered(tuples: CompactJoinTuples, n_codes: int) -> CompactJoinTuples:
 
 
 @kernel
-def _differs(keys: NDArray[np.int64], i: int) -> bool:
-    """Whether key i begins a run of equal keys."""
-    for word in range(len(keys)):  # noqa: SIM110 - a loop that numba compiles
-        if i == 0 or keys[word, i] != keys[word, i - 1]:
-            return True
-    return False
-
-
-@kernel
-def _count(keys: NDArray[np.int64], ends: NDArray[np.int64], bits: int) -> tuple[int, int]:
-    """How many runs of equal keys there are, and how many owners they have together."""
-    runs, owners = 0, 0
-    for i in range(keys.shape[1]):
-        if _differs(keys, i):
-            runs += 1
-            for word in range(len(ends) - 1):
-                key = keys[word, i]
-                for _ in range(ends[word], ends[word + 1]):
-                    owners += (key & ((1 << bits) - 1)) != 0
-                    key >>= bits
-    return runs, owners
-
-
-@kernel
-def _decode(
+def _merge(
     keys: NDArray[np.int64],
+    rows: NDArray[np.integer],
+    weights: NDArray[np.int64],
     ends: NDArray[np.int64],
     bits: int,
     group: NDArray[np.int64],
     indptr: NDArray[np.int64],
     units: NDArray[np.int32],
-) -> None:
-    """Write group and owners of every run."""
-    run, end = 0, 0
+    totals: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write group, owners and total weights of every run of equal keys; returns the numbers of runs and of owners.
+
+    Totals saturate: total + weight <= 2 MAX_UNITS would wrap, so the total is cut to MAX_UNITS - weight before.
+    """
+    run, end = -1, 0
+    words, releases, mask = len(keys), len(weights), (1 << bits) - 1
+    indptr[0] = 0
     for i in range(keys.shape[1]):
-        if not _differs(keys, i):
+        fresh = i == 0
+        for word in range(words):
+            fresh |= keys[word, i] != keys[word, i - 1]
+        if fresh:
+            run += 1
+            number = keys[0, i] >> (bits * (ends[1] - ends[0]))
+            if number:  # zeros that are never written take no memory
+                group[run] = number
+            for word in range(words):
+                key, shift = keys[word, i], bits * (ends[word + 1] - ends[word])
+                for _ in range(ends[word], ends[word + 1]):
+                    shift -= bits
+                    field = (key >> shift) & mask
+                    if field:
+                        units[end] = field - 1
+                        end += 1
+            indptr[run + 1] = end
+            for release in range(releases):
+                totals[release, run] = weights[release, rows[i]]
             continue
-        group[run] = keys[0, i] >> (bits * (ends[1] - ends[0]))
-        for word in range(len(ends) - 1):
-            for position in range(ends[word], ends[word + 1]):
-                field = (keys[word, i] >> (bits * (ends[word + 1] - 1 - position))) & ((1 << bits) - 1)
-                if field:
-                    units[end] = field - 1
-                    end += 1
-        run += 1
-        indptr[run] = end
-
-
-@kernel
-def _add_up(
-    keys: NDArray[np.int64], rows: NDArray[np.integer], weights: NDArray[np.int64], totals: NDArray[np.int64]
-) -> None:
-    """Sum the weights of every run, saturating: total + weight <= 2 MAX_UNITS would wrap, so it is cut before."""
-    run = -1
-    for i in range(keys.shape[1]):
-        run += _differs(keys, i)
-        weight = weights[rows[i]]
-        totals[run] = min(totals[run], MAX_UNITS - weight) + weight
+        for release in range(releases):
+            weight = weights[release, rows[i]]
+            totals[release, run] = min(totals[release, run], MAX_UNITS - weight) + weight
+    return run + 1, end
 
 
 @kernel

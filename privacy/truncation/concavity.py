@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.kernel import kernel
 from privacy.units import MAX_UNITS
 
 _EXACT_BITS = 50
@@ -23,7 +24,7 @@ def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np
     Args:
       lower, upper: (L,) bounds of min(fbar, MAX_UNITS), which is concave too.
       taus: (L,) ascending thresholds in units, powers of two within 52 doublings: their differences are exact.
-    Cost: O(L^3) float operations in numpy, about a millisecond for L = 53.
+    Cost: O(L^3) float operations, a tenth of a millisecond for L = 53.
     """
     shift = max(0, int(upper.max()).bit_length() - _EXACT_BITS)
     tau = np.concatenate([[0.0], taus.astype(np.float64)])
@@ -40,23 +41,33 @@ def _units(values: NDArray[np.float64], shift: int) -> NDArray[np.int64]:
     return np.clip(values[1:], 0.0, float(MAX_UNITS >> shift)).astype(np.int64) << shift
 
 
+@kernel
 def _chords(tau: NDArray[np.float64], low: NDArray[np.float64]) -> NDArray[np.float64]:
     """The highest chord of lower bounds over each threshold; to the right of the last, a horizontal line."""
-    best = np.maximum.accumulate(low)
-    for i in range(1, len(tau) - 1):
-        left, right = (slice(0, i), None), (None, slice(i + 1, None))
-        slope = (low[right] - low[left]) / (tau[right] - tau[left])
-        best[i] = max(best[i], (low[left] + slope * (tau[i] - tau[left])).max())
+    best = low.copy()
+    for i in range(1, len(tau)):
+        best[i] = max(best[i], best[i - 1])
+    for left in range(len(tau)):
+        for right in range(left + 2, len(tau)):
+            slope = (low[right] - low[left]) / (tau[right] - tau[left])
+            for i in range(left + 1, right):
+                best[i] = max(best[i], low[left] + slope * (tau[i] - tau[left]))
     return best
 
 
+@kernel
 def _rays(tau: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """The lowest line through (a, lower) and (b, upper) on the far side of b from a."""
     best = high.copy()
     for b in range(1, len(tau)):
-        rising = ((high[b] - low[:b]) / (tau[b] - tau[:b])).min()
-        np.minimum(best[b + 1 :], high[b] + rising * (tau[b + 1 :] - tau[b]), out=best[b + 1 :])
-        if b + 1 < len(tau):
-            falling = ((low[b + 1 :] - high[b]) / (tau[b + 1 :] - tau[b])).max()
-            np.minimum(best[1:b], high[b] - falling * (tau[b] - tau[1:b]), out=best[1:b])
+        rising = np.inf
+        for a in range(b):
+            rising = min(rising, (high[b] - low[a]) / (tau[b] - tau[a]))
+        for i in range(b + 1, len(tau)):
+            best[i] = min(best[i], high[b] + rising * (tau[i] - tau[b]))
+        falling = -np.inf
+        for a in range(b + 1, len(tau)):
+            falling = max(falling, (low[a] - high[b]) / (tau[a] - tau[b]))
+        for i in range(1, b if b + 1 < len(tau) else 1):
+            best[i] = min(best[i], high[b] - falling * (tau[b] - tau[i]))
     return best

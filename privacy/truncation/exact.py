@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_BITS = 16
-_MASK = (1 << _BITS) - 1
+from privacy.truncation.certificate_kernels import add_products
 
 
 def exact_sum(values: NDArray[np.int64]) -> int:
@@ -16,16 +15,12 @@ def exact_sum(values: NDArray[np.int64]) -> int:
 
 
 def exact_dot(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
-    """The inner product of two vectors >= 0 of fewer than 2^31 entries, by limbs of 16 bits.
+    """The inner product of two vectors of fewer than 2^31 numbers in [0, 2^63). Cost: one pass."""
+    total = np.zeros(2, np.uint64)
+    add_products(left, right, total)
+    return from_halves(total)
 
-    Args:
-      left: (n,) in [0, 2^63).
-      right: (n,) in [0, 2^32).
-    Cost: eight passes.
-    """
-    total = 0
-    for i in range(4):
-        limb = (left >> (_BITS * i)) & _MASK
-        for j in range(2):
-            total += int(limb @ ((right >> (_BITS * j)) & _MASK)) << (_BITS * (i + j))
-    return total
+
+def from_halves(total: NDArray[np.uint64]) -> int:
+    """The number whose low and high 64 bits these are."""
+    return int(total[0]) + (int(total[1]) << 64)

@@ -9,7 +9,7 @@ from privacy.errors import SolverFailed
 from privacy.truncation.certificate import Certificate
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.flow.cover import Cover, double_cover, read_cut, read_flow
-from privacy.truncation.flow.dinic import augment, layers
+from privacy.truncation.flow.dinic import abandon, augment, layers
 from privacy.truncation.flow.neighbours import Neighbours, neighbours
 from privacy.truncation.flow.pairs import Pairs, pairs_of
 from privacy.truncation.flow.peeling import FULL, OPEN, Peeling, guess, peel
@@ -46,6 +46,12 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
     decided = FlowAndCut(state.x.copy(), state.x.copy(), state.role == FULL, state.role == FULL)
     claim = decided if np.all(state.done) else _with_core(pairs, state, decided, control)
     return proved(pairs, claim).plus(settled)
+
+
+def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
+    """`exact_flow` where an optimiser may leave so much slack: it leaves none."""
+    assert slack >= 0
+    return exact_flow(program)
 
 
 def _peeled(pairs: Pairs) -> Peeling:
@@ -90,12 +96,13 @@ def _guess(graph: Neighbours, state: Peeling, members: NDArray[np.int64], contro
 
 
 def _maximise(graph: Neighbours, cover: Cover, control: Control) -> None:
-    """Blocking flows until no sink can be reached."""
+    """Phases until no sink can be reached."""
     phase = 0
-    first, last = layers(graph, cover)
-    while first < last:
-        control.check("flow", phase)
-        first = augment(graph, cover, first, last, _PATHS)
-        if first == last:
-            phase += 1
-            first, last = layers(graph, cover)
+    while sinks := layers(graph, cover):
+        served = 0
+        while served < sinks:
+            control.check("flow", phase)
+            served = augment(graph, cover, served, sinks, _PATHS)
+        phase += 1
+        if phase & (phase - 1) == 0:  # a power of two
+            abandon(graph, cover)

@@ -1,52 +1,53 @@
-"""The truncation program through HiGHS: simplex, interior point without crossover, or a first-order method."""
+"""The truncation program through HiGHS: simplex, or interior point without crossover."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import highspy
 import numpy as np
 
 from privacy.errors import SolverFailed
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.program import PreparedProgram
 from privacy.truncation.solver import Point
 
 
 @dataclass(frozen=True)
 class HighsSolver:
-    """A silent, single-threaded, cold start: the same program gives the same point.
+    """A silent, single-threaded, cold start without presolve: the same program gives the same point.
 
     Attributes:
-      method: "simplex"; "ipm" without crossover (degenerate duals make the crossover the slow part); or
-        "pdlp", first-order: a pass over the owners per iteration.
+      method: "simplex"; or "ipm" without crossover (degenerate duals make the crossover the slow part).
       iteration_limit: deterministic bound on the work; the point reached by then is returned.
-      time_limit_s: emergency brake, far above what the iterations take, so that the point does not depend
-        on how busy the machine is.
     """
 
-    method: Literal["simplex", "ipm", "pdlp"]
-    iteration_limit: int = 1_000_000
-    time_limit_s: float = 60.0
+    method: Literal["simplex", "ipm"]
+    iteration_limit: int = 2_000_000_000
 
-    def solve(self, program: PreparedProgram) -> Point:
-        """See LinearProgramSolver. The status of HiGHS is not looked at, only whether vectors exist.
+    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        """See LinearProgramSolver: one point. The status of HiGHS is not looked at, only whether vectors exist.
 
-        Raises: SolverFailed when HiGHS refuses the model or returns no point.
+        Raises: SolverFailed when HiGHS refuses the model or returns no point. Cancelled.
         """
+        control.check(self.method)
         highs = highspy.Highs()
         for option, value in self._options().items():
             if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
                 raise SolverFailed(f"HiGHS does not know the option {option}")
         if highs.passModel(_model(program)) == highspy.HighsStatus.kError:
             raise SolverFailed("HiGHS refused the model")
+        _listen(highs, control)
         highs.run()
+        control.check(self.method)
         solution = highs.getSolution()
         x = np.asarray(solution.col_value, np.float64)
         y = -np.asarray(solution.row_dual, np.float64)
         if len(x) != len(program.weights) or len(y) != len(program.caps):
             raise SolverFailed("HiGHS returned no point")
-        return x, y
+        yield x, y
 
     def _options(self) -> dict[str, bool | int | float | str]:
         return {
@@ -54,11 +55,24 @@ class HighsSolver:
             "threads": 1,
             "parallel": "off",
             "random_seed": 0,
-            "time_limit": self.time_limit_s,
+            "presolve": "off",  # ours ran before, and theirs cannot be interrupted
             "solver": self.method,
             "run_crossover": "off",
+            "primal_feasibility_tolerance": 1e-9,
+            "dual_feasibility_tolerance": 1e-9,
             f"{self.method}_iteration_limit": self.iteration_limit,
         }
+
+
+def _listen(highs: highspy.Highs, control: Control) -> None:
+    """Have HiGHS ask, every few iterations, whether to go on."""
+
+    def ask(event: Any) -> None:
+        if control.cancelled:
+            event.interrupt()
+
+    highs.cbSimplexInterrupt.subscribe(ask)
+    highs.cbIpmInterrupt.subscribe(ask)
 
 
 def _model(program: PreparedProgram) -> highspy.HighsLp:

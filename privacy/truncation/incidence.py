@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from privacy.kernel import kernel
 from privacy.units import MAX_UNITS, saturating_sums
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -52,30 +52,57 @@ class Incidence:
     def unit_sums(self, row_values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,) total over each unit's tuples of values in [0, MAX_UNITS]; exact, saturating at MAX_UNITS.
 
-        Cost: one product with an integer matrix when no total can overflow, saturating_sums otherwise.
+        Cost: one pass over the owners when no total can overflow, saturating_sums otherwise.
         """
         if int(row_values.max(initial=0)) * int(self.degrees.max(initial=0)) < MAX_UNITS:
-            return np.asarray(self._by_unit @ row_values)
+            return _unit_sums(self.indptr, self.units, row_values, self.n_units)
         return saturating_sums(self.units, row_values[self.rows], self.n_units)
 
     def row_min(self, unit_values: NDArray[Number]) -> NDArray[Number]:
         """(m,) the smallest value among each tuple's units."""
-        entries = unit_values[self.units]
-        return np.minimum.reduceat(entries, self.indptr[:-1]) if self.n_rows else entries
+        return _row_min(self.indptr, self.units, unit_values)
 
     def row_sums(self, unit_values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(m,) total over each tuple's units; the caller rules out overflow."""
-        entries = unit_values[self.units]
-        return np.add.reduceat(entries, self.indptr[:-1]) if self.n_rows else entries
-
-    @cached_property
-    def _by_unit(self) -> csr_array:
-        """(n, m) int64 matrix of ones, stored by unit."""
-        by_row = csr_array((np.ones(len(self.units), np.int64), self.units, self.indptr), (self.n_rows, self.n_units))
-        return by_row.T.tocsr()
+        return _row_sums(self.indptr, self.units, unit_values)
 
     def __repr__(self) -> str:
         return "Incidence(<private>)"
+
+
+@kernel
+def _unit_sums(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], row_values: NDArray[np.int64], n_units: int
+) -> NDArray[np.int64]:
+    """See Incidence.unit_sums; the caller rules out overflow."""
+    sums = np.zeros(n_units, np.int64)
+    for row in range(len(indptr) - 1):
+        for entry in range(indptr[row], indptr[row + 1]):
+            sums[units[entry]] += row_values[row]
+    return sums
+
+
+@kernel
+def _row_min(indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[Number]) -> NDArray[Number]:
+    """See Incidence.row_min."""
+    least = np.empty(len(indptr) - 1, unit_values.dtype)
+    for row in range(len(least)):
+        least[row] = unit_values[units[indptr[row]]]
+        for entry in range(indptr[row] + 1, indptr[row + 1]):
+            least[row] = min(least[row], unit_values[units[entry]])
+    return least
+
+
+@kernel
+def _row_sums(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """See Incidence.row_sums."""
+    sums = np.zeros(len(indptr) - 1, np.int64)
+    for row in range(len(sums)):
+        for entry in range(indptr[row], indptr[row + 1]):
+            sums[row] += unit_values[units[entry]]
+    return sums
 
 
 def fair_share(incidence: Incidence, wanted: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.kernel import kernel
-from privacy.truncation.radix_sort import radix_sort, row_numbers
+from privacy.truncation.radix_sort import radix_sort, row_type
 
 _NOBODY = -1
 _TABLE_SLACK = 1 << 16
@@ -69,7 +69,7 @@ def _sorted_codes(
 ) -> int:
     """Ranks of scattered keys: sorted with the places they came from."""
     m = len(keys[0])
-    places = row_numbers(len(keys) * m)[:count].copy()  # wide enough for every place
+    places = np.empty(count, row_type(len(keys) * m))
     joined = np.empty(count, np.int64)
     start = 0
     for i, (column, absent) in enumerate(zip(keys, missing, strict=True)):
@@ -91,7 +91,7 @@ def _extent(keys: NDArray[np.int64], missing: NDArray[np.bool_]) -> tuple[int, i
     for i in range(len(keys)):
         if not missing[i]:
             low, high, count = min(low, keys[i]), max(high, keys[i]), count + 1
-    return low, high, count
+    return low, high, count  # type: ignore[return-value] # numba's integers are Python's here
 
 
 @kernel

@@ -11,6 +11,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.truncation.certificate import Certificate
 from privacy.truncation.concavity import tighten
+from privacy.truncation.core_bounds import core_bounds
 from privacy.truncation.program import PreparedProgram
 from privacy.truncation.reduced import Instance, Reduced
 from privacy.truncation.routes import certified_optimum
@@ -24,9 +25,9 @@ Optimiser = Callable[[PreparedProgram, int], Certificate]
 class LazyAnswer:
     """A TruncatedAnswer: v in [fbar - gap * tau, fbar], each cell a function of (data, group, tau) alone.
 
-    The value of a cell comes from the first of: its cheap bounds when they are close enough; the certified
-    program of its anchor, scaled down, where fbar is known to be linear in tau (the anchor is the
-    largest such threshold); its own certified program. Answers to earlier
+    The value of a cell comes from the first of: its cheap bounds when they are close enough; the bounds of its core,
+    likewise; its certified program. Where fbar is known to be linear in tau all of these are those of its
+    anchor, the largest such threshold, scaled down. Answers to earlier
     questions tighten `bounds` and never enter a value. Programs are certified to half the gap; the other
     half pays for rounding down after scaling. With gap 0 the optimiser must be exact, and so must the scaling.
 
@@ -63,6 +64,8 @@ class LazyAnswer:
         self._low = np.maximum(self._fbar_low - self._slack, 0)
         self._high = self._fbar_high.copy()
         self._known = np.zeros(self._low.shape, bool)
+        self._looked = np.zeros(self._low.shape, bool)
+        self._latest: tuple[tuple[int, int], Reduced] | None = None
         self._settle_close_bounds()
 
     @property
@@ -86,22 +89,64 @@ class LazyAnswer:
         low.flags.writeable = high.flags.writeable = False
         return low, high
 
+    def sharpen(self, group: int, index: int) -> None:
+        """Learn something about a cell: at the first call the bounds of its core, then its value.
+
+        The first call looks at the cells above it as well, whose cores are smaller: choosing a threshold needs to
+        know its rivals, and a look costs far less than a program.
+        Raises: SolverFailed as `solve`.
+        Cost: linear in the cores at first; at the second call that of `solve`.
+        """
+        anchor = self._anchor(group, index)
+        if self._known[group, index] or self._looked[group, anchor]:
+            self.solve(group, index)
+        else:
+            self._look(group, anchor)
+            for above in range(anchor + 1, len(self._ladder)):
+                if not self._known[group, above] and not self._looked[group, above]:
+                    self._bound(group, above, self._instance.reduced(group, above))
+
     def solve(self, group: int, index: int) -> int:
         """v(group, ladder.units[index]) in units.
 
         Raises: SolverFailed when no route certifies half the gap.
-        Cost: nothing when known; otherwise a presolve and, unless that finishes it, a linear program.
+        Cost: nothing when known; otherwise linear in the core, and a program unless its bounds are close enough.
         """
+        anchor = self._anchor(group, index)
         if not self._known[group, index]:
-            anchor = max(index, int(self._linear[group]))
-            self._record(group, anchor, self._proof(self._instance.reduced(group, anchor), anchor))
+            reduced = self._look(group, anchor)
+            if not self._known[group, index]:
+                assert reduced.core is not None
+                proof = self._optimiser(reduced.core, self._close(anchor)).plus(reduced.settled)
+                self._settle(group, anchor, proof)
         return int(self._low[group, index])
 
-    def _proof(self, reduced: Reduced, anchor: int) -> Certificate:
-        """Bounds at most half the gap apart; equal ones when nothing is left to solve."""
-        if reduced.core is None:
-            return Certificate(reduced.settled, reduced.settled, 0)
-        return self._optimiser(reduced.core, int(self._slack[anchor]) // 2).plus(reduced.settled)
+    def _anchor(self, group: int, index: int) -> int:
+        """The threshold at which a cell is solved."""
+        return max(index, int(self._linear[group]))
+
+    def _close(self, anchor: int) -> int:
+        """Half the gap: how far apart the bounds of a value may be."""
+        return int(self._slack[anchor]) // 2
+
+    def _look(self, group: int, anchor: int) -> Reduced:
+        """Take a cell's core out, keep it for the program, and bound the cell by it once."""
+        if self._latest is None or self._latest[0] != (group, anchor):
+            self._latest = (group, anchor), self._instance.reduced(group, anchor)
+        reduced = self._latest[1]
+        if not self._looked[group, anchor]:
+            self._bound(group, anchor, reduced)
+        return reduced
+
+    def _bound(self, group: int, anchor: int, reduced: Reduced) -> None:
+        """Bound a cell by its core alone; bounds that are close enough are its proof."""
+        self._looked[group, anchor] = True
+        bounds = Certificate(0, 0, 0) if reduced.core is None else core_bounds(reduced.core)
+        proof = bounds.plus(reduced.settled)
+        if proof.within(self._close(anchor)):
+            self._settle(group, anchor, proof)
+        else:
+            self._learn(group, anchor, proof)
 
     def _settle_close_bounds(self) -> None:
         """Cells whose cheap bounds lie within half the gap need no program: v is the lower bound."""
@@ -114,21 +159,27 @@ class LazyAnswer:
         self._low = np.where(self._known, values, self._low)
         self._high = np.where(self._known, values, self._high)
 
-    def _record(self, group: int, anchor: int, proof: Certificate) -> None:
-        """Enter a solved cell, the linear cells below it, and what they say about their neighbours."""
-        first = 0 if anchor == self._linear[group] else anchor
-        for column in range(first, anchor + 1):
-            halvings = anchor - column
-            value = min(proof.floor(halvings), MAX_UNITS)
-            self._low[group, column] = self._high[group, column] = value
-            self._fbar_low[group, column] = max(self._fbar_low[group, column], value)
-            self._fbar_high[group, column] = min(self._fbar_high[group, column], proof.ceiling(halvings))
-        self._known[group, first : anchor + 1] = True
-        tighten(self._fbar_low[group], self._fbar_high[group], self._ladder.units)
-        open_cells = ~self._known[group]
-        low = np.maximum(self._fbar_low[group] - self._slack, 0)
-        self._low[group, open_cells] = low[open_cells]
-        self._high[group, open_cells] = self._fbar_high[group, open_cells]
+    def _linear_cells(self, group: int, anchor: int) -> range:
+        """The cells whose fbar is that of the anchor, scaled down."""
+        return range(0 if anchor == self._linear[group] else anchor, anchor + 1)
+
+    def _settle(self, group: int, anchor: int, proof: Certificate) -> None:
+        """Enter the values of a solved cell and of the linear cells below it."""
+        for column in self._linear_cells(group, anchor):
+            self._low[group, column] = self._high[group, column] = min(proof.floor(anchor - column), MAX_UNITS)
+            self._known[group, column] = True
+        self._learn(group, anchor, proof)
+
+    def _learn(self, group: int, anchor: int, proof: Certificate) -> None:
+        """Enter the bounds of a cell, of the linear cells below it, and what they say about their neighbours."""
+        low, high = self._fbar_low[group], self._fbar_high[group]
+        for column in self._linear_cells(group, anchor):
+            low[column] = max(low[column], min(proof.floor(anchor - column), MAX_UNITS))
+            high[column] = min(high[column], proof.ceiling(anchor - column))
+        tighten(low, high, self._ladder.units)
+        unknown = ~self._known[group]
+        self._low[group, unknown] = np.maximum(low - self._slack, 0)[unknown]
+        self._high[group, unknown] = high[unknown]
 
     def __repr__(self) -> str:
         return "LazyAnswer(<private>)"

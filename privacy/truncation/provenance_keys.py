@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.kernel import kernel
-from privacy.truncation.radix_sort import radix_sort, row_numbers
+from privacy.truncation.radix_sort import radix_sort, row_type
 
 _WORD = 63
 
@@ -68,7 +68,7 @@ def provenance_keys(
     Cost: one pass.
     """
     words = len(form.ends) - 1
-    keys, rows = np.empty((words, len(group)), np.int64), row_numbers(len(group))
+    keys, rows = np.empty((words, len(group)), np.int64), np.empty(len(group), row_type(len(group)))
     alive = _pack(codes, group, form.ends, form.code_bits, keys, rows, np.empty(len(codes), np.int32))
     return keys[:, :alive], rows[:alive]
 
@@ -80,7 +80,7 @@ def sort_keys(
     if len(keys) == 1:
         sorted_word, rows = radix_sort(keys[0], rows, form.bits(0))
         return sorted_word[None, :], rows
-    order = row_numbers(len(rows))
+    order = np.arange(len(rows), dtype=rows.dtype)
     for word in range(len(keys) - 1, -1, -1):
         _, order = radix_sort(keys[word][order], order, form.bits(word))
     return keys[:, order], rows[order]

@@ -14,9 +14,9 @@ _BUCKETS = 1 << _DIGIT
 _SIGN = np.int64(-(2**63))
 
 
-def row_numbers(count: int) -> NDArray[np.integer]:
-    """(count,) 0, 1, 2, .. in four bytes each, or eight where four do not suffice."""
-    return np.arange(count, dtype=np.int32 if count <= np.iinfo(np.int32).max else np.int64)
+def row_type(count: int) -> type[np.signedinteger]:
+    """The type that numbers so many rows: four bytes, or eight where four do not suffice."""
+    return np.int32 if count <= np.iinfo(np.int32).max else np.int64
 
 
 def radix_sort(

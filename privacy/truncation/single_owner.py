@@ -7,53 +7,48 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
+from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.truncation.saturating import saturating_add, saturating_multiples
+from privacy.truncation.filing import capped_totals
 from privacy.truncation.tabulated_answer import TabulatedAnswer
-from privacy.units import saturating_sums
 
 
 def single_owner(tuples: CompactJoinTuples, release: int, ladder: Ladder) -> TabulatedAnswer:
     """fbar(tau) = sum_u min(tau, load_u) for every group and threshold, exact.
 
+    Compact tuples of one owner each are the loads themselves: one tuple per group and unit.
+
     Args:
-      tuples: m tuples with one owner each.
+      tuples: m tuples with one owner each, as `compact` returns them.
       release: row of tuples.weights.
       ladder: L thresholds.
     Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity tau per cell.
-    Raises: InvalidParameter when some tuple has another number of owners.
-    Cost: one sort of m loads and O(G L); never a table of groups by units.
+    Raises: InvalidParameter when some tuple has another number of owners, or tuples are not in canonical order.
+    Cost: one pass and O(G L); never a table of groups by units.
     Source: privacy.md section 2, fact 4.
     """
-    if len(tuples.units) != len(tuples.group) or np.any(np.diff(tuples.indptr) != 1):
+    if len(tuples.units) != len(tuples.group) or not _one_each(tuples.indptr):
         raise InvalidParameter("the closed form needs exactly one owner per tuple")
-    group, load = _loads(tuples, tuples.weights[release])
-    rung = np.searchsorted(ladder.units, load)  # the first threshold that does not cut this load
-    order = np.argsort(rung, kind="stable")
-    group, load = group[order], load[order]
-    ends = np.searchsorted(rung[order], np.arange(len(ladder)), side="right")
-    return TabulatedAnswer(_climb(group, load, ends, tuples.n_groups, ladder), ladder)
+    if not _rising(tuples.group, tuples.units):
+        raise InvalidParameter("the closed form needs tuples in canonical order")
+    start = np.searchsorted(tuples.group, np.arange(tuples.n_groups + 1))
+    loads = np.ascontiguousarray(tuples.weights[release])
+    return TabulatedAnswer(capped_totals(start, loads, ladder.units), ladder)
 
 
-def _loads(tuples: CompactJoinTuples, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group and total weight of every (group, unit) pair that occurs."""
-    pair = tuples.group * max(tuples.n_units, 1) + tuples.units
-    distinct, code = np.unique(pair, return_inverse=True)
-    return distinct // max(tuples.n_units, 1), saturating_sums(code, weights, len(distinct))
+@kernel
+def _one_each(indptr: NDArray[np.int64]) -> bool:
+    """Whether every tuple has one owner."""
+    for t in range(len(indptr)):  # noqa: SIM110 - a loop that numba compiles
+        if indptr[t] != t:
+            return False
+    return True
 
 
-def _climb(
-    group: NDArray[np.int64], load: NDArray[np.int64], ends: NDArray[np.intp], n_groups: int, ladder: Ladder
-) -> NDArray[np.int64]:
-    """Walk up the ladder: loads[:ends[j]] count in full at threshold j, the others count as tau."""
-    values = np.zeros((n_groups, len(ladder)), np.int64)
-    whole = np.zeros(n_groups, np.int64)
-    above = np.bincount(group, minlength=n_groups)
-    start = 0
-    for j, (tau, end) in enumerate(zip(ladder.units.tolist(), ends.tolist(), strict=True)):
-        fresh = group[start:end]
-        whole = saturating_add(whole, saturating_sums(fresh, load[start:end], n_groups))
-        above = above - np.bincount(fresh, minlength=n_groups)
-        values[:, j] = saturating_add(whole, saturating_multiples(above, tau))
-        start = end
-    return values
+@kernel
+def _rising(group: NDArray[np.int64], units: NDArray[np.int32]) -> bool:
+    """Whether (group, unit) rises strictly."""
+    for t in range(1, len(group)):
+        if group[t] < group[t - 1] or (group[t] == group[t - 1] and units[t] <= units[t - 1]):
+            return False
+    return True

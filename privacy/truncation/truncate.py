@@ -6,9 +6,11 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
-from privacy.truncation.group_instance import group_instance
+from privacy.truncation.exact_flow import exact_optimum
+from privacy.truncation.filing import owner_extent
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.reduced import WholePrograms
+from privacy.truncation.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -22,17 +24,23 @@ def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float
       tuples: m join tuples with their owners, as `compact` returns them.
       release: which row of tuples.weights.
       ladder: public thresholds.
-      gap: eta, a public constant. 0 when the plan proves one owner per tuple: a closed form. Otherwise
-        values may lie below fbar by up to gap * tau, proved by a dual point.
+      gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
+        exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
     Returns: v in [fbar - gap * tau, fbar], int64 units, saturating at MAX_UNITS.
-    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go.
-    Raises: InvalidParameter for a gap or release out of range, or gap = 0 with several owners per tuple.
-    Cost: closed form: one sort. Otherwise the cheap bounds now, one program per cell asked for later.
+    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go. With gap 0
+      the value is floor(fbar), and tau is a whole number of units, so rounding down adds nothing.
+    Raises: InvalidParameter for a gap or release out of range, or gap = 0 with three owners of a tuple.
+    Cost: closed form, where every tuple has one owner: one sort. Otherwise the cheap bounds now, one program per
+      cell asked for later.
     Source: R2T and DP-S4S, program (1); privacy.md section 2.
     """
     if not 0 <= release < len(tuples.weights):
         raise InvalidParameter("there is no such release")
-    if gap == 0:
+    owners = owner_extent(tuples.indptr)[1]
+    if gap == 0 and owners == 1:
         return single_owner(tuples, release, ladder)
-    instance = group_instance(tuples, release)
-    return LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, gap)
+    if gap == 0 and owners > 2:
+        raise InvalidParameter("exact values need at most two owners per tuple")
+    instance = ladder_instance(tuples, release, ladder)
+    optimiser = exact_optimum if gap == 0 else certified_optimum
+    return LazyAnswer(instance, cheap_bounds(instance), ladder, gap, optimiser)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.certificate import Certificate
 from privacy.truncation.distinct_bounds import distinct_bounds
 from privacy.truncation.distinct_instance import distinct_instance
-from privacy.truncation.flow_solver import FlowSolver
+from privacy.truncation.exact_flow import exact_optimum
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.program import PreparedProgram
 from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -27,7 +25,7 @@ def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> Tru
     Args:
       tuples: m join tuples with their owners and their values.
       ladder: public thresholds.
-      gap: eta, a public constant. 0 when the plan proves one owner per tuple: a maximum flow. Otherwise
+      gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
@@ -39,10 +37,5 @@ def truncate_distinct(tuples: DistinctTuples, ladder: Ladder, gap: float) -> Tru
     instance = distinct_instance(tuples)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
-    optimiser = exact_flow if gap == 0 else certified_optimum
+    optimiser = exact_optimum if gap == 0 else certified_optimum
     return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)
-
-
-def exact_flow(program: PreparedProgram, slack: int) -> Certificate:
-    """The optimum of a program of one owner and one value per tuple, as two equal bounds."""
-    return certified_optimum(program, slack, (FlowSolver(),))

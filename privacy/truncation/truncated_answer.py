@@ -37,6 +37,14 @@ class TruncatedAnswer(Protocol):
         """(G, L) lower and (G, L) upper bounds of v, as tight as known so far; equal where v is known."""
         ...
 
+    def sharpen(self, group: int, index: int) -> None:
+        """Tighten the bounds of a cell; after a few calls they are equal, as after `solve`.
+
+        For who may decide without the value: it costs less than `solve`, and may tighten other cells too.
+        Raises: SolverFailed as `solve`.
+        """
+        ...
+
     def solve(self, group: int, index: int) -> int:
         """v(group, ladder.units[index]); the bounds of that cell become equal to it.
 

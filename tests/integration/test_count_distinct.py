@@ -54,7 +54,7 @@ def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, lis
     counts = {}
     for release, distinct in enumerate(tuples.distinct):
         if distinct is not None:
-            answer = truncate_distinct(distinct, ladder, plan.gap)
+            answer = truncate_distinct(distinct, ladder, plan.gap(plan.releases[release]))
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
 
@@ -179,8 +179,8 @@ def test_counts_move_by_no_more_than_the_threshold_when_a_supplier_leaves(schema
         replace(column, keys=column.keys[stays], missing=column.missing[stays]) for column in distinct.owners
     )
     fewer = replace(distinct, owners=owners, group=distinct.group[stays], value=distinct.value[stays])
-    ladder = Ladder(-2, 12)
-    full, without = (truncate_distinct(table, ladder, plan.gap) for table in (distinct, fewer))
+    ladder, gap = Ladder(-2, 12), plan.gap(plan.releases[0])
+    full, without = (truncate_distinct(table, ladder, gap) for table in (distinct, fewer))
     moves = np.array([full.solve(0, j) - without.solve(0, j) for j in range(len(ladder))]) / ONE
-    assert np.all(moves <= (1 + plan.gap) * ladder.taus)
-    assert np.all(moves >= -plan.gap * ladder.taus)
+    assert np.all(moves <= (1 + gap) * ladder.taus)
+    assert np.all(moves >= -gap * ladder.taus)

@@ -110,7 +110,7 @@ def _planned(shop: Shop, sql: str) -> tuple[BackendQuery, float]:
     plan = make_plan(
         bind(parse(sql), shop.schema, policy), shop.schema, policy, epsilon=1.0, delta=0.0, mechanism="gem"
     )
-    return rewrite(plan), plan.gap
+    return rewrite(plan), plan.gap(plan.releases[0])
 
 
 def _instance(rng: random.Random) -> dict[str, list[tuple[object, ...]]]:

@@ -85,9 +85,10 @@ class Board:
         plan = make_plan(query, self.schema, policy, epsilon=1.0, delta=0.0, mechanism="gem")
         _, tuples = PostgresBackend(self.url).read(rewrite(plan))
         assert tuples.join is not None
-        answer = truncate(compact(tuples.join), 0, LADDER, plan.gap)
+        gap = plan.gap(plan.releases[0])
+        answer = truncate(compact(tuples.join), 0, LADDER, gap)
         solved = np.array([answer.solve(0, index) for index in range(len(LADDER))], np.float64)
-        scaled: np.ndarray[tuple[int], np.dtype[np.float64]] = solved / ((1 + plan.gap) * LADDER.units)
+        scaled: np.ndarray[tuple[int], np.dtype[np.float64]] = solved / ((1 + gap) * LADDER.units)
         return scaled
 
 

@@ -43,7 +43,6 @@ def answer_plan(
         epsilon=1.0,
         delta=0.0,
         mechanism="gem",
-        gap=0.0,
         reason="",
         fingerprint="",
         policy_hash="",

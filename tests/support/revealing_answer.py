@@ -31,6 +31,9 @@ class RevealingAnswer:
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return self._lower.copy(), self._upper.copy()
 
+    def sharpen(self, group: int, index: int) -> None:
+        self.solve(group, index)
+
     def solve(self, group: int, index: int) -> int:
         self.solved.append((group, index))
         value = int(self._values[group, index])

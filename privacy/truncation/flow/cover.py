@@ -34,6 +34,7 @@ class Cover(NamedTuple):
       left_spare, right_spare: (n,) int64 what source and sink could still carry.
       left_level, right_level: (n,) int32 arcs from a source with something to spare; negative when out of reach.
       left_next, right_next: (n,) int64 the slot to try next.
+      sinks: (n,) int32 right copies in reach that have something to spare.
       queue: (2 n,) int32 and
       path: (2 n,) int64 work space.
     """
@@ -47,6 +48,7 @@ class Cover(NamedTuple):
     right_level: NDArray[np.int32]
     left_next: NDArray[np.int64]
     right_next: NDArray[np.int64]
+    sinks: NDArray[np.int32]
     queue: NDArray[np.int32]
     path: NDArray[np.int64]
 
@@ -68,10 +70,11 @@ def double_cover(
         into=flow.copy(),
         left_spare=np.where(side == RIGHT, 0, spare),
         right_spare=np.where(side == LEFT, 0, spare),
-        left_level=np.empty(n, np.int32),
-        right_level=np.empty(n, np.int32),
+        left_level=np.full(n, _UNSEEN, np.int32),
+        right_level=np.full(n, _UNSEEN, np.int32),
         left_next=np.empty(n, np.int64),
         right_next=np.empty(n, np.int64),
+        sinks=np.empty(n, np.int32),
         queue=np.empty(2 * n, np.int32),
         path=np.empty(2 * n, np.int64),
     )

@@ -1,9 +1,12 @@
 """Dinic's maximum flow on a double cover, one step per call so that the caller may stop in between.
 
-Layers are searched from the sources until one holds a sink with something to spare, paths then backwards from
-those sinks, so that a search never enters what cannot lead to a source. Integers do not overflow: flows stay
-between 0 and a capacity, spares only fall.
-Source: Dinic (1970), with current arcs.
+Levels are searched from the sources, paths then backwards from the sinks with something to spare, so that a search
+never enters what cannot lead to a source. Not only the nearest sinks are served but each along its own shortest
+paths: a path lowers the level by one with every arc, which keeps levels valid as distances, so that every sink is
+farther away in the next phase, as in Dinic's algorithm, and there are fewer phases. Near the end most sources can
+reach no sink any more, and never will again; `abandon` takes them out of the search.
+Integers do not overflow: flows stay between 0 and a capacity, spares only fall.
+Source: Dinic (1970), with current arcs; distance labels as in Goldberg and Tarjan (1988).
 """
 
 from __future__ import annotations
@@ -12,42 +15,49 @@ from privacy.kernel import kernel
 from privacy.truncation.flow.cover import Cover
 from privacy.truncation.flow.neighbours import Neighbours
 
+_UNSEEN = -1
 _DEAD = -2
+_ABANDONED = (1 << 31) - 1
+"""No search meets this level, and it lies on the source's side of the cut, as all levels that are not negative."""
 
 
 @kernel
-def layers(graph: Neighbours, flow: Cover) -> tuple[int, int]:
-    """Set the levels, and return the range of the queue that holds the first layer with a sink in it.
+def layers(graph: Neighbours, flow: Cover) -> int:
+    """Set the levels, and collect the sinks that can be reached, nearest first. Returns how many.
 
-    An empty range says that no sink can be reached: the flow is maximum, and the levels that are not negative
-    are the source's side of a minimum cut.
+    None says that the flow is maximum, and the levels that are not negative are the source's side of a minimum cut.
     """
     n = len(flow.left_spare)
     size = 0
     for u in range(n):
         flow.left_next[u] = flow.right_next[u] = graph.start[u]
-        flow.left_level[u] = flow.right_level[u] = -1
-        if flow.left_spare[u] > 0:
-            flow.left_level[u] = 0
-            flow.queue[size] = u
-            size += 1
-    first, level = 0, 0
+        if flow.right_level[u] != _ABANDONED:
+            flow.right_level[u] = _UNSEEN
+        if flow.left_level[u] != _ABANDONED:
+            flow.left_level[u] = _UNSEEN
+            if flow.left_spare[u] > 0:
+                flow.left_level[u] = 0
+                flow.queue[size] = u
+                size += 1
+    first, level, sinks = 0, 0, 0
     while first < size:
         last = size
-        size, found = _to_the_right(graph, flow, first, last, level + 1)
-        if found:
-            return last, size
+        size = _to_the_right(graph, flow, first, last, level + 1)
+        for i in range(last, size):
+            if flow.right_spare[flow.queue[i]] > 0:
+                flow.sinks[sinks] = flow.queue[i]
+                sinks += 1
         first, last = last, size
         size = _to_the_left(graph, flow, first, last, level + 2)
         first = last
         level += 2
-    return 0, 0
+    return sinks
 
 
 @kernel
-def _to_the_right(graph: Neighbours, flow: Cover, first: int, last: int, level: int) -> tuple[int, bool]:
-    """Right copies behind the left ones in the queue. Returns the end of the queue, and whether one can spare."""
-    size, found = last, False
+def _to_the_right(graph: Neighbours, flow: Cover, first: int, last: int, level: int) -> int:
+    """Right copies behind the left ones in the queue. Returns the end of the queue."""
+    size = last
     for i in range(first, last):
         u = flow.queue[i]
         for p in range(graph.start[u], graph.start[u + 1]):
@@ -57,8 +67,7 @@ def _to_the_right(graph: Neighbours, flow: Cover, first: int, last: int, level: 
                     flow.right_level[v] = level
                     flow.queue[size] = v
                     size += 1
-                    found |= flow.right_spare[v] > 0
-    return size, found
+    return size
 
 
 @kernel
@@ -78,14 +87,76 @@ def _to_the_left(graph: Neighbours, flow: Cover, first: int, last: int, level: i
 
 
 @kernel
-def augment(graph: Neighbours, flow: Cover, first: int, last: int, limit: int) -> int:
-    """Send flow to the sinks in this range of the queue along shortest paths, at most `limit` of them.
+def abandon(graph: Neighbours, flow: Cover) -> None:
+    """Take out of all later searches what can reach no sink: no residual arc leaves that set, so none ever will.
 
-    Returns: the sink to go on with; `last` when no shortest path is left.
+    Cost: one search from the sinks.
+    """
+    size = 0
+    for v in range(len(flow.right_spare)):
+        if flow.left_level[v] != _ABANDONED:
+            flow.left_level[v] = _UNSEEN
+        if flow.right_level[v] != _ABANDONED:
+            flow.right_level[v] = _UNSEEN
+            if flow.right_spare[v] > 0:
+                flow.right_level[v] = 0
+                flow.queue[size] = v
+                size += 1
+    first = 0
+    while first < size:
+        last = size
+        size = _back_to_the_left(graph, flow, first, last)
+        first, last = last, size
+        size = _back_to_the_right(graph, flow, first, last)
+        first = last
+    for u in range(len(flow.left_spare)):
+        if flow.left_level[u] == _UNSEEN:
+            flow.left_level[u] = _ABANDONED
+        if flow.right_level[u] == _UNSEEN:
+            flow.right_level[u] = _ABANDONED
+
+
+@kernel
+def _back_to_the_left(graph: Neighbours, flow: Cover, first: int, last: int) -> int:
+    """Left copies that could send more to the right ones in the queue. Returns the end of the queue."""
+    size = last
+    for i in range(first, last):
+        v = flow.queue[i]
+        for p in range(graph.start[v], graph.start[v + 1]):
+            if flow.into[p] < flow.capacity[p]:
+                u = graph.other[p]
+                if flow.left_level[u] < 0:
+                    flow.left_level[u] = 0
+                    flow.queue[size] = u
+                    size += 1
+    return size
+
+
+@kernel
+def _back_to_the_right(graph: Neighbours, flow: Cover, first: int, last: int) -> int:
+    """Right copies that take flow from the left ones in the queue. Returns the end of the queue."""
+    size = last
+    for i in range(first, last):
+        u = flow.queue[i]
+        for p in range(graph.start[u], graph.start[u + 1]):
+            if flow.out[p] > 0:
+                v = graph.other[p]
+                if flow.right_level[v] < 0:
+                    flow.right_level[v] = 0
+                    flow.queue[size] = v
+                    size += 1
+    return size
+
+
+@kernel
+def augment(graph: Neighbours, flow: Cover, first: int, last: int, limit: int) -> int:
+    """Send flow to these of the collected sinks along paths that are shortest for each, at most `limit` of them.
+
+    Returns: the sink to go on with; `last` when no such path is left.
     """
     paths = 0
     for i in range(first, last):
-        sink = flow.queue[i]
+        sink = flow.sinks[i]
         while flow.right_spare[sink] > 0:
             if paths == limit:
                 return i

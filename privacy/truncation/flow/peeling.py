@@ -121,10 +121,10 @@ def _decide(graph: Neighbours, state: Peeling, u: int, slot: int, most: int) -> 
 def _close(state: Peeling, u: int, waiting: int) -> int:
     """Put an open member that became slack or full into the queue. Returns how many wait there."""
     if state.role[u] == OPEN:
-        if state.load[u] <= state.spare[u]:
-            state.role[u] = SLACK
-        elif state.spare[u] == 0:
+        if state.spare[u] == 0:  # first: what did not fit is no longer in the load
             state.role[u] = FULL
+        elif state.load[u] <= state.spare[u]:
+            state.role[u] = SLACK
         else:
             return waiting
         state.queue[waiting] = u

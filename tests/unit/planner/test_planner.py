@@ -57,7 +57,7 @@ def test_owners_of_a_join_tuple(sql: str, relations: list[str], groups: int | No
     plan = planned(sql)
     assert [owner.relation for owner in plan.owners] == relations
     assert plan.groups_per_unit == groups
-    assert plan.gap == (0.0 if len(relations) == 1 else 0.01)
+    assert [plan.gap(release) for release in plan.releases] == [0.0 if len(relations) <= 2 else 0.01]
     assert list(rewrite(plan).relations) == relations
 
 

@@ -8,10 +8,9 @@ from privacy.ladder import Ladder
 from privacy.truncation.certificate import Certificate
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.compact import compact
-from privacy.truncation.group_instance import group_instance
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.program import PreparedProgram
-from privacy.truncation.reduced import WholePrograms
 from privacy.truncation.routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
@@ -39,10 +38,8 @@ def _answer(
     tuples: Sequence[Tuple], ladder: Ladder, group: Sequence[int] | None = None, n_groups: int = 1
 ) -> tuple[LazyAnswer, Counting]:
     counting = Counting()
-    instance = group_instance(compact(from_sets(tuples, group, n_groups)), 0)
-    return LazyAnswer(
-        WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, counting
-    ), counting
+    instance = ladder_instance(compact(from_sets(tuples, group, n_groups)), 0, ladder)
+    return LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, counting), counting
 
 
 def _hypergraph(seed: int, m: int = 80, n: int = 20) -> list[Tuple]:
@@ -88,15 +85,13 @@ def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> Non
 
     # Nearly proportional to tau up to 8, so that an exact cell there bounds its neighbours as tightly as can be.
     tuples = [(owners, 8 * weight) for owners, weight in _hypergraph(6)] + [(frozenset({98, 99}), ONE // 8)]
-    ladder, instance = Ladder(-2, 6), group_instance(compact(from_sets(tuples)), 0)
+    ladder = Ladder(-2, 6)
+    instance = ladder_instance(compact(from_sets(tuples)), 0, ladder)
     for first in range(len(ladder)):
         uneven = Uneven(int(ladder.units[first]))
-        answer = LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, uneven)
+        answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, uneven)
         values = [
-            LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, uneven).solve(
-                0, j
-            )
-            for j in range(len(ladder))
+            LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, uneven).solve(0, j) for j in range(len(ladder))
         ]
         for j in [first, *range(len(ladder))]:
             answer.solve(0, j)
@@ -168,20 +163,40 @@ def test_a_solver_that_fails_leaves_the_cell_open() -> None:
     def refuse(program: PreparedProgram, slack: int) -> Certificate:
         raise SolverFailed("scripted")
 
-    instance, ladder = group_instance(compact(from_sets(PETERSEN)), 0), Ladder(0, 3)
-    answer = LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, GAP, refuse)
+    ladder = Ladder(0, 3)
+    instance = ladder_instance(compact(from_sets(_hypergraph(0))), 0, ladder)
+    answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, refuse)
+    answer.sharpen(0, 0)
     low, high = answer.bounds()
     open_cells = np.flatnonzero(low[0] < high[0])
+    assert len(open_cells) > 1
     for j in open_cells.tolist():
-        with pytest.raises(SolverFailed):
-            answer.solve(0, j)
+        for ask in (answer.solve, answer.sharpen):
+            with pytest.raises(SolverFailed):
+                ask(0, j)
+        assert low[0, j] < high[0, j]
+
+
+def test_a_first_look_bounds_a_cell_without_a_program_and_a_second_solves_it() -> None:
+    answer, counting = _answer(_hypergraph(0), Ladder(0, 3))
+    value = _answer(_hypergraph(0), Ladder(0, 3))[0].solve(0, 1)
+    low, high = (bound[0, 1] for bound in answer.bounds())
+    answer.sharpen(0, 1)
+    closer_low, closer_high = (bound[0, 1] for bound in answer.bounds())
+    assert counting.calls == 0
+    assert low <= closer_low <= value <= closer_high <= high
+    assert closer_high - closer_low < high - low
+    answer.sharpen(0, 1)
+    assert counting.calls == 1
+    assert [bound[0, 1] for bound in answer.bounds()] == [value, value]
 
 
 @pytest.mark.parametrize("gap", [-0.1, 1e-10, 1e-4, 1.0, float("nan"), float("inf")])
 def test_a_gap_out_of_range_is_refused(gap: float) -> None:
-    instance, ladder = group_instance(compact(from_sets(PETERSEN)), 0), Ladder(-20, 3)
+    ladder = Ladder(-20, 3)
+    instance = ladder_instance(compact(from_sets(PETERSEN)), 0, ladder)
     with pytest.raises(InvalidParameter):
-        LazyAnswer(WholePrograms(instance, ladder), cheap_bounds(instance, ladder), ladder, gap)
+        LazyAnswer(instance, cheap_bounds(instance), ladder, gap)
 
 
 def test_bounds_cannot_be_written_and_nothing_private_is_shown() -> None:

@@ -38,9 +38,25 @@ def test_a_triangle_is_left_to_the_solver_with_equal_sets_merged() -> None:
 def test_weights_above_every_cap_do_not_overflow() -> None:
     huge = _tuples(*[({0}, MAX_UNITS)] * 40, *[({1, 2}, MAX_UNITS)] * 40)
     done = presolve(program(huge, [MAX_UNITS // 2] * 3))
-    assert done.core is not None
-    assert done.settled == MAX_UNITS // 2
-    assert done.core.weights.tolist() == [MAX_UNITS // 2]
+    assert (done.settled, done.core) == (2 * (MAX_UNITS // 2), None)
+
+
+def test_a_unit_whose_tuples_all_share_a_tighter_one_drops_out() -> None:
+    # Unit 3 is in tuples of unit 0 only, so unit 0's cap is all it ever needs; then both tuples are equal.
+    tuples = _tuples(({0, 1, 3}, 3), ({0, 1}, 3), ({1, 2}, 3), ({0, 2}, 3))
+    core = presolve(program(tuples, [3, 3, 3, 3])).core
+    assert core is not None
+    assert (core.weights.tolist(), len(core.caps)) == ([3, 3, 3], 3)
+    roomier = presolve(program([(frozenset({0, 1, 3}), 3), (frozenset({0, 2, 3}), 3), *tuples], [3, 3, 3, 2])).core
+    assert roomier is not None
+    assert len(roomier.caps) == 4  # a tighter cap than unit 0's is not dominated by it
+
+
+def test_of_two_units_with_the_same_tuples_one_stays() -> None:
+    triangle = _tuples(({0, 1, 4, 5}, 3), ({1, 2}, 3), ({0, 2}, 3))
+    core = presolve(program(triangle, [3, 3, 3, 9, 2, 2])).core
+    assert core is not None
+    assert (core.weights.tolist(), core.caps.tolist()) == ([2, 3, 3], [3, 3, 3])
 
 
 def test_zero_weights_and_zero_caps_vanish() -> None:

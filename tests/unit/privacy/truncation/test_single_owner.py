@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
+from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.compact import compact
 from privacy.truncation.single_owner import single_owner
@@ -56,3 +57,10 @@ def test_many_groups_need_no_dense_table() -> None:
     values = single_owner(compact(from_sets(tuples, list(range(0, 100_000, 100)), 100_000)), 0, Ladder(0, 2)).values
     assert values.shape == (100_000, 3)
     assert values.sum() == 3000 * ONE
+
+
+def test_tuples_out_of_order_are_refused() -> None:
+    merged = compact(from_sets([(frozenset({1}), ONE), (frozenset({2}), ONE)]))
+    twice = CompactJoinTuples(merged.indptr, merged.units * 0, 2, merged.group, 1, merged.weights)
+    with pytest.raises(InvalidParameter):
+        single_owner(twice, 0, LADDER)

@@ -29,6 +29,16 @@ def test_an_unknown_release_is_refused(release: int) -> None:
         truncate(compact(from_sets(ones([1]))), release, Ladder(), 0.0)
 
 
-def test_two_owners_without_a_gap_are_refused() -> None:
+def test_two_owners_without_a_gap_are_exact_and_rounded_down() -> None:
+    triangle = [(frozenset(pair), ONE + 1) for pair in ((1, 2), (2, 3), (3, 1))]
+    answer = truncate(compact(from_sets(triangle)), 0, Ladder(-1, 3), 0.0)
+    assert answer.gap == 0
+    assert [answer.solve(0, j) for j in range(5)] == [3 * ONE // 4, 3 * ONE // 2, 3 * ONE, 3 * ONE + 3, 3 * ONE + 3]
+    odd = [(frozenset(pair), 5) for pair in ((1, 2), (2, 3), (3, 1))]
+    low, high = (bound[0, 0] for bound in truncate(compact(from_sets(odd)), 0, Ladder(-20, -20), 0.0).bounds())
+    assert low == high == 15
+
+
+def test_three_owners_without_a_gap_are_refused() -> None:
     with pytest.raises(InvalidParameter):
-        truncate(compact(from_sets(ones((1, 2)))), 0, Ladder(), 0.0)
+        truncate(compact(from_sets(ones((1, 2, 3)))), 0, Ladder(), 0.0)

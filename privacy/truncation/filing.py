@@ -1,0 +1,276 @@
+"""Loads, levels and files: what is done once, so that a threshold touches only the tuples that it cuts twice."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.kernel import kernel
+from privacy.units import MAX_UNITS
+
+LOW_BITS = 31
+LOW_MASK = (1 << LOW_BITS) - 1
+"""Weights are added up in two parts, w >> 31 and w & LOW_MASK: 2^31 parts below 2^31 do not wrap."""
+
+
+NO_PLACE = np.int32(2**31 - 1)
+"""The place of a member that no threshold cuts, and of no member at all."""
+
+
+@kernel
+def number_members(
+    row_start: NDArray[np.int64], indptr: NDArray[np.int64], units: NDArray[np.int32], n_units: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """A unit that occurs in several groups is one member of each; members are numbered by group, then unit.
+
+    Args:
+      row_start: (G + 1,) where each group's tuples begin.
+    Returns: (nnz,) the member in place of each unit, and (G + 1,) where each group's members begin.
+    Cost: linear, and a sort of each group's units.
+    """
+    members = np.empty(len(units), np.int32)
+    member_start = np.zeros(len(row_start), np.int64)
+    number = np.full(n_units, -1, np.int64)
+    present = np.empty(n_units, np.int32)
+    count = 0
+    for group in range(len(row_start) - 1):
+        begin, end = indptr[row_start[group]], indptr[row_start[group + 1]]
+        size = 0
+        for i in range(begin, end):
+            if number[units[i]] < count:
+                number[units[i]] = count  # any number of this group says that the unit was seen
+                present[size] = units[i]
+                size += 1
+        present[:size].sort()
+        for rank in range(size):
+            number[present[rank]] = count + rank
+        for i in range(begin, end):
+            members[i] = number[units[i]]
+        count += size
+        member_start[group + 1] = count
+    return members, member_start
+
+
+@kernel
+def add_loads(
+    indptr: NDArray[np.int64], members: NDArray[np.int32], weights: NDArray[np.int64], n_members: int
+) -> NDArray[np.int64]:
+    """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
+
+    A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
+    """
+    loads = np.zeros(n_members, np.int64)
+    for t in range(len(weights)):
+        weight = weights[t]
+        for i in range(indptr[t], indptr[t + 1]):
+            u = members[i]
+            loads[u] = min(loads[u], MAX_UNITS - weight) + weight
+    return loads
+
+
+@kernel
+def owner_extent(indptr: NDArray[np.int64]) -> tuple[int, int]:
+    """The smallest and the largest number of owners of a tuple; (1, 1) without tuples."""
+    fewest, most = indptr[-1] + 1, np.int64(1)
+    for t in range(len(indptr) - 1):
+        owners = indptr[t + 1] - indptr[t]
+        fewest, most = min(fewest, owners), max(most, owners)
+    return int(min(fewest, most)), int(most)
+
+
+@kernel
+def fewest_owners(indptr: NDArray[np.int64], members: NDArray[np.int32], n_members: int) -> NDArray[np.int64]:
+    """(n,) the number of owners of that tuple of each member that has the fewest; 2^31 without tuples."""
+    fewest = np.full(n_members, 1 << 31, np.int64)
+    for t in range(len(indptr) - 1):
+        owners = indptr[t + 1] - indptr[t]
+        for i in range(indptr[t], indptr[t + 1]):
+            fewest[members[i]] = min(fewest[members[i]], owners)
+    return fewest
+
+
+@kernel
+def levels_of(values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The number of thresholds below each value; taus ascend."""
+    levels = np.empty(len(values), np.int8)
+    for i in range(len(values)):
+        low, high = 0, len(taus)
+        while low < high:
+            middle = (low + high) >> 1
+            if taus[middle] < values[i]:
+                low = middle + 1
+            else:
+                high = middle
+        levels[i] = low
+    return levels
+
+
+@kernel
+def file_tuples(
+    row_start: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    second: NDArray[np.int8],
+    filed: NDArray[np.int64],
+) -> None:
+    """Find the two highest levels among the owners of every tuple.
+
+    The top owner is the member with the smallest number among those of the highest level.
+
+    Args:
+      high, low: (n,) to be increased by the weight of the tuples whose top owner is u, in two parts.
+      second: (m,) to be set to the second-highest level, 0 without a second owner or without weight.
+      filed: (G, L + 1) to be increased by how many tuples have it.
+    """
+    for group in range(len(row_start) - 1):
+        for t in range(row_start[group], row_start[group + 1]):
+            weight = weights[t]
+            first = indptr[t]
+            top = members[first]
+            best, runner_up = np.int64(level[top]), np.int64(0)
+            for i in range(first + 1, indptr[t + 1]):
+                u = members[i]
+                own = np.int64(level[u])
+                runner_up = max(runner_up, min(own, best))
+                top = u if own > best or (own == best and u < top) else top
+                best = max(own, best)
+            high[top] += weight >> LOW_BITS
+            low[top] += weight & LOW_MASK
+            runner_up = runner_up if weight > 0 else np.int64(0)
+            second[t] = runner_up
+            filed[group, runner_up] += 1
+
+
+@kernel
+def add_parts(
+    member_start: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    parts: NDArray[np.int64],
+) -> None:
+    """Add high * 2^31 + low of every member to parts[:, group, level]: in multiples of 2^62, of 2^31, and of 1."""
+    for group in range(len(member_start) - 1):
+        for u in range(member_start[group], member_start[group + 1]):
+            rung = level[u]
+            parts[0, group, rung] += high[u] >> LOW_BITS
+            parts[1, group, rung] += (high[u] & LOW_MASK) + (low[u] >> LOW_BITS)
+            parts[2, group, rung] += low[u] & LOW_MASK
+
+
+@kernel
+def sort_down(
+    start: NDArray[np.int64], level: NDArray[np.int8], counts: NDArray[np.int64], order: NDArray[np.int32]
+) -> None:
+    """Within every group, the items of positive level from the highest level down, stably.
+
+    Args:
+      start: (G + 1,) where each group's items begin.
+      level: per item.
+      counts: (G, L + 1) how many items have each level.
+      order: their numbers, to be written, one group after the other.
+    """
+    places = np.zeros(counts.shape[1], np.int64)
+    end = 0
+    for group in range(len(start) - 1):
+        for rung in range(counts.shape[1] - 1, 0, -1):
+            places[rung] = end
+            end += counts[group, rung]
+        for item in range(start[group], start[group + 1]):
+            rung = level[item]
+            if rung > 0:
+                order[places[rung]] = item
+                places[rung] += 1
+
+
+@kernel
+def write_file(
+    row_start: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    second: NDArray[np.int8],
+    filed: NDArray[np.int64],
+    floor: int,
+    place: NDArray[np.int32],
+    file_owners: NDArray[np.int32],
+    file_weights: NDArray[np.int64],
+) -> None:
+    """Copy the tuples whose second level exceeds `floor`, by group and falling level, stably.
+
+    Args:
+      place: (n,) of each member among its group's, by falling level.
+      file_owners: (F, width) to be filled with the owners' places, ascending: the top owner first.
+    """
+    width = file_owners.shape[1]
+    places = np.zeros(filed.shape[1], np.int64)
+    end = 0
+    for group in range(len(row_start) - 1):
+        for rung in range(filed.shape[1] - 1, floor, -1):
+            places[rung] = end
+            end += filed[group, rung]
+        for t in range(row_start[group], row_start[group + 1]):
+            rung = second[t]
+            if rung <= floor:
+                continue
+            row = places[rung]
+            places[rung] = row + 1
+            file_weights[row] = weights[t]
+            size = 0
+            for i in range(indptr[t], indptr[t + 1]):
+                own = place[members[i]]
+                slot = size
+                while slot > 0 and file_owners[row, slot - 1] > own:
+                    file_owners[row, slot] = file_owners[row, slot - 1]
+                    slot -= 1
+                file_owners[row, slot] = own
+                size += 1
+            for slot in range(size, width):
+                file_owners[row, slot] = NO_PLACE
+
+
+@kernel
+def count_levels(start: NDArray[np.int64], level: NDArray[np.int8], n_levels: int) -> NDArray[np.int64]:
+    """(G, n_levels) how many items of each group have each level."""
+    counts = np.zeros((len(start) - 1, n_levels), np.int64)
+    for group in range(len(start) - 1):
+        for item in range(start[group], start[group + 1]):
+            counts[group, level[item]] += 1
+    return counts
+
+
+@kernel
+def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
+
+    Cost: a binary search per item, O(G L).
+    """
+    rungs = len(taus)
+    totals = np.zeros((len(start) - 1, rungs), np.int64)
+    above = np.zeros(rungs + 1, np.int64)
+    whole = np.zeros(rungs + 1, np.int64)
+    for group in range(len(totals)):
+        above[:] = 0
+        whole[:] = 0
+        for item in range(start[group], start[group + 1]):
+            value = values[item]
+            low, high = 0, rungs
+            while low < high:
+                middle = (low + high) >> 1
+                if taus[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            above[low] += 1
+            whole[low] = min(whole[low], MAX_UNITS - value) + value
+        count, total = start[group + 1] - start[group], 0
+        for rung in range(rungs):
+            count -= above[rung]
+            total = min(total, MAX_UNITS - whole[rung]) + whole[rung]
+            cut = MAX_UNITS if count > MAX_UNITS // taus[rung] else count * taus[rung]
+            totals[group, rung] = min(total, MAX_UNITS - cut) + cut
+    return totals

@@ -1,0 +1,69 @@
+"""Cutting planes on one core: two bounds that close, step by step, always along the same path."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.truncation.vector.core import Core, loads_at
+from privacy.truncation.vector.cuts import Cuts, cuts_at, multipliers
+from privacy.truncation.vector.dual_point import DualPoint, dual_point
+from privacy.truncation.vector.master import Master
+from privacy.truncation.vector.shares import on_grid, raised
+
+_TOLERANCE = 1e-9
+"""A length above 1 by less than this is left to `raised`."""
+
+_STEPS = 300
+"""Far more than any search has needed (10): a bound, not a parameter."""
+
+
+class CoreSearch:
+    """Kelley's method with all broken constraints cut at once, first at s = 0.
+
+    The bounds here guide; what counts is proved by a `Survey` of `shares` and `multipliers()`.
+
+    Attributes:
+      lower, upper: of the core's optimum, in persons.
+      shares: (C,) the best shares found, feasible for the core.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._master = Master(len(core.columns))
+        self._batches: list[Cuts] = []
+        self._duals = np.zeros(0)
+        self._point = np.zeros(len(core.columns))
+        self.shares = np.ones(len(core.columns))
+        self.lower, self.upper = 0.0, float(len(core.columns))
+        self._look()
+
+    def step(self) -> None:
+        """Cut off the current point, find the next, and make it feasible.
+
+        Cost: a linear program from where the last one stood, and three passes over the patterns.
+        """
+        batch = cuts_at(self._core, self._point, self._loads, self._broken)
+        self._batches.append(batch)
+        self._master.add(batch)
+        point, self._duals = self._master.solve()
+        self.lower = max(self.lower, float(point.sum()))
+        self._point = on_grid(point)
+        self._look()
+
+    def closed(self, gap: float) -> bool:
+        """Whether the bounds are `gap` apart, or can come no closer."""
+        return self.upper - self.lower <= gap or not len(self._broken) or len(self._batches) >= _STEPS
+
+    def multipliers(self) -> DualPoint:
+        """The dual point of the last linear program. Cost: a pass over the patterns per batch of cuts."""
+        return dual_point(self._core, *multipliers(self._core, self._batches, self._duals))
+
+    def _look(self) -> None:
+        """Measure the point, and keep what it becomes when it is made feasible."""
+        self._loads = loads_at(self._core, self._point)
+        lengths = self._core.lengths_of(self._loads)
+        self._broken: NDArray[np.int64] = np.flatnonzero(lengths > 1.0 + _TOLERANCE)
+        feasible = raised(self._point, lengths)
+        if feasible.sum() < self.upper:
+            self.shares, self.upper = feasible, float(feasible.sum())

@@ -1,0 +1,119 @@
+"""The length of what each privacy unit contributes when nobody is removed: exact, for every threshold at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.join_tuples import CompactJoinTuples
+from privacy.kernel import kernel
+from privacy.truncation.vector.shares import on_grid
+from privacy.units import MAX_UNITS
+
+_HALF = 31
+_MASK = (1 << _HALF) - 1
+_LOW = 1 << 62
+_LOW_MASK = _LOW - 1
+_ROUNDING = 1.0 - 2.0**-48
+"""Covers the four roundings between an exact squared norm and a ratio to it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SquaredNorms:
+    """Squared L2 norms over groups, as high * 2^62 + low in squared units.
+
+    Attributes:
+      high: (n,) int64 in [0, 2^62 + 1]; 2^62 + 1 means more than any threshold squared.
+      low: (n,) int64 in [0, 2^62).
+    """
+
+    high: NDArray[np.int64]
+    low: NDArray[np.int64]
+
+    def exceed(self, tau: int) -> NDArray[np.bool_]:
+        """(n,) which norms are greater than tau <= MAX_UNITS; a norm equal to tau does not exceed it."""
+        high, low = divmod(tau * tau, _LOW)
+        over: NDArray[np.bool_] = (self.high > high) | ((self.high == high) & (self.low > low))
+        return over
+
+    def shares(self, tau: int) -> NDArray[np.float64]:
+        """(n,) removal shares that leave every unit at most tau by its own share alone: 1 - tau / norm, rounded up.
+
+        Feasible because every tuple of u keeps at most 1 - s_u of itself; so their sum bounds E from above.
+        """
+        with np.errstate(divide="ignore"):
+            kept = tau / self._lengths * _ROUNDING
+        return on_grid(np.where(self.exceed(tau), 1.0 - kept, 0.0))
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        """(n,) the norms; infinite where unknown."""
+        length = np.sqrt(self.high * float(_LOW) + self.low)
+        return np.where(self.high > MAX_UNITS, np.inf, length)
+
+    def __repr__(self) -> str:
+        return "SquaredNorms(<private>)"
+
+
+def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:
+    """Sum each unit's weights per group exactly, and the squares over groups.
+
+    Cost: one pass over the owners; memory O(n), whatever the number of groups, because groups come one after another.
+    """
+    high = np.zeros(tuples.n_units, np.int64)
+    low = np.zeros(tuples.n_units, np.int64)
+    _accumulate(tuples.indptr, tuples.units, tuples.group, tuples.weights[release], high, low)
+    return SquaredNorms(high, low)
+
+
+@kernel
+def _accumulate(
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+    group: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> None:
+    """Loads saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
+    load = np.zeros(len(high), np.int64)
+    touched = np.empty(len(high), np.int32)
+    start = 0
+    while start < len(group):
+        count, t = 0, start
+        while t < len(group) and group[t] == group[start]:
+            weight = weights[t]
+            if weight > 0:
+                for entry in range(indptr[t], indptr[t + 1]):
+                    u = units[entry]
+                    if load[u] == 0:
+                        touched[count] = u
+                        count += 1
+                    load[u] = load[u] + weight if load[u] <= MAX_UNITS - weight else MAX_UNITS + 1
+            t += 1
+        for i in range(count):
+            u = touched[i]
+            _add_square(high, low, u, load[u])
+            load[u] = 0
+        start = t
+
+
+@kernel
+def _add_square(high: NDArray[np.int64], low: NDArray[np.int64], u: int, load: int) -> None:
+    """(high, low)[u] += load^2, saturating: every product below is at most 2^63 - 2^32."""
+    if load > MAX_UNITS or high[u] > MAX_UNITS:
+        high[u] = MAX_UNITS + 1
+        return
+    a, b = load >> _HALF, load & _MASK
+    cross = 2 * a * b
+    rest = low[u] + b * b
+    carry = rest >> 62
+    rest = (rest & _LOW_MASK) + ((cross & _MASK) << _HALF)
+    carry += (rest >> 62) + (cross >> _HALF)
+    low[u] = rest & _LOW_MASK
+    square = a * a
+    room = MAX_UNITS + 1 - high[u]
+    high[u] = high[u] + square + carry if square <= room - carry else MAX_UNITS + 1

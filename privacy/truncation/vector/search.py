@@ -1,0 +1,146 @@
+"""E at one threshold: bounds proved on all tuples that close until they are at most the gap apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import SolverFailed
+from privacy.join_tuples import CompactJoinTuples
+from privacy.truncation.vector.core import build_core
+from privacy.truncation.vector.core_search import CoreSearch
+from privacy.truncation.vector.dual_point import Line
+from privacy.truncation.vector.norms import SquaredNorms
+from privacy.truncation.vector.pilot import Pilot, everybody, pilot
+from privacy.truncation.vector.removal import Removal
+from privacy.truncation.vector.shares import WHOLE, in_steps, raised
+from privacy.truncation.vector.survey import survey
+
+_ROUNDS = 50
+"""Cores that are tried before giving up; one or two are the rule."""
+
+
+class Search:
+    """Cores that grow until one of them solves the whole program.
+
+    The path is a function of (tuples, release, tau, gap) alone: it starts cold, knows no clock and no other
+    threshold, and looking at it (`prove`) does not bend it. Wherever it is left, what it would have ended with
+    lies between `lower` and `upper`.
+
+    Attributes:
+      lower, upper: bounds on E and on the final `removed` (so upper is the gap above what a proof off the path
+        shows for E), in steps of 2^-31 persons.
+      done: whether `removal` is final.
+    """
+
+    def __init__(self, tuples: CompactJoinTuples, release: int, norms: SquaredNorms, tau: int, gap: int) -> None:
+        self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
+        self._over = norms.exceed(tau)
+        self._best = norms.shares(tau)
+        self._upper = self.upper = in_steps(self._best)
+        self._lower = self.lower = 0
+        self._start: Pilot | None = None
+        self._search: CoreSearch | None = None
+        self._lines: list[Line] = []
+        self._rounds = 0
+        self.done = self._upper <= gap
+
+    @property
+    def removal(self) -> Removal:
+        """The answer. Only of a search that is done."""
+        assert self.done
+        return Removal(self._upper, self._lower, self._best)
+
+    @property
+    def guide(self) -> tuple[float, float]:
+        """What the core believes of E, in steps: unproved, and not even valid before the last core."""
+        if self._search is None:
+            return -math.inf, math.inf
+        return self._search.lower * WHOLE, self._search.upper * WHOLE
+
+    def lower_at(self, tau: int) -> int:
+        """A lower bound on E at another threshold, from what was proved here. In steps."""
+        return max((line.at(tau / self._tau) for line in self._lines), default=0)
+
+    def advance(self) -> None:
+        """One step on the path: a core, a linear program, or a survey.
+
+        Raises: SolverFailed when no core closes the gap: a bug, not an outcome.
+        """
+        if self._search is None:
+            self._build()
+        elif not self._search.closed(self._gap / WHOLE / 4):
+            self._search.step()
+        else:
+            self._finish_round()
+
+    def prove(self) -> None:
+        """Tighten `lower` and `upper` by what the core knows so far. Cost: a survey."""
+        if self._search is not None:
+            self._measure()
+
+    def _build(self) -> None:
+        if self._start is None:
+            self._start = pilot(self._tuples, self._release, self._over, self._tau)
+        self._core = build_core(
+            self._tuples, self._release, self._over, self._start.columns, self._start.guess, self._tau
+        )
+        self._search = CoreSearch(self._core)
+
+    def _measure(self) -> _Measured:
+        """Survey the core's shares and multipliers on all tuples, and note what that proves."""
+        assert self._search is not None
+        shares = np.zeros(self._tuples.n_units)
+        shares[self._core.columns] = self._search.shares
+        dual = self._search.multipliers()
+        seen = survey(
+            self._tuples, self._release, self._over, shares, self._core.patterns, dual.by_pattern, self._tau
+        )
+        line = dual.line(seen.prices)
+        self._lines.append(line)
+        measured = _Measured(raised(shares, seen.lengths), line.at(1.0), (seen.lengths > 1.0) | (seen.prices > 1.0))
+        self.lower = max(self.lower, measured.lower)
+        self.upper = min(self.upper, in_steps(measured.shares) + self._gap)
+        return measured
+
+    def _finish_round(self) -> None:
+        """Keep what is proved; if it is not enough, the next core gets what this one lacked."""
+        measured = self._measure()
+        self._lower = max(self._lower, measured.lower)
+        if in_steps(measured.shares) < self._upper:
+            self._best, self._upper = measured.shares, in_steps(measured.shares)
+            self.upper = min(self.upper, self._upper)
+        self.done = self._upper - self._lower <= self._gap
+        if not self.done:
+            self._start = self._larger(measured)
+            self._search = None
+
+    def _larger(self, measured: _Measured) -> Pilot:
+        """The next start: strictly more columns or tuples, in the end all that can matter."""
+        assert self._start is not None
+        self._rounds += 1
+        columns = np.union1d(self._start.columns, np.flatnonzero(measured.matters))
+        guess = np.minimum(self._start.guess, measured.shares)
+        grown = len(columns) > len(self._start.columns) or bool(np.any(guess < self._start.guess))
+        if grown and self._rounds < _ROUNDS:
+            return Pilot(columns, guess)
+        whole = everybody(self._over)
+        columns = np.union1d(columns, whole.columns)
+        if self._rounds > _ROUNDS or (len(columns) == len(self._start.columns) and not self._start.guess.any()):
+            raise SolverFailed("the vector program did not close its gap")
+        return Pilot(columns, whole.guess)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Measured:
+    """Feasible shares (n_units,), a lower bound on E in steps, and which units are too long or would help."""
+
+    shares: NDArray[np.float64]
+    lower: int
+    matters: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return "_Measured(<private>)"

@@ -1,0 +1,111 @@
+"""The vector program against Clarabel, and what privacy needs of its computed values."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privacy.ladder import Ladder
+from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.truncation.vector.reference import ReferenceVectorSolver
+from privacy.truncation.vector.shares import WHOLE
+from tests.property.truncation_strategies import weights
+from tests.unit.privacy.truncation.vector.vectors import (
+    Grouped,
+    compacted,
+    distance,
+    feasible,
+    persons,
+    sums_of,
+)
+
+LADDER = Ladder(-3, 4)
+GAP = persons(DEFAULT_GAP)
+ORACLE = 2e-5
+"""Persons by which Clarabel may be off on these sizes."""
+
+taus = st.sampled_from(LADDER.units.tolist())
+
+
+def instances(max_size: int = 20) -> st.SearchStrategy[list[Grouped]]:
+    owners = st.frozensets(st.integers(0, 7), min_size=1, max_size=4)
+    return st.lists(st.tuples(owners, weights, st.integers(0, 2)), max_size=max_size)
+
+
+@settings(deadline=None, max_examples=300)
+@given(instances(), taus)
+def test_the_value_is_certified_and_near_the_oracle(tuples: list[Grouped], tau: int) -> None:
+    instance = compacted(tuples)
+    removal = VectorInstance(instance).removal(tau)
+    assert feasible(instance, removal, tau)
+    assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
+    optimum = ReferenceVectorSolver().in_shares(instance, 0, tau) if instance.n_units else 0.0
+    assert persons(removal.lower) - ORACLE <= optimum <= persons(removal.removed) + ORACLE
+
+
+@settings(deadline=None, max_examples=60)
+@given(instances(10), taus)
+def test_shares_and_the_published_program_agree(tuples: list[Grouped], tau: int) -> None:
+    instance = compacted(tuples)
+    if instance.n_units:
+        solver = ReferenceVectorSolver()
+        shares, published = solver.in_shares(instance, 0, tau), solver.published(instance, 0, tau)
+        assert abs(shares - published) <= 10 * ORACLE
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    instances(), st.lists(st.tuples(st.frozensets(st.integers(0, 7), max_size=3), weights, st.integers(0, 2))), taus
+)
+def test_neighbours_differ_by_what_the_noise_is_scaled_for(
+    tuples: list[Grouped], more: list[Grouped], tau: int
+) -> None:
+    """I' has more rows, all of unit 8: E moves in [-h, 1 + h], sums by at most tau (E + E' + 1)."""
+    small, large = compacted(tuples), compacted([*tuples, *((owners | {8}, w, g) for owners, w, g in more)])
+    before, after = VectorInstance(small), VectorInstance(large)
+    moved = persons(after.removal(tau).removed - before.removal(tau).removed)
+    assert -GAP <= moved <= 1 + GAP
+    removed = persons(after.removal(tau).removed + before.removal(tau).removed)
+    assert distance(before.sums(tau), after.sums(tau)) <= tau * (removed + 1) * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=300)
+@given(instances())
+def test_fewer_are_removed_as_the_threshold_grows(tuples: list[Grouped]) -> None:
+    instance = VectorInstance(compacted(tuples))
+    removals = [instance.removal(tau) for tau in LADDER.units.tolist()]
+    assert all(later.removed <= sooner.removed + DEFAULT_GAP for sooner, later in pairwise(removals))
+
+
+@settings(deadline=None, max_examples=100)
+@given(instances(), taus)
+def test_sums_are_exact(tuples: list[Grouped], tau: int) -> None:
+    instance = compacted(tuples)
+    vector = VectorInstance(instance)
+    assert vector.sums(tau) == sums_of(instance, vector.removal(tau))
+
+
+@settings(deadline=None, max_examples=300)
+@given(instances(), st.lists(st.integers(-WHOLE, 6 * WHOLE), min_size=len(LADDER), max_size=len(LADDER)))
+def test_selection_equals_a_scan_of_the_whole_ladder(tuples: list[Grouped], stop: list[int]) -> None:
+    instance = compacted(tuples)
+    full = VectorInstance(instance)
+    passing = [full.removal(tau).removed <= limit for tau, limit in zip(LADDER.units.tolist(), stop, strict=True)]
+    expected = passing.index(True) if any(passing) else None
+    assert VectorInstance(instance).select(LADDER, np.array(stop, np.int64)) == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(instances(), st.data())
+def test_selection_is_right_when_a_stop_value_is_hit_exactly(tuples: list[Grouped], data: st.DataObject) -> None:
+    """Stop values at and one step beside the values themselves, where a sloppy bound would show."""
+    instance = compacted(tuples)
+    full = VectorInstance(instance)
+    values = [full.removal(rung).removed for rung in LADDER.units.tolist()]
+    stop = [value + data.draw(st.integers(-1, 1)) for value in values]
+    passing = [value <= limit for value, limit in zip(values, stop, strict=True)]
+    expected = passing.index(True) if any(passing) else None
+    assert VectorInstance(instance).select(LADDER, np.array(stop, np.int64)) == expected
