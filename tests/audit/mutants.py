@@ -19,14 +19,17 @@ from privacy.units import ONE
 class WeakerNoise:
     """Noise of smaller scales than it was asked for."""
 
-    def __init__(self, source: Entropy, laplace: float = 1.0, geometric: float = 1.0) -> None:
-        self._source, self._laplace, self._geometric = source, laplace, geometric
+    def __init__(self, source: Entropy, laplace: float = 1.0, geometric: float = 1.0, gaussian: float = 1.0) -> None:
+        self._source, self._laplace, self._geometric, self._gaussian = source, laplace, geometric, gaussian
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         return self._source.laplace(scale * self._laplace, size)
 
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         return self._source.geometric(scale * self._geometric, size)
+
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        return self._source.gaussian(scale * self._gaussian, size)
 
 
 class UnsplitGem(Gem):
