@@ -13,7 +13,7 @@ ORDERS: tuple[float, ...] = (
 """order - 1 runs from 1/4 to 16384 in four steps per octave; infinity is the largest log density ratio.
 
 Each is a dyadic fraction, the same double on every machine. For Gaussian noise the best of them costs at most
-0.7% more epsilon than the best of all orders, for budgets from epsilon 0.01 to 100 and delta from 1e-12 to 1e-5.
+0.3% more epsilon than the best of all orders, for budgets from epsilon 0.01 to 100 and delta from 1e-12 to 1e-5.
 """
 
 FEMTO_DIGITS = 15
@@ -25,7 +25,9 @@ UNBOUNDED = 9 * 10**18
 
 def femto(bound: Fraction | None) -> int:
     """A bound on a divergence in multiples of 1e-15, rounded up; None and what is too large are UNBOUNDED."""
-    return UNBOUNDED if bound is None else min(UNBOUNDED, math.ceil(bound * 10**FEMTO_DIGITS))
+    if bound is None:
+        return UNBOUNDED
+    return min(UNBOUNDED, -(-bound.numerator * 10**FEMTO_DIGITS // bound.denominator))
 
 
 def femto_sum(first: int, second: int) -> int:
