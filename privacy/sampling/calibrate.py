@@ -10,8 +10,8 @@ from privacy.errors import InvalidParameter
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss, choice_loss
 
-_MOST_PRESSED = 500.0
-"""A loss times its pressure is not looked for beyond: exp of it is still a double."""
+_MOST_PRESSED = 1e4
+"""A loss times its pressure is not looked for beyond."""
 
 _CLOSE = 1e-6
 """Relative: how far below the largest affordable number the result may lie."""
