@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from privacy.accounting.orders import rising
 from privacy.errors import InvalidParameter
 
 
@@ -117,9 +118,9 @@ class RenyiCurve(PrivacyEvent):
     divergences: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if not self.orders or len(self.orders) != len(self.divergences):
+        if len(self.orders) != len(self.divergences):
             raise InvalidParameter("a Renyi curve has one divergence per order")
-        if not all(low < high for low, high in zip((1.0, *self.orders), self.orders, strict=False)):
+        if not rising(self.orders):
             raise InvalidParameter("the orders of a Renyi curve rise from above 1")
         if not all(bound >= 0 for bound in self.divergences):
             raise InvalidParameter("a divergence is never negative")

@@ -23,11 +23,17 @@ UNBOUNDED = 9 * 10**18
 """An amount from which on nothing is claimed; sums stay here. It fits a signed 64-bit column."""
 
 
+def rising(orders: tuple[float, ...]) -> bool:
+    """Whether these are Renyi orders: at least one, rising, all above 1."""
+    return bool(orders) and all(low < high for low, high in zip((1.0, *orders), orders, strict=False))
+
+
 def femto(bound: Fraction | None) -> int:
     """A bound on a divergence in multiples of 1e-15, rounded up; None and what is too large are UNBOUNDED."""
     if bound is None:
         return UNBOUNDED
-    return min(UNBOUNDED, -(-bound.numerator * 10**FEMTO_DIGITS // bound.denominator))
+    scale: int = 10**FEMTO_DIGITS
+    return min(UNBOUNDED, -(-bound.numerator * scale // bound.denominator))
 
 
 def femto_sum(first: int, second: int) -> int:

@@ -25,6 +25,7 @@ class RenyiFilter:
     limit of a. On C_a the process agrees with the one that stops at that limit, so the excess of P over
     exp(epsilon) Q on C_a is at most a's share. Every admitted transcript lies in some C_a, and the shares add up to
     delta. The infinite order needs no delta: it is basic composition.
+    Without shares it is no filter: two releases chosen by luck overspend delta by two fifths (pinned in the tests).
 
     Attributes:
       granted: the (epsilon, delta) that is never exceeded.

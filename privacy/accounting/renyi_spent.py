@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privacy.accounting.orders import ORDERS, UNBOUNDED, femto_sum
+from privacy.accounting.orders import ORDERS, UNBOUNDED, femto_sum, rising
 from privacy.errors import InvalidParameter
 
 
@@ -23,6 +23,8 @@ class RenyiSpent:
     orders: tuple[float, ...] = ORDERS
 
     def __post_init__(self) -> None:
+        if not rising(self.orders):
+            raise InvalidParameter("Renyi orders rise from above 1")
         if len(self.femto) != len(self.orders):
             raise InvalidParameter("there is one divergence per order")
         if self.atto_delta < 0 or not all(0 <= amount <= UNBOUNDED for amount in self.femto):

@@ -68,7 +68,7 @@ def test_of_gaussian_noise_is_exact_and_unbounded_at_infinity() -> None:
 
 def test_of_discrete_gaussian_noise_bounds_its_sum() -> None:
     for scale, shift in ((0.7, 1), (2.0, 3), (5.0, 1)):
-        weights = {x: mp.exp(-mpf(x) ** 2 / (2 * mpf(scale) ** 2)) for x in range(-80, 81)}
+        weights = {x: mp.exp(-(mpf(x) ** 2) / (2 * mpf(scale) ** 2)) for x in range(-80, 81)}
         total = mp.fsum(weights.values())
         for order in (1.25, 2.0, 8.0):
             terms = (
