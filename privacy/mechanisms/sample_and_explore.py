@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy
@@ -95,7 +96,7 @@ class SampleAndExplore:
           units: a lower bound on n.
         """
         target = explored_epsilon(self.epsilon, self.population)
-        return self.inner.at(Exploration(self.drawn, self.collaborators).budget(target, units))
+        return _measurement(self.inner, Exploration(self.drawn, self.collaborators), target, units)
 
     def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
         """Draw one sample and release one noisy value.
@@ -123,13 +124,22 @@ class SampleAndExplore:
 
         Cost: linear in the tuples that the drawn units bring, and truncating them.
         """
+        return self.noised(self.sampled(prepared, draws), prepared.tuples.n_units, entropy)
+
+    def sampled(self, prepared: ExploredTuples, draws: Draws) -> TruncatedAnswer:
+        """The truncated answer of one sample. Private."""
+        if prepared.whole is not None:
+            return prepared.whole
         units = prepared.tuples.n_units
+        return self._truncated(prepared.tuples.brought_by(draws.choose(units, min(self.drawn, units))))
+
+    def noised(self, answer: TruncatedAnswer, units: int, entropy: Entropy) -> NoisyAnswer:
+        """The release, given the sample's truncated answer; its groups, if several, are independent releases.
+
+        The number of units is published once for all of them.
+        """
         confidence = 1.0 if self.population.public else _CONFIDENCE
         count = self.population.count(units, entropy, confidence)
-        answer = prepared.whole
-        if answer is None:
-            drawn = draws.choose(units, min(self.drawn, units))
-            answer = self._truncated(prepared.tuples.brought_by(drawn))
         noisy = self.measurement(count.least).release(answer, entropy)
         factors = tuple(max(1.0, size / self.drawn) for size in (count.estimate, count.low, count.high))
         both = noisy.confidence - (1 - confidence)
@@ -160,6 +170,12 @@ class SampleAndExplore:
 
 _CONFIDENCE = 0.99
 """Of the bounds on the number of units within an interval."""
+
+
+@lru_cache(maxsize=64)
+def _measurement(inner: InnerMechanism, exploration: Exploration, target: float, units: int) -> Measurement:
+    """Made once for all releases of the same public numbers: looking for the budget takes longer than a release."""
+    return inner.at(exploration.budget(target, units))
 
 
 def explored_epsilon(epsilon: float, population: Population) -> float:

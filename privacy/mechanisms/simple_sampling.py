@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class SimpleSampling:
         """eta^-l: what the sample's answer is multiplied with."""
         return self.rate**-self.positions if self.rate > 0 else math.inf
 
-    @property
+    @cached_property
     def measurement(self) -> Measurement:
         """The inner mechanism with its amplified budget."""
         return self.inner.at(unit_sampled_budget(self.epsilon, self.rate))
@@ -127,12 +128,19 @@ class SimpleSampling:
 
         Cost: one draw per unit, a pass over the owners of all tuples, and truncating the sample.
         """
-        answer = prepared.whole
-        if answer is None:
-            kept = draws.binomial(np.ones(prepared.tuples.n_units, np.int64), self.rate) > 0
-            answer = self._truncated(induced(prepared.tuples, kept))
-        inner = self.measurement.release(answer, entropy)
-        return scaled(inner, (self.factor,) * 3, inner.confidence, self.name, self.epsilon)
+        return self.noised(self.sampled(prepared, draws), entropy)
+
+    def sampled(self, prepared: InducibleTuples, draws: Draws) -> TruncatedAnswer:
+        """The truncated answer of one sample. Private."""
+        if prepared.whole is not None:
+            return prepared.whole
+        kept = draws.binomial(np.ones(prepared.tuples.n_units, np.int64), self.rate) > 0
+        return self._truncated(induced(prepared.tuples, kept))
+
+    def noised(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
+        """The release, given the sample's truncated answer; its groups, if several, are independent releases."""
+        noisy = self.measurement.release(answer, entropy)
+        return scaled(noisy, (self.factor,) * 3, noisy.confidence, self.name, self.epsilon)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold of the inner mechanism, both multiplied by eta^-l."""

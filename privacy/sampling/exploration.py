@@ -45,8 +45,8 @@ class Exploration:
     all k, with P = C(n - kC, k) / C(n, k). That treats k exchanged units like one: with k = 2, C = 10, n = 10^6
     and epsilon = 12.6 it claims 2.55 for what loses 2.69 (pinned in the tests). And its P, where a
     draw misses the removed unit and its collaborators with probability C(n - C - 1, k) / C(n, k), is needlessly
-    small for many units. Both papers count the neighbours of the drawn unit; what matters are the units whose neighbour the
-    removed one is, and it itself.
+    small for many units. Both papers count the neighbours of the drawn unit; what matters are the units whose
+    neighbour the removed one is, and it itself.
 
     Source: Fang and Yi (SIGMOD 2024), section 5; DP-S4S (SIGMOD 2026), appendix D.
 
