@@ -27,4 +27,5 @@ def _log_density(mixture: Mixture, at: NDArray[np.float64], scale: float) -> NDA
     parts = [
         math.log(probability) - np.abs(at - centre) / scale for probability, centre in mixture if probability > 0
     ]
-    return np.logaddexp.reduce(np.array(parts), axis=0)
+    total: NDArray[np.float64] = np.logaddexp.reduce(np.array(parts), axis=0)
+    return total

@@ -40,7 +40,7 @@ def test_released_integers_are_floors_and_noise() -> None:
 
 @pytest.mark.parametrize(("times", "epsilon"), [(2, 0.01), (10, 0.5), (1000, 0.5), (10, 40.0)])
 def test_a_sum_exceeds_its_quantile_no_oftener_than_said(times: int, epsilon: float) -> None:
-    """At most 40 of 4000 expected; 80 have chance below 1e-7. And the bound is not idle: a third of it is exceeded."""
+    """At most 40 of 4000 expected; 80 have chance below 1e-7. And a third of the bound is exceeded often."""
     noise = IntegerNoise(1, Fraction(epsilon))
     reach = noise.quantile(0.01, times)
     sums = SimulatedEntropy(3).laplace(noise.scale, 4000 * times).reshape(4000, times).sum(axis=1)

@@ -61,7 +61,7 @@ def test_nothing_private_is_shown() -> None:
         replace(tuples(), weights=np.ones((2, 5), np.int64)),
         replace(tuples(), weights=-np.ones((1, 5), np.int64)),
         replace(tuples(), weights=np.ones((1, 4), np.int64)),
-        replace(tuples(), weights=np.ones((1, 5))),
+        replace(tuples(), weights=np.ones((1, 5), np.int32)),
         replace(tuples(), group=np.ones(5, np.int64)),
         replace(tuples(), owners=()),
     ],
