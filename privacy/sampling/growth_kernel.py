@@ -144,7 +144,7 @@ def _add_monotone(
                 state[1] += weights[j, i] * _term(n, p, complement, piece, k, offset + nodes[j, i], state[0])
             k += step * 2.0**j
         else:
-            for _ in range(min(2.0**SMALLEST, left)):
+            for _ in range(int(min(2.0**SMALLEST, left))):
                 state[1] += _term(n, p, complement, piece, k, 0.0, state[0])
                 k += step
             j = SMALLEST
@@ -154,7 +154,8 @@ def _add_monotone(
 
 @kernel
 def _h(piece: NDArray[np.float64], k: float) -> float:
-    return piece[2] + k * (piece[3] + k * piece[4])
+    value: float = piece[2] + k * (piece[3] + k * piece[4])
+    return value
 
 
 @kernel

@@ -16,9 +16,9 @@ def joint_renyi(losses: Sequence[SquareLoss], delta_bound: int | None, rate: flo
         rho'(alpha) = ln E[exp((alpha - 1) alpha g(K))] / (alpha - 1),
         g(k) = sum_i l_i(k),  K ~ Binomial(delta_bound, rate)
 
-    with l_i(k) = (min(tau_i, k) + eta tau_i)^2 / (2 sigma_i^2) for Gaussian noise: a bound in both directions, because
-    the divergence is convex in the sample's mixture. Divergences that are amplified one by one do not add up over a
-    shared sample.
+    with l_i(k) = (min(tau_i, k) + eta tau_i)^2 / (2 sigma_i^2) for Gaussian noise: a bound in both directions,
+    because the divergence is convex in the sample's mixture. Divergences that are amplified one by one do not add up
+    over a shared sample.
 
     Args:
       losses: one per release, none of them chosen by looking at the others.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from privacy.errors import InvalidParameter
 from privacy.sampling.binomial import log_mass
@@ -94,8 +95,8 @@ def test_a_blocks_rule_is_exact_for_polynomials() -> None:
 @given(st.integers(1, 10**12), st.floats(1e-9, 1 - 1e-9), st.floats(-30, 30))
 def test_the_mass_keeps_its_digits_in_the_tails(n: int, rate: float, deviations: float) -> None:
     k = min(max(round(n * rate + deviations * math.sqrt(n * rate * (1 - rate))), 0), n)
-    with sixty_digits.mp.workdps(60):
-        expected = sixty_digits.log_choose(n, k, sixty_digits.mpf(rate))
+    with mp.workdps(60):
+        expected = sixty_digits.log_choose(n, k, mpf(rate))
     assert abs(log_mass(float(k), 0.0, float(n), rate, 1 - rate) - expected) < 1e-14 * (1 + abs(expected))
 
 

@@ -56,7 +56,7 @@ def mixture_divergence(alpha: float, tau: int, sigma: float, n: int, rate: float
     def density(z: float, ratio_power: float) -> float:
         base = math.exp(-0.5 * (z / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
         mixed = float(np.dot(masses, np.exp((z * means - means**2 / 2) / sigma**2)))
-        return base * mixed**ratio_power
+        return float(base * mixed**ratio_power)
 
     limits = (-12 * sigma - tau, 12 * sigma + alpha * tau)
     there, back = (
