@@ -88,3 +88,26 @@ class CompactJoinTuples:
 
     def __repr__(self) -> str:
         return f"CompactJoinTuples(releases={len(self.weights)}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedJoinTuples:
+    """Join tuples with numbered owners, side by side by group, in the order of their rows and unmerged.
+
+    A member is a privacy unit in one group: a unit that occurs in two groups is two members.
+
+    Attributes:
+      members: (positions, m) int32; tuple t has the distinct owners members[:, t] up to the first -1, at least one.
+      row_start, member_start: (G + 1,) int64 where each group's tuples and members begin; some members may own none.
+      weights: (k, m) int64 units of 2^-30 W, >= 0.
+      owners: (smallest, largest) number of owners of a tuple; (1, 1) without tuples.
+    """
+
+    members: NDArray[np.int32]
+    row_start: NDArray[np.int64]
+    member_start: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    owners: tuple[int, int]
+
+    def __repr__(self) -> str:
+        return f"CodedJoinTuples(releases={len(self.weights)}, <private>)"

@@ -75,6 +75,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "55000", 503, "The database's tables have changed since the policy was read.", "Tell the custodian."
         ),
         privacy.SolverFailed: _FAILED,
+        privacy.Cancelled: _FAILED,
+        privacy.TooLarge: _FAILED,
         privacy.InvalidParameter: _FAILED,
         privacy.EntropyFailed: _FAILED,
         serving.AuthenticationFailed: Row("28P01", 401),

@@ -1,7 +1,7 @@
 """The way of a query, from text to answer. One frozen type per arrow; read `answer` and `measure`.
 
     QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan
-      --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --compact--> CompactJoinTuples
+      --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> QueryResponse
 
 Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process.
@@ -37,7 +37,7 @@ from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws
 from privacy.sampling.scale_up import scale_up
 from privacy.sampling.thin import thin
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -168,7 +168,7 @@ class Pipeline:
 def measure(
     backend: Backend, query: BackendQuery, measurements: tuple[Measurement, ...]
 ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-    """Read, compact, truncate, release: the private part of the way, run in a worker process."""
+    """Read, encode, truncate, release: the private part of the way, run in a worker process."""
     entropy = OpendpEntropy()
     domain, tuples = backend.read(query)
     answers = _truncated(_sampled(tuples, query), measurements)
@@ -188,15 +188,15 @@ def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
 
 
 def _truncated(tuples: QueryTuples, measurements: tuple[Measurement, ...]) -> Iterator[TruncatedAnswer]:
-    """Each release's truncated answer in turn; the sums share one compaction."""
-    compacted = None if tuples.join is None else compact(tuples.join)
+    """Each release's truncated answer in turn; the sums share one coding."""
+    coded = None if tuples.join is None else encode(tuples.join)
     rows = itertools.count()
     for measured, distinct in zip(measurements, tuples.distinct, strict=True):
         if distinct is not None:
             yield truncate_distinct(distinct, measured.ladder, measured.gap)
         else:
-            assert compacted is not None, "sums have a join"
-            yield truncate(compacted, next(rows), measured.ladder, measured.gap)
+            assert coded is not None, "sums have a join"
+            yield truncate(coded, next(rows), measured.ladder, measured.gap)
 
 
 def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:

@@ -52,7 +52,7 @@ def _even_shares(instance: LadderInstance) -> NDArray[np.int64]:
     least, most = instance.owners
     if least == most:
         return _share(instance, instance.loads, least)
-    fewest = fewest_owners(instance.indptr, instance.members, len(instance.loads))
+    fewest = fewest_owners(instance.members, len(instance.loads))
     bound = np.zeros(instance.cut.shape, np.int64)
     for owners in range(least, most + 1):
         bound = saturating_add(bound, _share(instance, np.where(fewest == owners, instance.loads, 0), owners))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples, JoinTuples
 from privacy.kernel import kernel
+from privacy.truncation.join_check import check_join
 from privacy.truncation.owner_codes import owner_codes
 from privacy.truncation.provenance_keys import KeyFormat, provenance_keys, sort_keys
 from privacy.units import MAX_UNITS
@@ -28,29 +28,14 @@ def compact(tuples: JoinTuples) -> CompactJoinTuples:
     Cost: linear: a few passes to code the owners, one per byte of a provenance set to sort them, one to merge.
       Memory: at most 60 bytes per tuple and owner beside the input, of integers.
     """
-    _check(tuples)
+    check_join(tuples)
     m = len(tuples.group)
     codes, n_codes = owner_codes(tuples.owners, m)
     form = KeyFormat(tuples.n_groups, n_codes, len(tuples.owners))
     keys, rows = provenance_keys(codes, np.ascontiguousarray(tuples.group), form)
     del codes
-    every_unit_occurs = len(rows) == m
     keys, rows = sort_keys(keys, rows, form)
-    merged = _merged(keys, rows, tuples, form)
-    return merged if every_unit_occurs else _renumbered(merged, n_codes)
-
-
-def _check(tuples: JoinTuples) -> None:
-    """Refuse what the backend must never return."""
-    group, weights = tuples.group, tuples.weights
-    if group.ndim != 1 or weights.ndim != 2 or weights.shape[1] != len(group):
-        raise InvalidParameter("weights must be (k, m) and groups (m,)")
-    if weights.dtype != np.int64 or group.dtype != np.int64:
-        raise InvalidParameter("weights and groups must be int64")
-    if tuples.n_groups < 1 or group.min(initial=0) < -1 or group.max(initial=0) >= tuples.n_groups:
-        raise InvalidParameter("a group is outside the public list")
-    if weights.min(initial=0) < 0 or weights.max(initial=0) > MAX_UNITS:
-        raise InvalidParameter("a weight is outside [0, MAX_UNITS]")
+    return _renumbered(_merged(keys, rows, tuples, form), n_codes)
 
 
 def _merged(

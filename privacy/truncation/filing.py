@@ -18,74 +18,32 @@ NO_PLACE = np.int32(2**31 - 1)
 
 
 @kernel
-def number_members(
-    row_start: NDArray[np.int64], indptr: NDArray[np.int64], units: NDArray[np.int32], n_units: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """A unit that occurs in several groups is one member of each; members are numbered by group, then unit.
-
-    Args:
-      row_start: (G + 1,) where each group's tuples begin.
-    Returns: (nnz,) the member in place of each unit, and (G + 1,) where each group's members begin.
-    Cost: linear, and a sort of each group's units.
-    """
-    members = np.empty(len(units), np.int32)
-    member_start = np.zeros(len(row_start), np.int64)
-    number = np.full(n_units, -1, np.int64)
-    present = np.empty(n_units, np.int32)
-    count = 0
-    for group in range(len(row_start) - 1):
-        begin, end = indptr[row_start[group]], indptr[row_start[group + 1]]
-        size = 0
-        for i in range(begin, end):
-            if number[units[i]] < count:
-                number[units[i]] = count  # any number of this group says that the unit was seen
-                present[size] = units[i]
-                size += 1
-        present[:size].sort()
-        for rank in range(size):
-            number[present[rank]] = count + rank
-        for i in range(begin, end):
-            members[i] = number[units[i]]
-        count += size
-        member_start[group + 1] = count
-    return members, member_start
-
-
-@kernel
-def add_loads(
-    indptr: NDArray[np.int64], members: NDArray[np.int32], weights: NDArray[np.int64], n_members: int
-) -> NDArray[np.int64]:
+def add_loads(members: NDArray[np.int32], weights: NDArray[np.int64], n_members: int) -> NDArray[np.int64]:
     """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
 
     A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
     """
     loads = np.zeros(n_members, np.int64)
-    for t in range(len(weights)):
-        weight = weights[t]
-        for i in range(indptr[t], indptr[t + 1]):
-            u = members[i]
-            loads[u] = min(loads[u], MAX_UNITS - weight) + weight
+    for position in range(len(members)):
+        own = members[position]
+        for t in range(len(weights)):
+            u = own[t]
+            if u >= 0:
+                loads[u] = min(loads[u], MAX_UNITS - weights[t]) + weights[t]
     return loads
 
 
 @kernel
-def owner_extent(indptr: NDArray[np.int64]) -> tuple[int, int]:
-    """The smallest and the largest number of owners of a tuple; (1, 1) without tuples."""
-    fewest, most = indptr[-1] + 1, np.int64(1)
-    for t in range(len(indptr) - 1):
-        owners = indptr[t + 1] - indptr[t]
-        fewest, most = min(fewest, owners), max(most, owners)
-    return int(min(fewest, most)), int(most)
-
-
-@kernel
-def fewest_owners(indptr: NDArray[np.int64], members: NDArray[np.int32], n_members: int) -> NDArray[np.int64]:
+def fewest_owners(members: NDArray[np.int32], n_members: int) -> NDArray[np.int64]:
     """(n,) the number of owners of that tuple of each member that has the fewest; 2^31 without tuples."""
     fewest = np.full(n_members, 1 << 31, np.int64)
-    for t in range(len(indptr) - 1):
-        owners = indptr[t + 1] - indptr[t]
-        for i in range(indptr[t], indptr[t + 1]):
-            fewest[members[i]] = min(fewest[members[i]], owners)
+    positions, m = members.shape
+    for t in range(m):
+        owners = positions
+        while members[owners - 1, t] < 0:
+            owners -= 1
+        for i in range(owners):
+            fewest[members[i, t]] = min(fewest[members[i, t]], owners)
     return fewest
 
 
@@ -108,7 +66,6 @@ def levels_of(values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.
 @kernel
 def file_tuples(
     row_start: NDArray[np.int64],
-    indptr: NDArray[np.int64],
     members: NDArray[np.int32],
     weights: NDArray[np.int64],
     level: NDArray[np.int8],
@@ -129,16 +86,18 @@ def file_tuples(
     for group in range(len(row_start) - 1):
         for t in range(row_start[group], row_start[group + 1]):
             weight = weights[t]
-            first = indptr[t]
-            top = members[first]
+            top = members[0, t]
             best, runner_up = np.int64(level[top]), np.int64(0)
-            for i in range(first + 1, indptr[t + 1]):
-                u = members[i]
+            for position in range(1, len(members)):
+                u = members[position, t]
+                if u < 0:
+                    break
                 own = np.int64(level[u])
                 runner_up = max(runner_up, min(own, best))
                 top = u if own > best or (own == best and u < top) else top
                 best = max(own, best)
-            high[top] += weight >> LOW_BITS
+            if weight >> LOW_BITS:
+                high[top] += weight >> LOW_BITS
             low[top] += weight & LOW_MASK
             runner_up = runner_up if weight > 0 else np.int64(0)
             second[t] = runner_up
@@ -190,7 +149,6 @@ def sort_down(
 @kernel
 def write_file(
     row_start: NDArray[np.int64],
-    indptr: NDArray[np.int64],
     members: NDArray[np.int32],
     weights: NDArray[np.int64],
     second: NDArray[np.int8],
@@ -221,8 +179,11 @@ def write_file(
             places[rung] = row + 1
             file_weights[row] = weights[t]
             size = 0
-            for i in range(indptr[t], indptr[t + 1]):
-                own = place[members[i]]
+            for position in range(width):
+                u = members[position, t]
+                if u < 0:
+                    break
+                own = place[u]
                 slot = size
                 while slot > 0 and file_owners[row, slot - 1] > own:
                     file_owners[row, slot] = file_owners[row, slot - 1]

@@ -84,7 +84,7 @@ def _primal_step(
     forward: float,
     back: float,
 ) -> float:
-    """The half of an iteration that touches the tuples. Returns how far x moved, squared, in the metric of its step."""
+    """The half of an iteration that touches the tuples: how far x moved, squared, in the metric of its step."""
     length = 1.0 / (omega * len(places))
     load[:] = 0.0
     moved = 0.0

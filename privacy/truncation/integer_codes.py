@@ -10,6 +10,9 @@ from privacy.kernel import kernel
 from privacy.truncation.radix_sort import radix_sort, row_type
 
 _NOBODY = -1
+_DENSE = 2
+"""Distances serve as numbers when there are at least so many keys for each: tables by number stay small."""
+
 _TABLE_SLACK = 1 << 16
 """A table of ranks may be this much longer than four times the keys."""
 
@@ -20,18 +23,27 @@ _LOWEST, _HIGHEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 def write_integer_codes(
     keys: list[NDArray[np.int64]], missing: list[NDArray[np.bool_]], codes: list[NDArray[np.int32]], first: int
 ) -> int:
-    """Write first + the rank of every key among the distinct keys of all columns, -1 where it is missing.
+    """Write first + a number that rises with the key and is the same in all columns, -1 where the key is missing.
+
+    Keys that are about as many as they are far apart are numbered by their distance from the smallest one, all others
+    by their rank among the distinct ones.
 
     Args:
       keys: columns of (m,) keys.
       missing: (m,) for each, true where there is no key.
       codes: (m,) for each, to be written.
       first: the code of the smallest key.
-    Returns: the number of distinct keys.
+    Returns: how many numbers there are, at most the number of keys; not all of them need occur.
     Raises: InvalidParameter when a code would exceed an int32.
-    Cost: serial keys lie densely: three passes with a table of ranks. Otherwise a linear sort of the keys.
+    Cost: two passes without a table where keys lie densely, three with a table of ranks where there are gaps.
+      Otherwise a linear sort of the keys.
     """
     low, high, count = _extent_of_all(keys, missing)
+    if high - low < count // _DENSE:
+        _check_size(first, high - low + 1)
+        for column, absent, code in zip(keys, missing, codes, strict=True):
+            _subtract(column, absent, low, first, code)
+        return high - low + 1
     if high - low > 4 * count + _TABLE_SLACK:
         return _sorted_codes(keys, missing, codes, first, low, high, count)
     table = np.zeros(max(high - low + 1, 0), np.int32)
@@ -92,6 +104,15 @@ def _extent(keys: NDArray[np.int64], missing: NDArray[np.bool_]) -> tuple[int, i
         if not missing[i]:
             low, high, count = min(low, keys[i]), max(high, keys[i]), count + 1
     return low, high, count  # type: ignore[return-value] # numba's integers are Python's here
+
+
+@kernel
+def _subtract(
+    keys: NDArray[np.int64], missing: NDArray[np.bool_], low: int, first: int, codes: NDArray[np.int32]
+) -> None:
+    """Write first + key - low."""
+    for i in range(len(keys)):
+        codes[i] = _NOBODY if missing[i] else first + keys[i] - low
 
 
 @kernel

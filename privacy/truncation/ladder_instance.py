@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.core import fill_alone, gather, renumber
+from privacy.truncation.core import canonical_core, fill_alone
 from privacy.truncation.filing import (
     LOW_BITS,
     LOW_MASK,
@@ -20,12 +19,8 @@ from privacy.truncation.filing import (
     count_levels,
     file_tuples,
     levels_of,
-    number_members,
-    owner_extent,
     sort_down,
 )
-from privacy.truncation.incidence import Incidence
-from privacy.truncation.program import PreparedProgram
 from privacy.truncation.reduced import Reduced
 from privacy.truncation.tuple_file import TupleFile
 from privacy.units import MAX_UNITS
@@ -51,9 +46,9 @@ class LadderInstance:
     A load that saturates belongs to a unit that alone allows MAX_UNITS, so the answer saturates as well.
 
     Attributes:
-      weights, indptr: the m tuples; `weights` is one row of theirs.
+      weights: (m,) one row of the tuples'.
       row_start, member_start: (G + 1,) where each group's tuples and members begin.
-      members: (nnz,) int32 owners as members.
+      members: (positions, m) int32 owners, as CodedJoinTuples.
       loads: (n,) saturating.
       level: (n,) int8.
       high, low: (n,) T_u = high * 2^31 + low.
@@ -66,7 +61,6 @@ class LadderInstance:
 
     ladder: Ladder
     weights: NDArray[np.int64]
-    indptr: NDArray[np.int64]
     members: NDArray[np.int32]
     row_start: NDArray[np.int64]
     member_start: NDArray[np.int64]
@@ -95,51 +89,35 @@ class LadderInstance:
         first = int(self.binding[:group, 0].sum()) if group else 0
         bound = self.order[first : first + int(self.binding[group, index])]
         owners, weights = self.file.above(group, index)
-        caps, filled, entries = fill_alone(owners, weights, self.high[bound], self.low[bound], tau)
+        caps, filled = fill_alone(owners, weights, self.high[bound], self.low[bound], tau)
         settled = int(self.whole[group, index]) + int(filled)
-        core = np.empty(len(weights), np.int64), np.zeros(len(weights) + 1, np.int64), np.empty(entries, np.int64)
-        size, end = gather(owners, weights, caps, *core)
-        if not size:
-            return Reduced(settled, None)
-        units = core[2][:end]
-        n_units = renumber(units, caps)
-        return Reduced(
-            settled, PreparedProgram(core[0][:size], Incidence(core[1][: size + 1], units, n_units), caps[:n_units])
-        )
+        return Reduced(settled, canonical_core(owners, weights, caps))
 
     def __repr__(self) -> str:
         return "LadderInstance(<private>)"
 
 
-def ladder_instance(tuples: CompactJoinTuples, release: int, ladder: Ladder) -> LadderInstance:
+def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> LadderInstance:
     """File the tuples of one release.
 
-    Cost: two passes over the owners, one more with several groups; memory: a byte per tuple, with several groups
-      4 bytes per owner, and later what the file copies.
+    Cost: two passes over the owners; memory: a byte per tuple, and later what the file copies.
     """
     weights = np.ascontiguousarray(tuples.weights[release])
-    if len(weights) > np.iinfo(np.int32).max:
-        raise InvalidParameter("more join tuples than an int32 can number")
-    row_start = np.searchsorted(tuples.group, np.arange(tuples.n_groups + 1))
-    members, member_start = tuples.units, np.array([0, tuples.n_units])
-    if tuples.n_groups > 1:
-        members, member_start = number_members(row_start, tuples.indptr, tuples.units, tuples.n_units)
-    n = int(member_start[-1])
-    loads = add_loads(tuples.indptr, members, weights, n)
+    row_start, member_start, members = tuples.row_start, tuples.member_start, tuples.members
+    n, n_groups = int(member_start[-1]), len(row_start) - 1
+    loads = add_loads(members, weights, n)
     level = levels_of(loads, ladder.units)
     high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    second, filed = np.empty(len(weights), np.int8), np.zeros((tuples.n_groups, len(ladder) + 1), np.int64)
-    file_tuples(row_start, tuples.indptr, members, weights, level, high, low, second, filed)
+    second, filed = np.empty(len(weights), np.int8), np.zeros((n_groups, len(ladder) + 1), np.int64)
+    file_tuples(row_start, members, weights, level, high, low, second, filed)
     counts = count_levels(member_start, level, len(ladder) + 1)
     order = np.empty(int(counts[:, 1:].sum()), np.int32)
     sort_down(member_start, level, counts, order)
     binding, cut = _above(counts), _above(filed)
     place = _places(order, binding[:, 0], n)
-    owners = owner_extent(tuples.indptr)
     return LadderInstance(
         ladder=ladder,
         weights=weights,
-        indptr=tuples.indptr,
         members=members,
         row_start=row_start,
         member_start=member_start,
@@ -148,8 +126,8 @@ def ladder_instance(tuples: CompactJoinTuples, release: int, ladder: Ladder) -> 
         high=high,
         low=low,
         order=order,
-        file=TupleFile(row_start, tuples.indptr, members, weights, second, place, filed, owners[1]),
-        owners=owners,
+        file=TupleFile(row_start, members, weights, second, place, filed),
+        owners=tuples.owners,
         binding=binding,
         cut=cut,
         whole=_whole(member_start, level, high, low, len(ladder)),

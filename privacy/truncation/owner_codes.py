@@ -20,13 +20,14 @@ _SIGN = np.uint64(1 << 63)
 def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[NDArray[np.int32], int]:
     """Code the privacy units of every owner position.
 
-    Units of one relation are numbered by their sorted keys, relations by their first position, so the
-    codes depend on which units occur and never on the order of the rows.
+    Units of one relation are numbered in the order of their keys, relations by their first position, so the
+    codes depend on which units occur and never on the order of the rows. Not all of them need occur.
 
     Args:
       owners: one column per position, all of n_tuples rows.
       n_tuples: m.
-    Returns: (positions, m) int32 codes, NOBODY where missing, and the number of codes.
+    Returns: (positions, m) int32 codes, NOBODY where missing, and how many codes there are: at most one for each
+      position of each tuple.
     Raises: InvalidParameter when lengths differ, the keys of a relation cannot be compared, or there are more
       units than an int32 can number.
     Cost: three passes for integers in a dense range, a linear sort for other integers; a hash for strings and

@@ -51,11 +51,12 @@ def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
     Cost: linear per round; a handful of rounds collapses most instances.
     Source: privacy.md section 2, fact 3; rule 3 is row domination of packing programs.
     """
+    control.check("presolve")
     work = _Work(program)
     for _ in range(_MAX_ROUNDS):
-        control.check("presolve")
-        if not work.round():
+        if not work.round(control):
             break
+    control.check("presolve")
     return Presolved(work.settled, work.core())
 
 
@@ -70,19 +71,23 @@ class _Work:
         self._load = np.empty(len(program.caps), np.int64)
         self.settled = 0
 
-    def round(self) -> bool:
+    def round(self, control: Control) -> bool:
         """Apply every rule once; whether another round can find more."""
+        control.check("presolve")
         n_rows, n_entries = len(self._weights), len(self._units)
         clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
         binding = self._load > self._caps
         degree = np.bincount(self._units, minlength=len(self._caps))
+        control.check("presolve")
         drop_dominated(self._indptr, self._units, self._caps, degree, binding)
+        control.check("presolve")
         free = np.zeros(2, np.int64)
         wanted = self._load
         self._shrink(*keep_contested(self._indptr, self._units, self._weights, binding, self._caps, wanted, free))
         filled = np.minimum(wanted, self._caps)
         self._caps -= filled
         self.settled += int(free[0]) + (int(free[1]) << _LOW_BITS) + exact_sum(filled)
+        control.check("presolve")
         self._shrink(*merge_equal(self._indptr, self._units, self._weights))
         return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))
 

@@ -15,8 +15,8 @@ from privacy.truncation.presolve import presolve
 from privacy.truncation.program import PreparedProgram
 from privacy.truncation.solver import LinearProgramSolver
 
-_SIMPLEX_ENTRIES, _SIMPLEX_UNITS = 200_000, 1_000
-"""Owners in all tuples, and units, up to which the simplex method is about as fast as any other."""
+_SIMPLEX_ENTRIES = 20_000
+"""Owners in all tuples up to which the simplex method is about as fast as any other; its bounds are equal."""
 
 _INTERIOR_ENTRIES = 3_000_000
 """Up to here an interior point is worth a try when the first-order method crawls; and it can be interrupted."""
@@ -36,7 +36,7 @@ def routes(program: PreparedProgram) -> Sequence[LinearProgramSolver]:
     """
     entries = len(program.incidence.units)
     last = FirstOrderSolver()
-    if entries <= _SIMPLEX_ENTRIES and len(program.caps) <= _SIMPLEX_UNITS:
+    if entries <= _SIMPLEX_ENTRIES:
         return HighsSolver("simplex"), HighsSolver("ipm"), last
     if entries <= _INTERIOR_ENTRIES:
         return FirstOrderSolver(_FIRST_ORDER_ITERATIONS), HighsSolver("ipm", 200), last

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.exact_flow import exact_optimum
-from privacy.truncation.filing import owner_extent
 from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.routes import certified_optimum
@@ -15,13 +14,13 @@ from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
-def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float) -> TruncatedAnswer:
+def truncate(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float) -> TruncatedAnswer:
     """Maximise the total weight with every privacy unit contributing at most tau, per group and threshold.
 
         fbar(tau) = max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u,  0 <= x_t <= w_t
 
     Args:
-      tuples: m join tuples with their owners, as `compact` returns them.
+      tuples: m join tuples with their owners, as `encode` returns them.
       release: which row of tuples.weights.
       ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
@@ -30,13 +29,13 @@ def truncate(tuples: CompactJoinTuples, release: int, ladder: Ladder, gap: float
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go. With gap 0
       the value is floor(fbar), and tau is a whole number of units, so rounding down adds nothing.
     Raises: InvalidParameter for a gap or release out of range, or gap = 0 with three owners of a tuple.
-    Cost: closed form, where every tuple has one owner: one sort. Otherwise the cheap bounds now, one program per
+    Cost: closed form, where every tuple has one owner: one pass. Otherwise the cheap bounds now, one program per
       cell asked for later.
     Source: R2T and DP-S4S, program (1); privacy.md section 2.
     """
     if not 0 <= release < len(tuples.weights):
         raise InvalidParameter("there is no such release")
-    owners = owner_extent(tuples.indptr)[1]
+    owners = tuples.owners[1]
     if gap == 0 and owners == 1:
         return single_owner(tuples, release, ladder)
     if gap == 0 and owners > 2:

@@ -21,31 +21,28 @@ class TupleFile:
 
     Attributes:
       row_start: (G + 1,) where each group's tuples begin.
-      indptr, members, weights: the m tuples.
+      members, weights: the m tuples, as CodedJoinTuples.
       second: (m,) int8 second-highest levels.
       place: (n,) int32 of each member among its group's, by falling level.
       filed: (G, L + 1) how many tuples have each second level.
-      width: the largest number of owners.
     """
 
     row_start: NDArray[np.int64]
-    indptr: NDArray[np.int64]
     members: NDArray[np.int32]
     weights: NDArray[np.int64]
     second: NDArray[np.int8]
     place: NDArray[np.int32]
     filed: NDArray[np.int64]
-    width: int
 
     def __post_init__(self) -> None:
         self._floor = self.filed.shape[1]
         self._starts = np.zeros(len(self.filed) + 1, np.int64)
-        self._owners, self._weights = np.empty((0, self.width), np.int32), np.empty(0, np.int64)
+        self._owners, self._weights = np.empty((0, len(self.members)), np.int32), np.empty(0, np.int64)
 
     def above(self, group: int, index: int) -> Slice:
         """The tuples of one group whose second-highest level exceeds `index`.
 
-        Returns: (size, width) int32 places of their owners, ascending, NO_PLACE where there is none; and weights.
+        Returns: (size, positions) int32 places of their owners, ascending, NO_PLACE where there is none; and weights.
         Cost: nothing, or a byte of every tuple and a copy of those above, of all groups.
         """
         if index < self._floor:
@@ -59,10 +56,9 @@ class TupleFile:
         counts = self.filed[:, floor + 1 :].sum(axis=1)
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         size = int(self._starts[-1])
-        self._owners, self._weights = np.empty((size, self.width), np.int32), np.empty(size, np.int64)
+        self._owners, self._weights = np.empty((size, len(self.members)), np.int32), np.empty(size, np.int64)
         write_file(
             self.row_start,
-            self.indptr,
             self.members,
             self.weights,
             self.second,

@@ -14,7 +14,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
@@ -73,11 +73,11 @@ def _mechanisms(pattern: str, owners: int, epsilons: tuple[float, float]) -> dic
 
 def _release(tuples: JoinTuples, mechanism: Measurement) -> None:
     """From join tuples to noisy answers."""
-    mechanism.release(truncate(compact(tuples), 0, mechanism.ladder, mechanism.gap), OpendpEntropy())
+    mechanism.release(truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap), OpendpEntropy())
 
 
 def _releases(graph: str, pattern: str, tuples: JoinTuples, runs: int) -> list[Row]:
-    """Complete mechanisms, compaction included, against passes over the provenance columns."""
+    """Complete mechanisms, coding included, against passes over the provenance columns."""
     case = f"{graph}, {pattern}"
     one_pass = min(_seconds(lambda: [np.bincount(owner.keys) for owner in tuples.owners]) for _ in range(5))
     passes, floor = _BARS[graph]
@@ -123,7 +123,7 @@ def _against_the_program(case: str, pattern: str, tuples: JoinTuples, limit_s: f
 
 def _unpruned(tuples: JoinTuples, mechanism: Measurement) -> list[float]:
     """Every threshold solved, in normalised weight."""
-    answer = truncate(compact(tuples), 0, mechanism.ladder, mechanism.gap)
+    answer = truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap)
     return [answer.solve(0, index) / ONE for index in range(len(mechanism.ladder))]
 
 

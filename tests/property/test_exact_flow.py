@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.exact_flow import exact_flow
 from privacy.truncation.reference_solver import ReferenceSolver
 from privacy.truncation.truncate import truncate
@@ -29,7 +29,7 @@ def test_thousands_of_graphs_have_the_optimum_of_the_reference_formulation(
         for owners, weight in table
     ]
     whole = program(side_by_side, [cap for _, caps in many for cap in caps])
-    x = ReferenceSolver().solve(whole)[0] * whole.scale
+    x = next(ReferenceSolver().points(whole))[0] * whole.scale
     ends = np.cumsum([0, *(len(table) for table, _ in many)])
     for i, (table, caps) in enumerate(many):
         half_units = 2 * float(x[ends[i] : ends[i + 1]].sum())
@@ -40,8 +40,8 @@ def test_thousands_of_graphs_have_the_optimum_of_the_reference_formulation(
 @given(graphs(), st.permutations(CELLS))
 @settings(max_examples=150, deadline=None)
 def test_values_are_the_optimum_rounded_down_in_any_order_of_questions(table: list[Tuple], order: list[int]) -> None:
-    answer = truncate(compact(from_sets(table)), 0, LADDER, 0.0)
-    fresh = [truncate(compact(from_sets(table)), 0, LADDER, 0.0).solve(0, j) for j in CELLS]
+    answer = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
+    fresh = [truncate(encode(from_sets(table)), 0, LADDER, 0.0).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= fresh) & (fresh <= high[0]))
@@ -57,8 +57,8 @@ def test_computed_values_move_by_at_most_the_threshold_and_what_was_added(
 ) -> None:
     """No tolerance: these are the numbers that noise is added to."""
     more = [(frozenset({unit, min(owners)}), weight) for owners, weight in added]
-    small = truncate(compact(from_sets(table)), 0, LADDER, 0.0)
-    large = truncate(compact(from_sets(table + more)), 0, LADDER, 0.0)
+    small = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
+    large = truncate(encode(from_sets(table + more)), 0, LADDER, 0.0)
     for j, tau in enumerate(LADDER.units.tolist()):
         assert 0 <= large.solve(0, j) - small.solve(0, j) <= min(tau, sum(weight for _, weight in more))
 

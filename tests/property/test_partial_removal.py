@@ -20,7 +20,7 @@ from planner.rewrite import rewrite
 from planner.rules import complete_provenance
 from planner.schema import Schema
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
@@ -91,7 +91,7 @@ class Shop:
             answer = truncate_distinct(tuples.distinct[0], LADDER, gap)
         else:
             assert tuples.join is not None
-            answer = truncate(compact(tuples.join), 0, LADDER, gap)
+            answer = truncate(encode(tuples.join), 0, LADDER, gap)
         return np.array([answer.solve(0, index) for index in range(len(LADDER))])
 
 

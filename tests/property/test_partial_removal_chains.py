@@ -18,7 +18,7 @@ from planner.provenance import _Search
 from planner.rewrite import rewrite
 from planner.schema import Schema
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
@@ -86,7 +86,7 @@ class Board:
         _, tuples = PostgresBackend(self.url).read(rewrite(plan))
         assert tuples.join is not None
         gap = plan.gap(plan.releases[0])
-        answer = truncate(compact(tuples.join), 0, LADDER, gap)
+        answer = truncate(encode(tuples.join), 0, LADDER, gap)
         solved = np.array([answer.solve(0, index) for index in range(len(LADDER))], np.float64)
         scaled: np.ndarray[tuple[int], np.dtype[np.float64]] = solved / ((1 + gap) * LADDER.units)
         return scaled

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, hypergraphs, single_owners
 from tests.unit.privacy.truncation.instances import from_sets, optimum_of
@@ -41,8 +41,8 @@ def test_the_exact_optimum_moves_by_at_most_the_threshold_and_what_was_added(
 @settings(max_examples=80, deadline=None)
 def test_certified_values_move_by_at_most_one_plus_the_gap(pair: tuple[list[Tuple], list[Tuple]]) -> None:
     table, added = pair
-    small = truncate(compact(from_sets(table)), 0, LADDER, GAP)
-    large = truncate(compact(from_sets(table + added)), 0, LADDER, GAP)
+    small = truncate(encode(from_sets(table)), 0, LADDER, GAP)
+    large = truncate(encode(from_sets(table + added)), 0, LADDER, GAP)
     for j, tau in enumerate(LADDER.units.tolist()):
         assert abs(large.solve(0, j) - small.solve(0, j)) <= (1 + GAP) * tau
 
@@ -52,8 +52,8 @@ def test_certified_values_move_by_at_most_one_plus_the_gap(pair: tuple[list[Tupl
 def test_the_closed_form_moves_by_at_most_the_threshold(table: list[Tuple], unit: int, added: list[Tuple]) -> None:
     more = [(frozenset({unit}), weight) for _, weight in added]
     ladder = Ladder()
-    small = truncate(compact(from_sets(table)), 0, ladder, 0.0).bounds()[0]
-    large = truncate(compact(from_sets(table + more)), 0, ladder, 0.0).bounds()[0]
+    small = truncate(encode(from_sets(table)), 0, ladder, 0.0).bounds()[0]
+    large = truncate(encode(from_sets(table + more)), 0, ladder, 0.0).bounds()[0]
     move = (large - small)[0]
     assert np.all(move >= 0)
     assert np.all(move <= np.minimum(ladder.units, sum(weight for _, weight in more)))
@@ -62,8 +62,8 @@ def test_the_closed_form_moves_by_at_most_the_threshold(table: list[Tuple], unit
 @given(single_owners())
 @settings(max_examples=50, deadline=None)
 def test_the_closed_form_is_the_program_when_everybody_is_alone(table: list[Tuple]) -> None:
-    closed = truncate(compact(from_sets(table)), 0, LADDER, 0.0)
-    program = truncate(compact(from_sets(table)), 0, LADDER, GAP)
+    closed = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
+    program = truncate(encode(from_sets(table)), 0, LADDER, GAP)
     for j, tau in enumerate(LADDER.units.tolist()):
         assert abs(closed.solve(0, j) - optimum_of(table, tau)) <= 1e-6 * tau
         assert closed.solve(0, j) - GAP * tau <= program.solve(0, j) <= closed.solve(0, j)
@@ -75,7 +75,7 @@ def test_the_order_of_rows_does_not_change_a_value(table: list[Tuple], random: o
     shuffled = list(table)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assume(shuffled != table)
-    first = truncate(compact(from_sets(table)), 0, LADDER, GAP)
-    second = truncate(compact(from_sets(shuffled)), 0, LADDER, GAP)
+    first = truncate(encode(from_sets(table)), 0, LADDER, GAP)
+    second = truncate(encode(from_sets(shuffled)), 0, LADDER, GAP)
     assert np.array_equal(first.bounds(), second.bounds())
     assert [first.solve(0, j) for j in range(len(LADDER))] == [second.solve(0, j) for j in range(len(LADDER))]

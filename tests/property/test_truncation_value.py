@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from privacy.truncation.certificate import certify
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.group_instance import group_instance
 from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.presolve import presolve
@@ -66,7 +67,7 @@ def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data:
 @given(hypergraphs())
 @settings(max_examples=80, deadline=None)
 def test_cheap_bounds_contain_the_optimum(table: list[Tuple]) -> None:
-    start = cheap_bounds(ladder_instance(compact(from_sets(table)), 0, LADDER))
+    start = cheap_bounds(ladder_instance(encode(from_sets(table)), 0, LADDER))
     for j, tau in enumerate(LADDER.units.tolist()):
         exact = optimum_of(table, tau)
         assert start.lower[0, j] - 1e-6 * tau <= exact <= start.upper[0, j] + 1e-6 * tau
@@ -77,7 +78,7 @@ def test_cheap_bounds_contain_the_optimum(table: list[Tuple]) -> None:
 def test_values_lie_in_the_gap_and_in_the_bounds_in_any_order_of_questions(
     table: list[Tuple], order: list[int]
 ) -> None:
-    tuples = compact(from_sets(table))
+    tuples = encode(from_sets(table))
     answer = truncate(tuples, 0, LADDER, GAP)
     values = [truncate(tuples, 0, LADDER, GAP).solve(0, j) for j in CELLS]
     for j in order:
@@ -93,8 +94,8 @@ def test_values_lie_in_the_gap_and_in_the_bounds_in_any_order_of_questions(
 @settings(max_examples=30, deadline=None)
 def test_groups_do_not_see_each_other(first: list[Tuple], second: list[Tuple], order: list[int]) -> None:
     group = [0] * len(first) + [1] * len(second)
-    both = truncate(compact(from_sets(first + second, group, 2)), 0, LADDER, GAP)
-    alone = [truncate(compact(from_sets(table)), 0, LADDER, GAP) for table in (first, second)]
+    both = truncate(encode(from_sets(first + second, group, 2)), 0, LADDER, GAP)
+    alone = [truncate(encode(from_sets(table)), 0, LADDER, GAP) for table in (first, second)]
     for j in order:
         for g in (0, 1):
             low, high = both.bounds()

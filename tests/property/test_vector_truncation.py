@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from privacy.errors import SolverFailed
+from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.truncation.vector.reference import ReferenceVectorSolver
@@ -35,6 +38,15 @@ def instances(max_size: int = 20) -> st.SearchStrategy[list[Grouped]]:
     return st.lists(st.tuples(owners, weights, st.integers(0, 2)), max_size=max_size)
 
 
+def oracle(instance: CompactJoinTuples, tau: int) -> float:
+    """E by whichever form Clarabel finishes; an example on which it finishes neither is drawn again."""
+    solver = ReferenceVectorSolver()
+    for form in (solver.in_shares, solver.published):
+        with suppress(SolverFailed):
+            return form(instance, 0, tau) if instance.n_units else 0.0
+    return float(reject())
+
+
 @settings(deadline=None, max_examples=300)
 @given(instances(), taus)
 def test_the_value_is_certified_and_near_the_oracle(tuples: list[Grouped], tau: int) -> None:
@@ -42,7 +54,7 @@ def test_the_value_is_certified_and_near_the_oracle(tuples: list[Grouped], tau: 
     removal = VectorInstance(instance).removal(tau)
     assert feasible(instance, removal, tau)
     assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
-    optimum = ReferenceVectorSolver().in_shares(instance, 0, tau) if instance.n_units else 0.0
+    optimum = oracle(instance, tau)
     assert persons(removal.lower) - ORACLE <= optimum <= persons(removal.removed) + ORACLE
 
 
@@ -52,7 +64,10 @@ def test_shares_and_the_published_program_agree(tuples: list[Grouped], tau: int)
     instance = compacted(tuples)
     if instance.n_units:
         solver = ReferenceVectorSolver()
-        shares, published = solver.in_shares(instance, 0, tau), solver.published(instance, 0, tau)
+        try:
+            shares, published = solver.in_shares(instance, 0, tau), solver.published(instance, 0, tau)
+        except SolverFailed:
+            reject()
         assert abs(shares - published) <= 10 * ORACLE
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.patterns import Patterns, merge_patterns
 
 NO_RUN = -1
@@ -26,6 +27,7 @@ class Core:
       weight: (P,) float64 pattern weights divided by tau.
       run: (nnz,) int32 run of each entry of patterns.columns, or NO_RUN for a column without a constraint.
       run_column: (R,) int64 column of each run.
+      run_group: (R,) int64 group of each run, ascending.
     """
 
     columns: NDArray[np.int64]
@@ -33,6 +35,7 @@ class Core:
     weight: NDArray[np.float64]
     run: NDArray[np.int32]
     run_column: NDArray[np.int64]
+    run_group: NDArray[np.int64]
 
     def lengths_of(self, loads: NDArray[np.float64]) -> NDArray[np.float64]:
         """(C,) L2 norms over groups of values (R,) per run."""
@@ -49,28 +52,31 @@ def build_core(
     columns: NDArray[np.int64],
     guess: NDArray[np.float64],
     tau: int,
+    control: Control = QUIET,
 ) -> Core:
     """Restrict the program to some columns, their constraints, and the tuples that `guess` does not empty.
 
     Args:
       over: (n_units,) who exceeds tau at s = 0; nobody else ever has a constraint that binds.
       columns: units that may have a share, ascending.
-      guess: (n_units,) see merge_patterns.
+      guess: (n_units,) shares, 0 outside the columns; see merge_patterns.
+    Raises: Cancelled.
     """
     column_of = np.full(tuples.n_units, -1, np.int32)
     column_of[columns] = np.arange(len(columns))
-    patterns = merge_patterns(tuples, release, column_of, guess)
-    run, run_column = _runs(patterns.indptr, patterns.columns, patterns.group, over[columns])
-    return Core(columns, patterns, patterns.weight / float(tau), run, run_column)
+    patterns = merge_patterns(tuples, release, column_of, guess[columns], control)
+    run, run_column, run_group = _runs(patterns.indptr, patterns.columns, patterns.group, over[columns])
+    return Core(columns, patterns, patterns.weight / float(tau), run, run_column, run_group)
 
 
 @kernel
 def _runs(
     indptr: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int64], constrained: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Number the runs in the order of the patterns, which come group by group."""
     run = np.full(len(columns), NO_RUN, np.int32)
     run_column = np.empty(len(columns), np.int64)
+    run_group = np.empty(len(columns), np.int64)
     latest = np.full(len(constrained), NO_RUN, np.int32)
     count, first = 0, 0
     for p in range(len(group)):
@@ -82,9 +88,10 @@ def _runs(
                 if latest[column] < first:
                     latest[column] = count
                     run_column[count] = column
+                    run_group[count] = group[p]
                     count += 1
                 run[entry] = latest[column]
-    return run, run_column[:count].copy()
+    return run, run_column[:count].copy(), run_group[:count].copy()
 
 
 def loads_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:

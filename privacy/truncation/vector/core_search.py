@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.core import Core, loads_at
 from privacy.truncation.vector.cuts import Cuts, cuts_at, multipliers
-from privacy.truncation.vector.dual_point import DualPoint, dual_point
+from privacy.truncation.vector.dual_point import DualPoint
 from privacy.truncation.vector.master import Master
 from privacy.truncation.vector.shares import on_grid, raised
 
@@ -25,12 +26,14 @@ class CoreSearch:
 
     Attributes:
       lower, upper: of the core's optimum, in persons.
+      columns: (C,) int64 units of the core.
       shares: (C,) the best shares found, feasible for the core.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._master = Master(len(core.columns))
+    def __init__(self, core: Core, control: Control = QUIET) -> None:
+        self._core, self._control = core, control
+        self._master = Master(len(core.columns), control)
+        self.columns = core.columns
         self._batches: list[Cuts] = []
         self._duals = np.zeros(0)
         self._point = np.zeros(len(core.columns))
@@ -41,8 +44,10 @@ class CoreSearch:
     def step(self) -> None:
         """Cut off the current point, find the next, and make it feasible.
 
+        Raises: Cancelled; SolverFailed.
         Cost: a linear program from where the last one stood, and three passes over the patterns.
         """
+        self._control.check("cutting", len(self._batches))
         batch = cuts_at(self._core, self._point, self._loads, self._broken)
         self._batches.append(batch)
         self._master.add(batch)
@@ -56,8 +61,8 @@ class CoreSearch:
         return self.upper - self.lower <= gap or not len(self._broken) or len(self._batches) >= _STEPS
 
     def multipliers(self) -> DualPoint:
-        """The dual point of the last linear program. Cost: a pass over the patterns per batch of cuts."""
-        return dual_point(self._core, *multipliers(self._core, self._batches, self._duals))
+        """The dual point of the last linear program."""
+        return multipliers(self._core, self._batches, self._duals)
 
     def _look(self) -> None:
         """Measure the point, and keep what it becomes when it is made feasible."""

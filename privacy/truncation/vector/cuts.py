@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 from privacy.truncation.vector.core import Core
+from privacy.truncation.vector.dual_point import DualPoint
 
 _BLOCK = 1 << 22
 """Coefficients that are summed up at a time: 32 MB, so that wide cores take several passes instead of more memory."""
@@ -78,28 +79,22 @@ def cuts_at(core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64],
     )
 
 
-def multipliers(
-    core: Core, batches: list[Cuts], duals: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Add up the cuts, each with its dual, as multipliers of the constraints they came from.
+def multipliers(core: Core, batches: list[Cuts], duals: NDArray[np.float64]) -> DualPoint:
+    """The cuts, each with its dual, as multipliers of the constraints they came from.
 
     Args:
       duals: one per row of `batches`, in order, >= 0.
-    Returns: (R,) multiplier of each run's load, and (P,) of each pattern's z >= 1 - sum s: see dual_point.
-    Cost: a pass over the patterns per batch that has a dual.
+    Cost: memory O(runs) per batch that has a dual.
     """
-    by_run = np.zeros(len(core.run_column))
-    by_pattern = np.zeros(len(core.weight))
-    first = 0
+    first, points, by_run = 0, [np.zeros((len(core.columns), 0))], [np.zeros((len(core.run_column), 0))]
     for batch in batches:
         dual = np.zeros(len(core.columns))
         dual[batch.column] = duals[first : first + len(batch.column)]
         first += len(batch.column)
         if dual.any():
-            of_run = dual[core.run_column] * batch.direction
-            by_run += of_run
-            _add_alive(core.patterns.indptr, core.patterns.columns, core.run, batch.shares, of_run, by_pattern)
-    return by_run, by_pattern
+            points.append(batch.shares[:, None])
+            by_run.append((dual[core.run_column] * batch.direction)[:, None])
+    return DualPoint(core.columns, np.hstack(points), core.run_group, core.run_column, np.hstack(by_run))
 
 
 @kernel
@@ -125,23 +120,3 @@ def _sum_rows(
                     part = weight[p] * direction[run[entry]]
                     for other in range(indptr[p], indptr[p + 1]):
                         table[row, columns[other]] += part
-
-
-@kernel
-def _add_alive(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    run: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    of_run: NDArray[np.float64],
-    by_pattern: NDArray[np.float64],
-) -> None:
-    """by_pattern[p] += the multipliers of its runs, where the shares leave something of p."""
-    for p in range(len(by_pattern)):
-        left = 1.0
-        for entry in range(indptr[p], indptr[p + 1]):
-            left -= shares[columns[entry]]
-        if left > 0.0:
-            for entry in range(indptr[p], indptr[p + 1]):
-                if run[entry] >= 0:
-                    by_pattern[p] += of_run[run[entry]]

@@ -1,12 +1,16 @@
 """What multipliers are worth, whoever proposed them: one half of the certificate.
 
-For any multipliers lambda >= 0 of the loads (unit u over the threshold, group f) and 0 <= g_p <= sum over the
-constrained units u of p of lambda_{u, f(p)}, with weights in multiples of tau,
+For any multipliers lambda >= 0 of the loads (unit u over the threshold, group f) and 0 <= g_t <= sum over the
+constrained units u of tuple t of lambda_{u, f(t)}, with weights in multiples of tau,
 
-    E >= sum_p w_p g_p - sum_u |lambda_u| - sum_v max(0, a_v - 1),   a_v = sum_{t owned by v} w_t g_{p(t)},
+    E >= sum_t w_t g_t - sum_u |lambda_u| - sum_v max(0, a_v - 1),   a_v = sum_{t owned by v} w_t g_t,
 
 because |lambda_u| >= lambda_u . L_u(s), z_t >= 1 - sum_{v in U(t)} s_v and 0 <= s_v <= 1. The last sum runs over all
-units, also those that the core left out: a_v > 1 there says that v belongs in. Tuples without a pattern have g = 0.
+units, also those that the core left out: a_v > 1 there says that v belongs in.
+
+Multipliers come from cuts, b = 1, 2, ...: lambda = sum_b lambda^b, and g_t is the sum over those b at whose point s^b
+something of t is left, of the lambda^b_{u, f(t)} of its owners. So g_t can be told from the owners of t alone, and
+multipliers found on a sample or on a core are worth something on all tuples as they came.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.vector.core import Core
 from privacy.truncation.vector.shares import WHOLE
+
+_SCALES = (1.0, 0.99, 0.97, 0.94, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,27 +31,49 @@ class DualPoint:
     """A feasible point of the dual, with everything in multiples of the threshold it was found for.
 
     Attributes:
-      by_pattern: (P,) g.
-      gain: sum_p w_p g_p, rounded down.
-      cost: sum_u |lambda_u|, rounded up.
-      rounding: relative error of any sum over tuples.
+      columns: (C,) int64 units.
+      points: (C, B) float64 s^b.
+      run_group: (R,) int64 ascending and
+      run_column: (R,) int64 and
+      by_run: (R, B) float64 >= 0: lambda^b of a column in a group; each pair at most once.
     """
 
-    by_pattern: NDArray[np.float64]
-    gain: float
-    cost: float
-    rounding: float
+    columns: NDArray[np.int64]
+    points: NDArray[np.float64]
+    run_group: NDArray[np.int64]
+    run_column: NDArray[np.int64]
+    by_run: NDArray[np.float64]
 
-    def line(self, prices: NDArray[np.float64]) -> Line:
-        """What the point proves for every threshold, given the prices a_v of all units (`survey`).
+    @property
+    def cost(self) -> float:
+        """sum_u |lambda_u|, not yet rounded up."""
+        total = self.by_run.sum(axis=1)
+        return float(np.sqrt(np.bincount(self.run_column, total * total, len(self.columns))).sum())
 
-        In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it.
+    def lines(self, gain: float, prices: NDArray[np.float64], rounding: float) -> tuple[Line, ...]:
+        """What the point and some multiples of it prove for every threshold; the first is for the point itself.
+
+        In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it. Multipliers
+        from a sample ask a little too much of some units; a little less of everything is then worth more.
+
+        Args:
+          gain, prices, rounding: as in a Survey.
         """
-        excess = np.maximum(prices * (1.0 + self.rounding) - 1.0, 0.0)
-        return Line(self.gain - float(excess.sum()) * (1.0 + self.rounding), self.cost)
+        return tuple(
+            Line(
+                scale * gain * (1.0 - rounding) - _excess(scale * prices, rounding),
+                scale * self.cost * (1.0 + rounding + relative_rounding(self.by_run.size)),
+            )
+            for scale in _SCALES
+        )
 
     def __repr__(self) -> str:
         return "DualPoint(<private>)"
+
+
+def _excess(prices: NDArray[np.float64], rounding: float) -> float:
+    """sum_v max(0, a_v - 1), rounded up."""
+    return float(np.maximum(prices * (1.0 + rounding) - 1.0, 0.0).sum()) * (1.0 + rounding)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,24 +91,6 @@ class Line:
 
     def __repr__(self) -> str:
         return "Line(<private>)"
-
-
-def dual_point(core: Core, by_run: NDArray[np.float64], by_pattern: NDArray[np.float64]) -> DualPoint:
-    """Make multipliers feasible: negative and not finite ones become 0, g is cut down to what lambda allows.
-
-    Args:
-      by_run: (R,) lambda.
-      by_pattern: (P,) g.
-    Cost: a pass over the patterns.
-    """
-    by_run = np.where(np.isfinite(by_run), np.maximum(by_run, 0.0), 0.0)
-    patterns = core.patterns
-    spread = np.where(core.run >= 0, by_run[core.run], 0.0) if len(by_run) else np.zeros(len(core.run))
-    allowed = np.add.reduceat(spread, patterns.indptr[:-1]) if len(core.weight) else spread
-    by_pattern = np.where(np.isfinite(by_pattern), np.clip(by_pattern, 0.0, allowed), 0.0)
-    rounding = relative_rounding(len(patterns.of_tuple))
-    gain, cost = float(core.weight @ by_pattern), float(core.lengths_of(by_run).sum())
-    return DualPoint(by_pattern, gain * (1.0 - rounding), cost * (1.0 + rounding), rounding)
 
 
 def relative_rounding(m: int) -> float:

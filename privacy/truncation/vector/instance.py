@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.removal import Removal, truncated_sums
 from privacy.truncation.vector.search import Search
@@ -29,7 +32,9 @@ class VectorInstance:
     says about another (E is monotone) only ever decides a comparison whose outcome is already certain.
     """
 
-    def __init__(self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP) -> None:
+    def __init__(
+        self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP, control: Control = QUIET
+    ) -> None:
         """Prepare.
 
         Args:
@@ -37,6 +42,7 @@ class VectorInstance:
           release: row of tuples.weights.
           gap: the public constant h, in steps of 2^-31 persons, >= 2^10; the sensitivities of `removed` and of the
             truncated sums have to pay for it (B = E + 1 + h).
+          control: watches and stops every question; a cancelled question may be asked again.
         Cost: one pass over the owners.
         """
         if gap < 1 << 10:
@@ -44,7 +50,8 @@ class VectorInstance:
         if not 0 <= release < len(tuples.weights):
             raise InvalidParameter("no such release")
         self._tuples, self._release, self._gap = tuples, release, gap
-        self._norms = squared_norms(tuples, release)
+        self._control = control
+        self._norms = squared_norms(tuples, release, control)
         self._searches: dict[int, Search] = {}
 
     def __repr__(self) -> str:
@@ -79,7 +86,11 @@ class VectorInstance:
             raise InvalidParameter("stop is one int64 per rung")
         limits: list[int] = stop.tolist()
         easy = (rung for rung, tau in enumerate(taus) if self._easy_upper(tau) <= limits[rung])
-        first = searched = next(easy, len(taus))
+        first = next(easy, len(taus))
+        guessed = self._guessed(taus, limits, first)
+        if guessed is not None and self.removal(taus[guessed]).removed <= limits[guessed]:
+            first = guessed  # most likely the answer, of which the caller needs all anyway
+        searched = first
         for rung in reversed(range(first)):
             if self._floor(taus[rung]) > limits[rung]:
                 continue
@@ -92,6 +103,23 @@ class VectorInstance:
             if searched == rung and search.upper <= limits[rung]:
                 first = rung
         return first if first < len(taus) else None
+
+    def _guessed(self, taus: list[int], limits: list[int], end: int) -> int | None:
+        """The first rung below `end` that passes according to samples, which are taken from the top downwards.
+
+        Two samples say how large the next one is at least, E being convex.
+        """
+        guessed, above, expected = None, math.inf, -math.inf
+        for rung in reversed(range(end)):
+            if expected > limits[rung]:
+                break
+            seen = self._search(taus[rung]).look()
+            if seen is None:
+                break
+            if seen <= limits[rung]:
+                guessed = rung
+            above, expected = seen, seen + max(0.0, seen - above) / 2
+        return guessed
 
     def _easy_upper(self, tau: int) -> int:
         """A bound on E and on `removed` that costs one look at the norms."""
@@ -119,5 +147,5 @@ class VectorInstance:
         if not 1 <= tau <= MAX_UNITS:
             raise InvalidParameter("a threshold is between 1 and MAX_UNITS units")
         if tau not in self._searches:
-            self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap)
+            self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap, self._control)
         return self._searches[tau]

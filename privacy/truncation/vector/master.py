@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.cuts import Cuts
 
 
@@ -16,14 +19,20 @@ class Master:
     Single-threaded and without a clock, so the points are a function of the cuts and their order.
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self._highs = highspy.Highs()
+    def __init__(self, n_columns: int, control: Control = QUIET) -> None:
+        self._highs, self._control = highspy.Highs(), control
         for option, value in _OPTIONS.items():
             if self._highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
                 raise SolverFailed(f"HiGHS does not know the option {option}")
         places = np.arange(n_columns, dtype=np.int32)
         self._highs.addVars(n_columns, np.zeros(n_columns), np.ones(n_columns))
         self._highs.changeColsCost(n_columns, places, np.ones(n_columns))
+        self._highs.cbSimplexInterrupt.subscribe(self._ask)
+
+    def _ask(self, event: Any) -> None:
+        """What HiGHS asks every few iterations: whether to go on."""
+        if self._control.cancelled:
+            event.interrupt()
 
     def add(self, cuts: Cuts) -> None:
         """Append the rows of `cuts`."""
@@ -34,9 +43,10 @@ class Master:
     def solve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Shares (C,) and a dual per row; neither is believed by anybody.
 
-        Raises: SolverFailed when HiGHS returns no point at all.
+        Raises: Cancelled; SolverFailed when HiGHS returns no point at all.
         """
         self._highs.run()
+        self._control.check("cutting")
         solution = self._highs.getSolution()
         shares = np.asarray(solution.col_value, np.float64)
         duals = np.asarray(solution.row_dual, np.float64)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.shares import on_grid
 from privacy.units import MAX_UNITS
 
@@ -58,11 +59,13 @@ class SquaredNorms:
         return "SquaredNorms(<private>)"
 
 
-def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:
+def squared_norms(tuples: CompactJoinTuples, release: int, control: Control = QUIET) -> SquaredNorms:
     """Sum each unit's weights per group exactly, and the squares over groups.
 
+    Raises: Cancelled.
     Cost: one pass over the owners; memory O(n), whatever the number of groups, because groups come one after another.
     """
+    control.check("measuring")
     high = np.zeros(tuples.n_units, np.int64)
     low = np.zeros(tuples.n_units, np.int64)
     _accumulate(tuples.indptr, tuples.units, tuples.group, tuples.weights[release], high, low)

@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.core import build_core, loads_at
 from privacy.truncation.vector.core_search import CoreSearch
 
-_SAMPLE = 1 << 20
-"""Tuples that are looked at; up to four times as many are not worth a pilot."""
+_SAMPLE = 1 << 18
+"""Tuples that are looked at; fewer find the same units, but their multipliers prove less."""
+
+_WORTHWHILE = 16
+"""So many times as many tuples make a pilot pay."""
 
 _GAP = 0.05
 _NEARLY = 0.8
@@ -29,10 +33,12 @@ class Pilot:
     Attributes:
       columns: (C,) int64 units that seem to matter, ascending.
       guess: (n_units,) shares; tuples of which they leave nothing may be set aside.
+      sample: the search on the sample, whose shares and multipliers may already prove enough; None without one.
     """
 
     columns: NDArray[np.int64]
     guess: NDArray[np.float64]
+    sample: CoreSearch | None = None
 
     def __repr__(self) -> str:
         return "Pilot(<private>)"
@@ -43,24 +49,28 @@ def everybody(over: NDArray[np.bool_]) -> Pilot:
     return Pilot(np.flatnonzero(over), np.zeros(len(over)))
 
 
-def pilot(tuples: CompactJoinTuples, release: int, over: NDArray[np.bool_], tau: int) -> Pilot:
+def pilot(
+    tuples: CompactJoinTuples, release: int, over: NDArray[np.bool_], tau: int, control: Control = QUIET
+) -> Pilot:
     """Solve a sample roughly, with the threshold scaled down alike. A function of its arguments: the stride is fixed.
 
-    Cost: nothing below 2^22 tuples, else that of a core of 2^20 tuples.
+    Raises: Cancelled.
+    Cost: nothing below 2^22 tuples, else that of a core of 2^18 tuples.
     """
     stride = len(tuples.group) // _SAMPLE
-    if stride < 4:
-        return everybody(over)
     start = everybody(over)
-    core = build_core(_strided(tuples, release, stride), 0, over, start.columns, start.guess, max(1, tau // stride))
-    search = CoreSearch(core)
+    if stride < _WORTHWHILE:
+        return start
+    sample = _strided(tuples, release, stride)
+    core = build_core(sample, 0, over, start.columns, start.guess, max(1, tau // stride), control)
+    search = CoreSearch(core, control)
     while not search.closed(_GAP):
         search.step()
     lengths = core.lengths_of(loads_at(core, search.shares))
     matters = (search.shares > 0.0) | (lengths > _NEARLY)
     guess = np.zeros(len(over))
     guess[start.columns] = search.shares * _TRUST
-    return Pilot(start.columns[matters], guess)
+    return Pilot(start.columns[matters], guess, search)
 
 
 def _strided(tuples: CompactJoinTuples, release: int, stride: int) -> CompactJoinTuples:

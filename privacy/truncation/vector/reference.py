@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from privacy.errors import SolverFailed
@@ -36,7 +38,7 @@ class ReferenceVectorSolver:
         left = cvxpy.Variable(len(weights))
         sizes = np.diff(tuples.indptr)
         constraints = [owned @ kept - sizes <= left - 1, kept >= 0, kept <= 1, left >= 0, left <= 1]
-        constraints += [cvxpy.norm(load @ left) <= 1 for load in loads]
+        constraints += [cvxpy.norm(_vectors(load, left), 2, axis=0) <= 1 for load in loads]
         return tuples.n_units - self._solve(cvxpy.Maximize(cvxpy.sum(kept)), constraints)
 
     def in_shares(self, tuples: CompactJoinTuples, release: int, tau: int) -> float:
@@ -49,7 +51,11 @@ class ReferenceVectorSolver:
         _, owned, loads = _matrices(tuples, release, tau)
         shares = cvxpy.Variable(tuples.n_units)
         left = cvxpy.pos(1 - owned @ shares)
-        constraints = [shares >= 0, shares <= 1, *(cvxpy.norm(load @ left) <= 1 for load in loads)]
+        constraints = [
+            shares >= 0,
+            shares <= 1,
+            *(cvxpy.norm(_vectors(load, left), 2, axis=0) <= 1 for load in loads),
+        ]
         return self._solve(cvxpy.Minimize(cvxpy.sum(shares)), constraints)
 
     def _solve(self, objective: object, constraints: list[object]) -> float:
@@ -69,16 +75,22 @@ class ReferenceVectorSolver:
         return float(problem.value)
 
 
+def _vectors(load: tuple[int, csr_array], left: Any) -> Any:
+    """The vectors of all units that reach k groups as columns, given what is left of every tuple."""
+    import cvxpy
+
+    k, matrix = load
+    return cvxpy.reshape(matrix @ left, (k, matrix.shape[0] // k), order="F")
+
+
 def _matrices(
     tuples: CompactJoinTuples, release: int, tau: int
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], csr_array, list[csr_array]]:
-    """Weights in multiples of tau, (m, n) who owns what, and per unit the (d, m) matrix of its vector of loads."""
+) -> tuple[NDArray[np.float64], csr_array, list[tuple[int, csr_array]]]:
+    """Weights in multiples of tau, (m, n) who owns what, and per number of groups k the (k n_k, m) loads of units."""
     m, weights = len(tuples.group), tuples.weights[release] / tau
     owned = csr_array((np.ones(len(tuples.units)), tuples.units, tuples.indptr), (m, tuples.n_units))
-    by_unit = owned.T.tocsr()
-    loads = []
-    for u in range(tuples.n_units):
-        mine = by_unit.indices[by_unit.indptr[u] : by_unit.indptr[u + 1]]
-        groups, row = np.unique(tuples.group[mine], return_inverse=True)
-        loads.append(csr_array((weights[mine], (row, mine)), (len(groups), m)))
-    return weights, owned, loads
+    rows = np.repeat(np.arange(m), np.diff(tuples.indptr))
+    pairs, pair = np.unique(tuples.units * np.int64(tuples.n_groups) + tuples.group[rows], return_inverse=True)
+    reach = np.bincount(pairs // tuples.n_groups, minlength=tuples.n_units)[pairs // tuples.n_groups]
+    by_pair = csr_array((weights[rows], (pair, rows)), (len(pairs), m))
+    return weights, owned, [(int(k), by_pair[np.flatnonzero(reach == k)]) for k in np.unique(reach)]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
+from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.core import build_core
 from privacy.truncation.vector.core_search import CoreSearch
 from privacy.truncation.vector.dual_point import Line
@@ -21,6 +22,9 @@ from privacy.truncation.vector.survey import survey
 
 _ROUNDS = 50
 """Cores that are tried before giving up; one or two are the rule."""
+
+_DOUBT = 1.0 / 32.0
+"""How far off a sample is taken to be when it is decided whether a proof from it is worth a try."""
 
 
 class Search:
@@ -36,7 +40,16 @@ class Search:
       done: whether `removal` is final.
     """
 
-    def __init__(self, tuples: CompactJoinTuples, release: int, norms: SquaredNorms, tau: int, gap: int) -> None:
+    def __init__(
+        self,
+        tuples: CompactJoinTuples,
+        release: int,
+        norms: SquaredNorms,
+        tau: int,
+        gap: int,
+        control: Control = QUIET,
+    ) -> None:
+        self._control = control
         self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
         self._over = norms.exceed(tau)
         self._best = norms.shares(tau)
@@ -46,6 +59,7 @@ class Search:
         self._search: CoreSearch | None = None
         self._lines: list[Line] = []
         self._rounds = 0
+        self._sample_spent = False
         self.done = self._upper <= gap
 
     @property
@@ -56,59 +70,77 @@ class Search:
 
     @property
     def guide(self) -> tuple[float, float]:
-        """What the core believes of E, in steps: unproved, and not even valid before the last core."""
-        if self._search is None:
-            return -math.inf, math.inf
-        return self._search.lower * WHOLE, self._search.upper * WHOLE
+        """What the core, or else the sample, believes of E, in steps: unproved."""
+        if self._search is not None:
+            return self._search.lower * WHOLE, self._search.upper * WHOLE
+        if self._start is not None and self._start.sample is not None and not self._sample_spent:
+            sample = self._start.sample
+            return sample.lower * (1.0 - _DOUBT) * WHOLE, sample.upper * (1.0 + _DOUBT) * WHOLE
+        return -math.inf, math.inf
 
     def lower_at(self, tau: int) -> int:
         """A lower bound on E at another threshold, from what was proved here. In steps."""
         return max((line.at(tau / self._tau) for line in self._lines), default=0)
 
     def advance(self) -> None:
-        """One step on the path: a core, a linear program, or a survey.
+        """One step on the path: a pilot, a core, a linear program, or a survey.
 
-        Raises: SolverFailed when no core closes the gap: a bug, not an outcome.
+        Raises: Cancelled; SolverFailed when no core closes the gap: a bug, not an outcome.
         """
-        if self._search is None:
-            self._build()
+        if self._start is None:
+            self.look()
+        elif self._search is None:
+            self._core = build_core(
+                self._tuples,
+                self._release,
+                self._over,
+                self._start.columns,
+                self._start.guess,
+                self._tau,
+                self._control,
+            )
+            self._search = CoreSearch(self._core, self._control)
         elif not self._search.closed(self._gap / WHOLE / 4):
             self._search.step()
         else:
             self._finish_round()
 
-    def prove(self) -> None:
-        """Tighten `lower` and `upper` by what the core knows so far. Cost: a survey."""
-        if self._search is not None:
-            self._measure()
+    def look(self) -> float | None:
+        """Take a sample if none was taken; what E is by the sample, in steps, or None where there is nothing to say.
 
-    def _build(self) -> None:
+        Cost: at most that of a pilot.
+        """
         if self._start is None:
-            self._start = pilot(self._tuples, self._release, self._over, self._tau)
-        self._core = build_core(
-            self._tuples, self._release, self._over, self._start.columns, self._start.guess, self._tau
-        )
-        self._search = CoreSearch(self._core)
+            self._start = pilot(self._tuples, self._release, self._over, self._tau, self._control)
+        sample = self._start.sample
+        return None if sample is None else sample.lower * WHOLE
 
-    def _measure(self) -> _Measured:
-        """Survey the core's shares and multipliers on all tuples, and note what that proves."""
-        assert self._search is not None
+    def prove(self) -> None:
+        """Tighten `lower` and `upper` by what the core, or else the sample, knows so far. Cost: a survey."""
+        if self._search is not None:
+            self._measure(self._search)
+        elif self._start is not None and self._start.sample is not None:
+            self._measure(self._start.sample)
+            self._sample_spent = True
+
+    def _measure(self, search: CoreSearch) -> _Measured:
+        """Survey a search's shares and multipliers on all tuples, and note what that proves."""
         shares = np.zeros(self._tuples.n_units)
-        shares[self._core.columns] = self._search.shares
-        dual = self._search.multipliers()
-        seen = survey(
-            self._tuples, self._release, self._over, shares, self._core.patterns, dual.by_pattern, self._tau
-        )
-        line = dual.line(seen.prices)
-        self._lines.append(line)
-        measured = _Measured(raised(shares, seen.lengths), line.at(1.0), (seen.lengths > 1.0) | (seen.prices > 1.0))
+        shares[search.columns] = search.shares
+        dual = search.multipliers()
+        seen = survey(self._tuples, self._release, self._over, shares, dual, self._tau, self._control)
+        lines = dual.lines(seen.gain, seen.prices, seen.rounding)
+        self._lines += lines
+        lower = max(line.at(1.0) for line in lines)
+        measured = _Measured(raised(shares, seen.lengths), lower, (seen.lengths > 1.0) | (seen.prices > 1.0))
         self.lower = max(self.lower, measured.lower)
         self.upper = min(self.upper, in_steps(measured.shares) + self._gap)
         return measured
 
     def _finish_round(self) -> None:
         """Keep what is proved; if it is not enough, the next core gets what this one lacked."""
-        measured = self._measure()
+        assert self._search is not None
+        measured = self._measure(self._search)
         self._lower = max(self._lower, measured.lower)
         if in_steps(measured.shares) < self._upper:
             self._best, self._upper = measured.shares, in_steps(measured.shares)

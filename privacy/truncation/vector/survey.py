@@ -1,4 +1,4 @@
-"""One pass over the tuples as they came: how long everybody is at given shares, and what everybody costs."""
+"""One pass over the tuples as they came: how long everybody is at given shares, and what multipliers are worth."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
-from privacy.kernel import kernel
-from privacy.truncation.vector.dual_point import relative_rounding
-from privacy.truncation.vector.patterns import Patterns
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.dual_point import DualPoint, relative_rounding
+from privacy.truncation.vector.slices import slices
+from privacy.truncation.vector.survey_kernel import survey_tuples
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """What a core cannot say about itself.
+    """What neither a core nor a sample can say about the whole.
 
     Attributes:
       lengths: (n_units,) lengths in multiples of tau, rounded up; 0 where `over` is false.
+      gain: sum_t w_t g_t of `dual_point`.
       prices: (n_units,) a_v of `dual_point`.
+      rounding: bound on the relative error of the gain and of each price.
     """
 
     lengths: NDArray[np.float64]
+    gain: float
     prices: NDArray[np.float64]
+    rounding: float
 
     def __repr__(self) -> str:
         return "Survey(<private>)"
@@ -34,68 +39,55 @@ def survey(
     release: int,
     over: NDArray[np.bool_],
     shares: NDArray[np.float64],
-    patterns: Patterns,
-    by_pattern: NDArray[np.float64],
+    dual: DualPoint,
     tau: int,
+    control: Control = QUIET,
 ) -> Survey:
-    """Measure shares (n_units,) on the grid, and multipliers (P,) of the patterns, on all tuples.
+    """Measure shares (n_units,) on the grid, 0 outside `over` and the dual's columns, and multipliers on all tuples.
 
-    Cost: one pass over the owners. Memory O(n_units).
+    Neither needs to know which tuples have the same owners: no merging, and no memory per tuple.
+
+    Raises: Cancelled.
+    Cost: one pass over the owners, with a look at each point of the dual. Memory O(n_units + entries of the dual).
     """
-    lengths, prices = _survey(
-        tuples.indptr,
-        tuples.units,
-        tuples.group,
-        tuples.weights[release],
-        over,
-        shares,
-        patterns.of_tuple,
-        by_pattern,
-        1.0 / float(tau),
-    )
-    return Survey(lengths * (1.0 + relative_rounding(len(tuples.group) + tuples.n_groups)), prices)
-
-
-@kernel
-def _survey(
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    over: NDArray[np.bool_],
-    shares: NDArray[np.float64],
-    of_tuple: NDArray[np.int32],
-    by_pattern: NDArray[np.float64],
-    scale: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    square = np.zeros(len(over))
-    prices = np.zeros(len(over))
-    load = np.zeros(len(over))
-    touched = np.empty(len(over), np.int32)
-    start = 0
-    while start < len(group):
-        count, t = 0, start
-        while t < len(group) and group[t] == group[start]:
-            first, last = indptr[t], indptr[t + 1]
-            left = 1.0
-            for entry in range(first, last):
-                left -= shares[units[entry]]
-            weight = weights[t] * scale
-            if left > 0.0 and weight > 0.0:
-                for entry in range(first, last):
-                    u = units[entry]
-                    if over[u]:
-                        if load[u] == 0.0:
-                            touched[count] = u
-                            count += 1
-                        load[u] += weight * left
-            pattern = of_tuple[t]
-            if pattern >= 0 and by_pattern[pattern] > 0.0:
-                for entry in range(first, last):
-                    prices[units[entry]] += weight * by_pattern[pattern]
-            t += 1
-        for i in range(count):
-            square[touched[i]] += load[touched[i]] * load[touched[i]]
-            load[touched[i]] = 0.0
-        start = t
-    return np.sqrt(square), prices
+    units = np.union1d(dual.columns, np.flatnonzero(over))
+    code_of = np.zeros(tuples.n_units, np.int32)
+    code_of[units] = np.arange(1, len(units) + 1)
+    n_points = dual.points.shape[1]
+    points, by_code = np.zeros((len(units) + 1, n_points)), np.zeros((len(units) + 1, n_points))
+    points[code_of[dual.columns]] = dual.points
+    run_code = code_of[dual.columns[dual.run_column]]
+    width = int(np.diff(tuples.indptr).max(initial=1))
+    load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
+    touched = np.empty(len(units) + 1, np.int32)
+    prices = np.zeros(tuples.n_units)
+    gain, counters = np.zeros(1), np.array([-1, 0, 0, 0])
+    for first, last in slices(len(tuples.group), width, control, "proving"):
+        survey_tuples(
+            first,
+            last,
+            tuples.indptr,
+            tuples.units,
+            tuples.group,
+            tuples.weights[release],
+            code_of,
+            np.concatenate((np.zeros(1), shares[units])),
+            points,
+            by_code,
+            dual.run_group,
+            run_code,
+            dual.by_run,
+            width,
+            1.0 / float(tau),
+            load,
+            square,
+            touched,
+            gain,
+            prices,
+            counters,
+        )
+    square += load * load  # of the last group
+    lengths = np.zeros(tuples.n_units)
+    lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
+    rounding = relative_rounding(len(tuples.group) + tuples.n_groups + width * (n_points + 1))
+    return Survey(lengths * (1.0 + rounding), float(gain[0]), prices, rounding)

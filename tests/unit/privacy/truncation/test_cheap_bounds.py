@@ -2,7 +2,7 @@ import numpy as np
 
 from privacy.ladder import Ladder
 from privacy.truncation.cheap_bounds import cheap_bounds
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.ladder_instance import ladder_instance
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
@@ -11,7 +11,7 @@ LADDER = Ladder(-3, 6)
 
 
 def _bounds(tuples: list[Tuple]) -> tuple[list[float], list[float]]:
-    start = cheap_bounds(ladder_instance(compact(from_sets(tuples)), 0, LADDER))
+    start = cheap_bounds(ladder_instance(encode(from_sets(tuples)), 0, LADDER))
     lower, upper = start.lower, start.upper
     return (lower[0] / ONE).tolist(), (upper[0] / ONE).tolist()
 
@@ -47,5 +47,5 @@ def test_they_contain_the_optimum_of_large_random_tables() -> None:
 
 def test_the_linear_stretch_ends_at_the_smallest_weight() -> None:
     groups = [(frozenset({1, 2}), 4 * ONE), (frozenset({1, 2}), ONE // 16), (frozenset({1}), MAX_UNITS)]
-    instance = ladder_instance(compact(from_sets(groups, [0, 1, 2], 4)), 0, LADDER)
+    instance = ladder_instance(encode(from_sets(groups, [0, 1, 2], 4)), 0, LADDER)
     assert cheap_bounds(instance).linear.tolist() == [5, -1, -1, -1]

@@ -7,7 +7,7 @@ from privacy.errors import InvalidParameter, SolverFailed
 from privacy.ladder import Ladder
 from privacy.truncation.certificate import Certificate
 from privacy.truncation.cheap_bounds import cheap_bounds
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.program import PreparedProgram
@@ -38,7 +38,7 @@ def _answer(
     tuples: Sequence[Tuple], ladder: Ladder, group: Sequence[int] | None = None, n_groups: int = 1
 ) -> tuple[LazyAnswer, Counting]:
     counting = Counting()
-    instance = ladder_instance(compact(from_sets(tuples, group, n_groups)), 0, ladder)
+    instance = ladder_instance(encode(from_sets(tuples, group, n_groups)), 0, ladder)
     return LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, counting), counting
 
 
@@ -86,7 +86,7 @@ def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> Non
     # Nearly proportional to tau up to 8, so that an exact cell there bounds its neighbours as tightly as can be.
     tuples = [(owners, 8 * weight) for owners, weight in _hypergraph(6)] + [(frozenset({98, 99}), ONE // 8)]
     ladder = Ladder(-2, 6)
-    instance = ladder_instance(compact(from_sets(tuples)), 0, ladder)
+    instance = ladder_instance(encode(from_sets(tuples)), 0, ladder)
     for first in range(len(ladder)):
         uneven = Uneven(int(ladder.units[first]))
         answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, uneven)
@@ -164,7 +164,7 @@ def test_a_solver_that_fails_leaves_the_cell_open() -> None:
         raise SolverFailed("scripted")
 
     ladder = Ladder(0, 3)
-    instance = ladder_instance(compact(from_sets(_hypergraph(0))), 0, ladder)
+    instance = ladder_instance(encode(from_sets(_hypergraph(0))), 0, ladder)
     answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, refuse)
     answer.sharpen(0, 0)
     low, high = answer.bounds()
@@ -194,7 +194,7 @@ def test_a_first_look_bounds_a_cell_without_a_program_and_a_second_solves_it() -
 @pytest.mark.parametrize("gap", [-0.1, 1e-10, 1e-4, 1.0, float("nan"), float("inf")])
 def test_a_gap_out_of_range_is_refused(gap: float) -> None:
     ladder = Ladder(-20, 3)
-    instance = ladder_instance(compact(from_sets(PETERSEN)), 0, ladder)
+    instance = ladder_instance(encode(from_sets(PETERSEN)), 0, ladder)
     with pytest.raises(InvalidParameter):
         LazyAnswer(instance, cheap_bounds(instance), ladder, gap)
 
@@ -204,3 +204,26 @@ def test_bounds_cannot_be_written_and_nothing_private_is_shown() -> None:
     with pytest.raises(ValueError, match="read-only"):
         answer.bounds()[0][0, 0] = 1
     assert repr(answer) == "LazyAnswer(<private>)"
+
+
+def test_sharpening_goes_by_way_of_a_rough_value_that_changes_nothing() -> None:
+    owners = np.random.default_rng(5).permuted(np.tile(np.arange(30), (400, 1)), axis=1)[:, :3]
+    table, ladder = ones(*owners.tolist()), Ladder(0, 8)
+    slacks: list[int] = []
+
+    def noted(program: PreparedProgram, slack: int) -> Certificate:
+        slacks.append(slack)
+        return certified_optimum(program, slack)
+
+    instance = ladder_instance(encode(from_sets(table)), 0, ladder)
+    answer = LazyAnswer(instance, cheap_bounds(instance), ladder, GAP, noted)
+    asked: list[list[int]] = []
+    for index, tau in enumerate(ladder.units.tolist()):
+        slacks.clear()
+        for _ in range(3):  # a look, a rough value, the value
+            answer.sharpen(0, index)
+        low, high = answer.bounds()
+        assert low[0, index] == high[0, index] == _answer(table, ladder)[0].solve(0, index)
+        assert slacks in ([], [tau], [tau, int(GAP * tau) // 2])
+        asked.append(slacks.copy())
+    assert max(map(len, asked)) > 0

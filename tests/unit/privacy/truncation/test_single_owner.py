@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.single_owner import single_owner
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import from_sets
@@ -14,7 +13,7 @@ LADDER = Ladder(-20, 32)
 
 def test_everybody_is_cut_at_the_threshold() -> None:
     tuples = [(frozenset({1}), 3 * ONE), (frozenset({1}), 4 * ONE), (frozenset({2}), ONE // 2)]
-    values = single_owner(compact(from_sets(tuples)), 0, Ladder(-1, 4)).values
+    values = single_owner(encode(from_sets(tuples)), 0, Ladder(-1, 4)).values
     assert (values / ONE).tolist() == [[1.0, 1.5, 2.5, 4.5, 7.5, 7.5]]
 
 
@@ -26,7 +25,7 @@ def test_it_agrees_with_the_sum_written_out() -> None:
         for u, w in zip(random.integers(0, 40, m), 2 ** random.integers(0, 45, m), strict=True)
     ]
     group = random.integers(0, 7, m).tolist()
-    values = single_owner(compact(from_sets(tuples, group, 9)), 0, LADDER).values
+    values = single_owner(encode(from_sets(tuples, group, 9)), 0, LADDER).values
     loads: dict[tuple[int, int], int] = {}
     for (owners, weight), g in zip(tuples, group, strict=True):
         (u,) = owners
@@ -37,30 +36,23 @@ def test_it_agrees_with_the_sum_written_out() -> None:
 
 
 def test_totals_saturate_instead_of_wrapping() -> None:
-    values = single_owner(compact(from_sets([(frozenset({u}), MAX_UNITS) for u in range(5)])), 0, LADDER).values
+    values = single_owner(encode(from_sets([(frozenset({u}), MAX_UNITS) for u in range(5)])), 0, LADDER).values
     assert values[0, -1] == values[0, -2] == values[0, -3] == MAX_UNITS
     assert values[0, -4] == 5 * int(LADDER.units[-4])
     assert np.all(np.diff(values) >= 0)
 
 
 def test_nothing_is_worth_nothing() -> None:
-    assert not single_owner(compact(from_sets([])), 0, LADDER).values.any()
+    assert not single_owner(encode(from_sets([])), 0, LADDER).values.any()
 
 
 def test_two_owners_are_refused() -> None:
     with pytest.raises(InvalidParameter):
-        single_owner(compact(from_sets([(frozenset({1, 2}), ONE)])), 0, LADDER)
+        single_owner(encode(from_sets([(frozenset({1, 2}), ONE)])), 0, LADDER)
 
 
 def test_many_groups_need_no_dense_table() -> None:
     tuples = [(frozenset({u}), ONE) for u in range(1000)]
-    values = single_owner(compact(from_sets(tuples, list(range(0, 100_000, 100)), 100_000)), 0, Ladder(0, 2)).values
+    values = single_owner(encode(from_sets(tuples, list(range(0, 100_000, 100)), 100_000)), 0, Ladder(0, 2)).values
     assert values.shape == (100_000, 3)
     assert values.sum() == 3000 * ONE
-
-
-def test_tuples_out_of_order_are_refused() -> None:
-    merged = compact(from_sets([(frozenset({1}), ONE), (frozenset({2}), ONE)]))
-    twice = CompactJoinTuples(merged.indptr, merged.units * 0, 2, merged.group, 1, merged.weights)
-    with pytest.raises(InvalidParameter):
-        single_owner(twice, 0, LADDER)
