@@ -26,11 +26,13 @@ class InnerMechanism:
       name: `laplace_global`, `fixed`, `r2t` or `gem`.
       bound: the global sensitivity; for `fixed` the threshold, a power of two; None for `gem`. In normalised weight.
       gap: eta of the solver that truncates the sample.
+      whole: every weight is 0 or 1, so that a threshold below 1 cannot help `gem`.
     """
 
     name: str
     bound: float | None = None
     gap: float = 0.0
+    whole: bool = False
 
     def __post_init__(self) -> None:
         self.at(1.0)
@@ -38,7 +40,7 @@ class InnerMechanism:
     def at(self, epsilon: float) -> Measurement:
         """The mechanism with its budget. Raises: InvalidParameter."""
         if self.name == "gem":
-            return Gem(epsilon, 1, self.gap, Ladder())
+            return Gem(epsilon, 1, self.gap, Ladder(low=0) if self.whole else Ladder())
         if self.bound is None or not math.isfinite(self.bound):
             raise InvalidParameter("this mechanism needs a bound")
         if self.name == "laplace_global":

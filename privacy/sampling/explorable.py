@@ -23,7 +23,8 @@ class Explorable:
       weights: (m,) int64 units, in the same order.
       starts: (a + 1,) int64; the tuples of first owner i are starts[i] to starts[i + 1].
       loads: (a,) int64 units, the total weight of each, saturating at MAX_UNITS.
-      n_units: how many units there are, with those that bring no tuple, >= a.
+      n_units: how many units there are, with those that bring no tuple, >= a; 1 where there is none, so that a draw
+        never fails.
     """
 
     owners: NDArray[np.int32]
@@ -87,7 +88,7 @@ def explorable(tuples: JoinTuples, n_units: int = 0) -> Explorable:
     weights = tuples.weights[0, rows]
     rank = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     loads = saturating_sums(rank, weights, len(starts) - 1)
-    return Explorable(np.ascontiguousarray(codes[:, rows]), weights, starts, loads, max(n_units, len(loads)))
+    return Explorable(np.ascontiguousarray(codes[:, rows]), weights, starts, loads, max(n_units, len(loads), 1))
 
 
 def check_single(tuples: JoinTuples) -> None:

@@ -17,6 +17,7 @@ from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.mechanisms.test_sample_and_explore import pairs
+from tests.unit.privacy.truncation.instances import join_tuples, owner
 
 
 def test_truncated_sums_are_averaged_with_repetitions() -> None:
@@ -67,6 +68,14 @@ def test_the_interval_covers_the_sample_at_least_as_often_as_it_says() -> None:
     covered = ((released.low <= 12) & (released.high >= 12)).mean()
     assert 0.9 - 0.04 < covered < 1.0
     assert (released.high - released.low)[0] / 2 == pytest.approx(mechanism.expected_noise()[0][1])
+
+
+def test_nobody_at_all_is_no_failure() -> None:
+    """Whether there is anybody is private."""
+    nothing = join_tuples([owner("unit", [], np.int64)], [[]])
+    mechanism = RepeatedExploration(2.0, 3, 2, NoisyPopulation(0.4, 1e-6), 3.0)
+    released = mechanism.release_prepared(mechanism.prepare(nothing, 0), SeededDraws(1), ConstantEntropy())
+    assert released.values.tolist() == [0.0]
 
 
 def test_saturated_loads_are_cut() -> None:

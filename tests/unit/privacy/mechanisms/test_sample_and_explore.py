@@ -84,6 +84,16 @@ def test_the_estimate_is_unbiased_and_its_spread_within_the_bound() -> None:
     assert np.std(values) < mechanism.sampling_deviation(6.0, 5, 4.0)
 
 
+@pytest.mark.parametrize("inner", [FIXED, InnerMechanism("r2t", 8.0), InnerMechanism("gem", whole=True)])
+def test_nobody_at_all_is_no_failure(inner: InnerMechanism) -> None:
+    """Whether there is anybody is private."""
+    nothing = join_tuples([owner("unit", [], np.int64), owner("unit", [], np.int64)], [[]])
+    for drawn in (1, 5):
+        mechanism = SampleAndExplore(2.0, drawn, 2, NoisyPopulation(0.5, 1e-6), inner)
+        released = mechanism.release_prepared(mechanism.prepare(nothing, 0), SeededDraws(1), ConstantEntropy())
+        assert released.values.tolist() == [0.0]
+
+
 def test_a_private_number_of_units_must_be_given() -> None:
     mechanism = SampleAndExplore(2.0, 1, 2, NoisyPopulation(0.5, least=100), FIXED)
     with pytest.raises(InvalidParameter):

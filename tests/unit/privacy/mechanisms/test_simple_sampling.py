@@ -72,6 +72,13 @@ def test_weights_are_made_up_for_in_exact_halves() -> None:
     assert 0.3 * (1 << 62) * (1 - 2.0**-28) <= uneven.weights[0, 0] <= 0.3 * (1 << 62)
 
 
+@pytest.mark.parametrize("rate", [0.5, 1.0])
+def test_nobody_at_all_is_no_failure(rate: float) -> None:
+    nothing = join_tuples([owner("unit", [], np.int64), owner("unit", [], np.int64)], [[]])
+    released = SimpleSampling(1.0, rate, 2, LAPLACE).release(nothing, SeededDraws(1), ConstantEntropy())
+    assert released.values.tolist() == [0.0]
+
+
 def test_nothing_private_is_shown() -> None:
     assert repr(SimpleSampling(1.0, 0.25, 2, LAPLACE).prepare(triangle_and_loop())) == "InducibleTuples(<private>)"
 

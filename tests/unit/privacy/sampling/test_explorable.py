@@ -43,6 +43,7 @@ def test_no_tuples_at_all() -> None:
     filed = explorable(empty, n_units=4)
     assert filed.loads_of(np.array([0, 3])).tolist() == [0, 0]
     assert filed.brought_by(np.array([0, 3])).weights.shape == (1, 0)
+    assert explorable(empty).n_units == 1
 
 
 def test_loads_saturate() -> None:
