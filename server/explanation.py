@@ -111,4 +111,6 @@ def _mechanism_reason(measured: Measurement) -> str:
         return "one unit reaches one value at most, so the threshold is 1 and nothing is selected"
     if measured.name == "r2t":
         return "races thresholds up to the declared global sensitivity; the answer is a lower bound"
+    if measured.name == "s4s":
+        return "races thresholds up to what one unit's tuples can reach; the answer is a lower bound"
     return "selects one threshold, then releases once"

@@ -30,8 +30,8 @@ class S4S:
 
     Two modes. `shared`, the default, is epsilon-DP: the budgets of Algorithm 2 are multiplied by the number with
     which the joint loss of all L releases from the one sample is epsilon (privacy.md section 3). `published` leaves
-    them as they are printed; their amplified costs are added up as if each release had a sample of its own. Then `event` says
-    what one release really costs, which at large epsilon is more than `epsilon`, and no server may run it.
+    them as they are printed; their amplified costs are added up as if each release had a sample of its own. Then
+    `event` says what one release really costs, which at large epsilon is more than `epsilon`: no server may run it.
 
     The penalty is the exact quantile of the discrete Laplace in place of (tau / eps) ln(3 L / beta), which it
     exceeds by less than a step. The values are those of the sample: `scale_up` divides by the rate.

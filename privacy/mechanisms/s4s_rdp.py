@@ -35,7 +35,8 @@ class S4SRenyi:
     The order alpha is the one at which an even division has the least noise. At it the budget rho that is worth
     (epsilon, delta) is divided as in Algorithm 2, sigma_i = tau_i sqrt(alpha / (2 rho_i)), each amplified by Lemma
     3.5. In the mode `shared` the rho_i are then multiplied by the number with which the joint divergence of all L
-    releases in all L0 groups is rho; `published` leaves them as they are, which is sound for one sample per threshold only.
+    releases in all L0 groups is rho; `published` leaves them as they are, which is sound for one sample per
+    threshold only.
 
     Source: Algorithm 3 and Corollary 3.6 of DP-S4S (SIGMOD 2026); privacy.md section 3.
 
