@@ -17,7 +17,7 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.draws import Draws
 from privacy.sampling.explorable import check_single
 from privacy.sampling.scale_up import scale_up
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.separate_answers import SeparateAnswers
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -99,4 +99,4 @@ class FreshS4S:
         kept = draws.binomial(np.ones(len(tuples.group), np.int64), self.rate).astype(bool)
         owners = tuple(replace(owner, keys=owner.keys[kept], missing=owner.missing[kept]) for owner in tuples.owners)
         sample = replace(tuples, owners=owners, group=tuples.group[kept], weights=tuples.weights[:, kept])
-        return truncate(compact(sample), 0, rung, self.race.gap)
+        return truncate(encode(sample), 0, rung, self.race.gap)

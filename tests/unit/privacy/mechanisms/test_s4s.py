@@ -181,10 +181,10 @@ def test_is_made_by_name() -> None:
 def test_refuses_parameters_out_of_range() -> None:
     for wrong in ({"epsilon": 0.0}, {"tuples_per_unit": 0}, {"groups_per_unit": 0}, {"gap": 2.0}, {"beta": 0.0}):
         with pytest.raises(InvalidParameter):
-            S4S(**({"epsilon": 1.0, "tuples_per_unit": 8} | wrong))  # type: ignore[arg-type]
+            S4S(**({"epsilon": 1.0, "tuples_per_unit": 8} | wrong))
     for wrong in ({"delta": 0.0}, {"rate": 0.0}, {"groups_per_unit": 0}, {"epsilon": math.inf}):
         with pytest.raises(InvalidParameter):
-            S4SRenyi(**({"epsilon": 1.0, "delta": 1e-6, "tuples_per_unit": 8} | wrong))  # type: ignore[arg-type]
+            S4SRenyi(**({"epsilon": 1.0, "delta": 1e-6, "tuples_per_unit": 8} | wrong))
     with pytest.raises(InvalidParameter):
         S4S(1.0, 8, published=True)
     with pytest.raises(InvalidParameter):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from privacy.errors import InvalidParameter
 from privacy.sampling.joint_loss import joint_loss
@@ -116,3 +117,27 @@ def test_refuses_what_cannot_be_computed() -> None:
         joint_loss([choice_loss(2e6)], 1, 0.5)
     with pytest.raises(InvalidParameter):
         Loss(-1.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "amplified"),
+    [
+        (0.001, (0.7426, 0.2878, 0.0660, 0.0161, 0.0040, 0.0010)),
+        (0.01, (0.9999, 0.9976, 0.6538, 0.1612, 0.0400, 0.0100)),
+        (0.1, (1.0000, 1.0000, 1.0000, 0.9999, 0.4007, 0.1000)),
+    ],
+)
+def test_one_release_is_amplified_as_the_paper_s_table_says(rate: float, amplified: tuple[float, ...]) -> None:
+    """DP-S4S (SIGMOD 2026), table 3: epsilon 1, Delta 1024."""
+    for tau, expected in zip((1, 4, 16, 64, 256, 1024), amplified, strict=True):
+        assert joint_loss([laplace_loss(tau, tau)], 1024, rate) == pytest.approx(expected, abs=5.1e-5)
+
+
+@pytest.mark.parametrize(("tau", "epsilon", "rate"), [(16, 1.0, 0.01), (64, 4.0, 0.05), (700, 0.3, 0.5)])
+def test_one_release_is_the_generating_function(tau: int, epsilon: float, rate: float) -> None:
+    """Lemma 3.2: two distribution functions, one of them tilted."""
+    n, z = 1024, math.exp(epsilon / tau)
+    grown = 1 - rate + rate * z
+    below = math.exp(n * math.log(grown)) * stats.binom.cdf(tau, n, rate * z / grown)
+    expected = math.log(below + stats.binom.sf(tau, n, rate) * math.exp(epsilon))
+    assert joint_loss([laplace_loss(tau, tau / epsilon)], n, rate) == pytest.approx(expected, rel=1e-9)
