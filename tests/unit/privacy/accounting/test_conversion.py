@@ -29,6 +29,12 @@ def test_epsilon_agrees_with_fifty_digits_and_is_rounded_up(order: float, diverg
     assert computed <= max(0, exact + terms * mpf(2) ** -46)
 
 
+def test_epsilon_of_a_large_divergence_is_rounded_up_as_well() -> None:
+    for step in range(100):
+        divergence = 1000 + step / 7
+        assert converted(1e5, mpf(divergence), mpf(0.3)) <= epsilon_at(1e5, divergence, 0.3)
+
+
 @given(st.sampled_from(ORDERS[:-1]), st.integers(1, 10**11), st.integers(1, 10**18))
 def test_a_limit_is_the_last_that_fits(order: float, nano: int, atto: int) -> None:
     limit = divergence_within(order, Charge(nano, atto))

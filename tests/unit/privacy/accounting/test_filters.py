@@ -144,6 +144,12 @@ def test_zcdp_needs_a_delta() -> None:
             filter_of(1.0, 1e-7, 2e-7)
 
 
+def test_what_is_kept_for_the_events_is_not_spent_twice() -> None:
+    assert ZCDPFilter.of(1.0, 3e-7, 1e-7).limit == ZCDPFilter.of(1.0, 2e-7).limit
+    assert RenyiFilter.of(1.0, 3e-7, 1e-7).limits == RenyiFilter.of(1.0, 2e-7).limits
+    assert ZCDPFilter.of(1.0, 3e-7, 1e-7).event_delta == RenyiFilter.of(1.0, 3e-7, 1e-7).event_delta == 10**11
+
+
 def test_renyi_without_delta_is_basic_composition() -> None:
     budget = RenyiFilter.of(1.0, 0.0)
     spent, granted = spend(budget, [PureDP(0.1)] * 11)

@@ -64,6 +64,10 @@ def test_a_discrete_gaussian_taken_for_a_continuous_one_is_bounded() -> None:
     exact = discrete_delta(12.0, 6, 0.5)
     report = PLDReport(DiscreteGaussian(12.0, 6.0, dimension=2))
     assert exact <= report.delta(0.5) <= 1.5 * exact
+    earlier, ratio = mpf("0.5") - mp.sqrt(2) * 6 / 144, mpf(6) / 12
+    shifted = mp.ncdf(ratio / 2 - earlier / ratio) - mp.exp(earlier) * mp.ncdf(-ratio / 2 - earlier / ratio)
+    assert shifted <= report.delta(0.5) <= shifted * 1.01
+    assert report.epsilon(float(shifted)) == pytest.approx(0.5, abs=1e-3)
 
 
 def test_is_tighter_than_zcdp_on_gaussian_noise() -> None:
