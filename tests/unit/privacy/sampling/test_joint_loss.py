@@ -128,9 +128,9 @@ def test_refuses_what_cannot_be_computed() -> None:
     ],
 )
 def test_one_release_is_amplified_as_the_paper_s_table_says(rate: float, amplified: tuple[float, ...]) -> None:
-    """DP-S4S (SIGMOD 2026), table 3: epsilon 1, Delta 1024."""
+    """DP-S4S (SIGMOD 2026), table 3: epsilon 1, Delta 1024; it cuts digits off and does not round."""
     for tau, expected in zip((1, 4, 16, 64, 256, 1024), amplified, strict=True):
-        assert joint_loss([laplace_loss(tau, tau)], 1024, rate) == pytest.approx(expected, abs=5.1e-5)
+        assert joint_loss([laplace_loss(tau, tau)], 1024, rate) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(("tau", "epsilon", "rate"), [(16, 1.0, 0.01), (64, 4.0, 0.05), (700, 0.3, 0.5)])
