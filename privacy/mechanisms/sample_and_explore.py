@@ -19,7 +19,7 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.draws import Draws
 from privacy.sampling.explorable import Explorable, explorable
 from privacy.sampling.exploration import Exploration
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -165,7 +165,7 @@ class SampleAndExplore:
     def _truncated(self, tuples: JoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         shape = self.inner.at(1.0)
-        return truncate(compact(tuples), 0, shape.ladder, shape.gap)
+        return truncate(encode(tuples), 0, shape.ladder, shape.gap)
 
 
 _CONFIDENCE = 0.99

@@ -11,7 +11,7 @@ import numpy as np
 from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples, JoinTuples
+from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.mechanisms.exact import exact, exact_epsilon
 from privacy.mechanisms.inner_mechanism import InnerMechanism
 from privacy.mechanisms.measurement import Measurement
@@ -21,7 +21,7 @@ from privacy.sampling.draws import Draws
 from privacy.sampling.explorable import check_single
 from privacy.sampling.induced import induced
 from privacy.sampling.unit_sampling import unit_sampled_budget
-from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -33,11 +33,11 @@ class InducibleTuples:
     """What does not depend on the draw. Private.
 
     Attributes:
-      tuples: compact, every weight multiplied by rate^(positions - owners) and rounded down.
+      tuples: with numbered owners, every weight multiplied by rate^(positions - owners) and rounded down.
       whole: the truncated answer of all tuples where every unit is drawn, so that nothing depends on the draw.
     """
 
-    tuples: CompactJoinTuples
+    tuples: CodedJoinTuples
     whole: TruncatedAnswer | None
 
     def __repr__(self) -> str:
@@ -116,11 +116,11 @@ class SimpleSampling:
         return self.release_prepared(self.prepare(tuples), draws, entropy)
 
     def prepare(self, tuples: JoinTuples) -> InducibleTuples:
-        """Compact the tuples once, for many releases. Raises: InvalidParameter."""
+        """Number the owners once, for many releases. Raises: InvalidParameter."""
         check_single(tuples)
         if len(tuples.owners) != self.positions:
             raise InvalidParameter("the tuples have another number of owner positions")
-        made = _made_up(compact(tuples), self.rate, self.positions)
+        made = _made_up(encode(tuples), self.rate, self.positions)
         return InducibleTuples(made, self._truncated(made) if self.rate == 1 else None)
 
     def release_prepared(self, prepared: InducibleTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
@@ -134,7 +134,7 @@ class SimpleSampling:
         """The truncated answer of one sample. Private."""
         if prepared.whole is not None:
             return prepared.whole
-        kept = draws.binomial(np.ones(prepared.tuples.n_units, np.int64), self.rate) > 0
+        kept = draws.binomial(np.ones(int(prepared.tuples.member_start[-1]), np.int64), self.rate) > 0
         return self._truncated(induced(prepared.tuples, kept))
 
     def noised(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
@@ -159,18 +159,18 @@ class SimpleSampling:
         """
         return math.sqrt((self.factor - 1) * self.positions * global_sensitivity * total)
 
-    def _truncated(self, tuples: CompactJoinTuples) -> TruncatedAnswer:
+    def _truncated(self, tuples: CodedJoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         measurement = self.measurement
         return truncate(tuples, 0, measurement.ladder, measurement.gap)
 
 
-def _made_up(tuples: CompactJoinTuples, rate: float, positions: int) -> CompactJoinTuples:
+def _made_up(tuples: CodedJoinTuples, rate: float, positions: int) -> CodedJoinTuples:
     """Multiply a weight by rate^(positions - owners), rounded down to 31 bits, and round down.
 
     A weight of at most 2^62 is multiplied in two halves, so no product exceeds 2^62. Exact for powers of two.
     """
-    missing = positions - np.diff(tuples.indptr)
+    missing = np.count_nonzero(tuples.members < 0, axis=0)
     parts = np.array([int(exact(rate) ** count * (1 << _PART_BITS)) for count in range(positions)], np.int64)[missing]
     high, low = tuples.weights >> _PART_BITS, tuples.weights & ((1 << _PART_BITS) - 1)
     return replace(tuples, weights=high * parts + (low * parts >> _PART_BITS))

@@ -2,88 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
 
 
-def induced(tuples: CompactJoinTuples, kept: NDArray[np.bool_]) -> CompactJoinTuples:
-    """Keep a tuple where all its owners are kept; equal to compacting those tuples alone.
+def induced(tuples: CodedJoinTuples, kept: NDArray[np.bool_]) -> CodedJoinTuples:
+    """Keep a tuple where all its owners are kept.
 
     Args:
-      tuples: m join tuples of n units, in canonical order.
+      tuples: m join tuples of n members, one group.
       kept: (n,) bool.
-    Returns: the tuples that stay, in canonical order, their units numbered anew so that each occurs.
-    Raises: InvalidParameter for another number of units.
-    Cost: two passes over the owners; an owner that is not kept ends the look at its tuple.
+    Returns: the tuples that stay, in their order; members keep their numbers, and some own none.
+    Raises: InvalidParameter for several groups or another number of members.
+    Cost: a pass over the owners, where one that is not kept ends the look at its tuple, and a copy of what stays.
     Source: Fang and Yi (SIGMOD 2024), section 4.
     """
-    if kept.shape != (tuples.n_units,) or kept.dtype != np.bool_:
-        raise InvalidParameter("a unit is kept or not")
-    stays = np.empty(len(tuples.group), np.bool_)
-    code = np.zeros(tuples.n_units, np.int32)
-    size, owners = _mark(tuples.indptr, tuples.units, kept, stays, code)
-    n_units = _number(code)
-    indptr, units = np.zeros(size + 1, np.int64), np.empty(owners, np.int32)
-    _copy(tuples.indptr, tuples.units, stays, code, indptr, units)
-    weights = np.ascontiguousarray(tuples.weights[:, stays])
-    return CompactJoinTuples(indptr, units, n_units, tuples.group[stays], tuples.n_groups, weights)
+    if len(tuples.row_start) != 2 or kept.shape != (int(tuples.member_start[-1]),) or kept.dtype != np.bool_:
+        raise InvalidParameter("a unit of the one group is kept or not")
+    stays = np.empty(tuples.weights.shape[1], np.int64)
+    size, fewest, most = _stays(tuples.members, kept, stays)
+    rows = stays[:size]
+    return replace(
+        tuples,
+        members=tuples.members[:, rows],
+        row_start=np.array([0, size]),
+        weights=tuples.weights[:, rows],
+        owners=(fewest, most) if size else (1, 1),
+    )
 
 
 @kernel
-def _mark(
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    kept: NDArray[np.bool_],
-    stays: NDArray[np.bool_],
-    code: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Mark the tuples that stay and the units that occur in them; returns the numbers of tuples and of owners."""
-    size, owners = 0, 0
-    for t in range(len(stays)):
-        all_kept = True
-        for i in range(indptr[t], indptr[t + 1]):
-            if not kept[units[i]]:
-                all_kept = False
-                break
-        stays[t] = all_kept
-        if all_kept:
-            size += 1
-            owners += indptr[t + 1] - indptr[t]
-            for i in range(indptr[t], indptr[t + 1]):
-                code[units[i]] = 1
-    return size, owners
-
-
-@kernel
-def _number(code: NDArray[np.int32]) -> int:
-    """Turn marks into ranks among the marked, in place; returns how many those are."""
-    total = 0
-    for unit in range(len(code)):
-        mark = code[unit]
-        code[unit] = total
-        total += mark
-    return total
-
-
-@kernel
-def _copy(
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    stays: NDArray[np.bool_],
-    code: NDArray[np.int32],
-    new_indptr: NDArray[np.int64],
-    new_units: NDArray[np.int32],
-) -> None:
-    """Write the owners of the tuples that stay."""
-    row, end = 0, 0
-    for t in range(len(stays)):
-        if stays[t]:
-            for i in range(indptr[t], indptr[t + 1]):
-                new_units[end] = code[units[i]]
-                end += 1
-            row += 1
-            new_indptr[row] = end
+def _stays(members: NDArray[np.int32], kept: NDArray[np.bool_], stays: NDArray[np.int64]) -> tuple[int, int, int]:
+    """Write the rows that stay; returns how many they are, and the fewest and most owners of one."""
+    positions, m = members.shape
+    size, fewest, most = 0, positions, 1
+    for t in range(m):
+        owners = 0
+        while owners < positions and members[owners, t] >= 0 and kept[members[owners, t]]:
+            owners += 1
+        if owners < positions and members[owners, t] >= 0:
+            continue
+        stays[size] = t
+        size += 1
+        fewest, most = min(fewest, owners), max(most, owners)
+    return size, fewest, most

@@ -60,7 +60,7 @@ def sampled_runs(
     """Independent releases: sets of drawn units, each set induced and truncated once, noise for each release."""
     source = SimulatedEntropy(seed=20260104) if entropy is None else entropy
     prepared, draws = mechanism.prepare(tuples_of(rows)), SeededDraws(seed=20260105)
-    n_units = prepared.tuples.n_units
+    n_units = int(prepared.tuples.member_start[-1])
     sets = [
         np.flatnonzero(kept).tolist() for kept in itertools.product([False, True], repeat=n_units)
     ]  # the i-th set, read as binary digits, is i

@@ -18,6 +18,7 @@ from privacy.sampling.exploration import Exploration
 from privacy.sampling.induced import induced
 from privacy.sampling.unit_sampling import unit_sampled_loss
 from privacy.truncation.compact import compact
+from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.laplace_mixture import Mixture, mixture_loss
@@ -45,16 +46,23 @@ def same(first: CompactJoinTuples, second: CompactJoinTuples) -> bool:
 @lru_cache(maxsize=4096)
 def truncated(rows: tuple[tuple[int, int, int], ...]) -> float:
     """At the threshold 1, in normalised weight."""
-    return truncate(compact(instance(list(rows))), 0, Ladder(0, 0), 0.0).solve(0, 0) / ONE
+    return truncate(encode(instance(list(rows))), 0, Ladder(0, 0), 0.0).solve(0, 0) / ONE
 
 
 @given(rows_of, st.lists(st.booleans(), min_size=UNITS, max_size=UNITS))
-def test_induced_tuples_are_those_of_kept_owners_compacted(rows: Rows, kept: list[bool]) -> None:
-    whole = compact(instance(rows))
-    occurring = sorted({unit for row in rows for unit in row[:2] if unit >= 0})
-    mask = np.array([kept[unit] for unit in occurring], bool)
+def test_induced_tuples_are_those_of_kept_owners(rows: Rows, kept: list[bool]) -> None:
+    whole = encode(instance(rows))
+    unit_of: dict[int, int] = {}
+    for row, column in zip(rows, whole.members.T.tolist(), strict=True):
+        unit_of |= zip(column, dict.fromkeys(unit for unit in row[:2] if unit >= 0), strict=False)
+    mask = np.array([kept[unit_of.get(member, 0)] for member in range(int(whole.member_start[-1]))], bool)
     stays = [row for row in rows if all(kept[unit] for unit in row[:2] if unit >= 0)]
-    assert same(induced(whole, mask), compact(instance(stays)))
+    part = induced(whole, mask)
+    owners = [{unit_of[member] for member in column if member >= 0} for column in part.members.T]
+    assert owners == [{unit for unit in row[:2] if unit >= 0} for row in stays]
+    assert part.weights.tolist() == [[row[2] * (ONE // 4) for row in stays]]
+    expected = encode(instance(stays))
+    assert (part.owners, part.row_start.tolist()) == (expected.owners, expected.row_start.tolist())
 
 
 @given(rows_of, st.sets(st.integers(0, UNITS - 1)))
