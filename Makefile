@@ -41,7 +41,12 @@ test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on a
 audit: .venv/installed .noisegate/tmp ## the privacy audits alone
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/audit
 
-benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
+.venv/drawing: .venv/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,benchmark]'
+	@rm -rf noisegate.egg-info
+	@touch $@
+
+benchmark: .venv/drawing ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
 	@$(BIN)/python -m tests.benchmarks $(NAME)
 
 lint: .venv/installed ## ruff, mypy, import-linter
