@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 from privacy.accounting.event import PureDP
+from privacy.mechanisms.exact import exact_epsilon
+from privacy.mechanisms.rung import Rung, rungs
 from privacy.mechanisms.s4s import S4S
 from privacy.sampling.design import SampleDesign
 from tests.audit.mutants import WeakerNoise
@@ -43,6 +45,28 @@ def test_the_published_answer() -> None:
 def test_without_a_sample_all_values_spend_nearly_everything() -> None:
     race = S4S(EPSILON, TUPLES, 1)
     assert 0.9 * EPSILON < values_bound(race, UnitAtTheBound(1000, 1.0), [1.0, 2.0, 4.0, 8.0]) <= EPSILON
+
+
+class Unsplit(S4S):
+    """Every threshold spends everything."""
+
+    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+        return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
+
+
+def test_catches_an_unsplit_budget() -> None:
+    assert values_bound(Unsplit(EPSILON, TUPLES, 1), UnitAtTheBound(TUPLES, 1.0), [1.0, 2.0, 4.0]) > EPSILON
+
+
+@pytest.mark.parametrize("together", [2, 3])
+def test_releases_that_share_a_sample_share_its_budget(together: int) -> None:
+    race = shared(groups=together)
+    assert sampled_audit(race, UNIT, together=together) <= EPSILON
+
+
+def test_catches_one_release_where_there_are_two() -> None:
+    race = S4S(EPSILON, 1, 1, sample=SampleDesign(RATE, 1, EPSILON))
+    assert sampled_audit(race, UnitAtTheBound(1, RATE), together=2) > EPSILON
 
 
 def test_catches_half_the_noise() -> None:
