@@ -38,8 +38,8 @@ test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`
 test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on any skip
 	@NOISEGATE_NO_SKIPS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-audit: .venv/installed .noisegate/tmp ## the privacy audits alone
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/audit
+audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
+	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit
 
 .venv/drawing: .venv/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,benchmark]'

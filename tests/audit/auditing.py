@@ -23,7 +23,9 @@ RUNS = 150_000
 """Of each audit, and how many are made in one go."""
 
 LENGTH = int(os.environ.get("NOISEGATE_AUDIT_LENGTH", "1"))
-"""How many times as many runs each audit makes; `make audit` sets it."""
+"""How many times as many runs there are, up to MOST_RUNS where a test does not ask for more; `make audit` sets it."""
+
+MOST_RUNS = 20 * RUNS
 
 
 def audit(
@@ -49,14 +51,15 @@ def audit(
 
 
 def in_goes(runs: int, run: Callable[[int], Outputs]) -> Outputs:
-    """`runs` times LENGTH runs, some at a time so that their tables fit into memory."""
-    return Outputs.joined([run(size) for size in goes(runs * LENGTH)])
+    """So many runs, or more at length, some at a time so that their tables fit into memory."""
+    return Outputs.joined([run(size) for size in goes(runs)])
 
 
 def goes(runs: int) -> Iterator[int]:
-    """Sizes of at most RUNS that add up."""
-    for start in range(0, runs, RUNS):
-        yield min(RUNS, runs - start)
+    """Sizes of at most RUNS that add up to so many runs, or more at length."""
+    every = min(runs * LENGTH, max(runs, MOST_RUNS))
+    for start in range(0, every, RUNS):
+        yield min(RUNS, every - start)
 
 
 def outputs(answer: NoisyAnswer, together: int) -> Outputs:

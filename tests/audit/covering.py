@@ -12,10 +12,10 @@ from scipy.stats import binom
 from privacy.audit.coverage import coverage_upper_bound
 from privacy.ladder import Ladder
 from privacy.noisy_answer import NoisyAnswer
-from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, goes
+from tests.audit.auditing import FAILURE_PROBABILITY, goes
 
 RUNS = 20_000
-"""Of each test of coverage; LENGTH times as many in an audit at length."""
+"""Of each test of coverage; more in an audit at length."""
 
 Truth = NDArray[np.float64]
 """(L,) or (runs, L), in normalised weight: what an interval at each threshold is to cover."""
@@ -30,14 +30,14 @@ class Coverage:
     """
 
     def __init__(self, release: Callable[[int], tuple[NoisyAnswer, Truth]], ladder: Ladder) -> None:
-        """Ask for 20,000 intervals, some at a time.
+        """Ask for 20,000 intervals or more, some at a time.
 
         Args:
           release: so many independent runs, one per group, and what their intervals name.
           ladder: the thresholds that `Truth` is for.
         """
         self.runs = self.hits = 0
-        for size in goes(RUNS * LENGTH):
+        for size in goes(RUNS):
             answer, truth = release(size)
             at = np.broadcast_to(truth, (size, len(ladder)))[np.arange(size), _index(answer, ladder)]
             self.hits += int(((answer.low <= at) & (at <= answer.high)).sum())
