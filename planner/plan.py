@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from planner.released import ReleasedExpression, SortKey
 
-MechanismName = Literal["gem", "r2t"]
+MechanismName = Literal["gem", "r2t", "s4s"]
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
 

@@ -48,8 +48,8 @@ def make_plan(
       bound: from `planner.bind.bind` with the same schema and policy.
       schema, policy: a policy that `planner.policy_check.validate` accepts for the schema.
       epsilon: the charge, in (0, policy.max_epsilon]; None: the policy's.
-      delta: the most to charge, in [0, policy.delta]; None: the policy's. gem and r2t spend none of it.
-      mechanism: `gem` or `r2t`; None: the planner's choice.
+      delta: the most to charge, in [0, policy.delta]; None: the policy's. Every mechanism here spends none.
+      mechanism: `gem`, `r2t` or `s4s`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
     Returns: the plan.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
@@ -66,6 +66,10 @@ def make_plan(
     keys, domains = group_domains(bound, schema, policy, found.equalities)
     reach = Reach(bound, found, policy)
     sampling = sampling_plan(bound, reach, released.releases, sampling_rate)
+    tuples = tuples_per_unit(bound, found, reach, schema, policy)
+    if chosen == "s4s" and tuples is None:
+        hint = "declare the fan-outs in the policy, or use gem, which needs none"
+        raise InvalidSetting("s4s needs a bound on the join tuples of one unit, which does not follow", hint=hint)
     groups = reached([column for key in bound.keys for column in key.columns])
     return Plan(
         source=_source(bound, found, sampling),
@@ -88,7 +92,7 @@ def make_plan(
         reason=_reason(chosen, mechanism, len(found.owners), groups if keys else 1, len(released.releases)),
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,
-        tuples_per_unit=tuples_per_unit(bound, found, reach, schema, policy),
+        tuples_per_unit=tuples,
         sampling=sampling,
     )
 
@@ -117,8 +121,23 @@ def _delta(delta: float | None, policy: Policy, mechanism: MechanismName) -> flo
         raise InvalidSetting("this policy grants no delta", hint="leave delta out")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
-    assert mechanism in ("gem", "r2t"), "pure mechanisms"
+    assert mechanism in get_args(MechanismName), "pure mechanisms"
     return 0.0
+
+
+_LIBRARY = "it is there for comparison, as a library function; use gem"
+_NOT_SERVED = {
+    "s4s_as_published": "budgets amplified one by one are no bound for one shared sample; s4s has the sound ones",
+    "s4s_fresh": "a query draws one sample; s4s answers from it",
+    "s4s_rdp": "it needs a delta of its own; s4s needs none",
+    "s4s_rdp_as_published": "budgets amplified one by one are no bound for one shared sample; use s4s",
+    "s4s_rdp_fresh": "a query draws one sample; s4s answers from it",
+    "laplace_global": _LIBRARY,
+    "simple_sampling": _LIBRARY,
+    "sample_and_explore": _LIBRARY,
+    "repeated_sample_and_explore": _LIBRARY,
+}
+"""Mechanisms that a server knows and does not run, with what to do instead."""
 
 
 def _mechanism(mechanism: str | None, policy: Policy) -> MechanismName:
@@ -129,7 +148,8 @@ def _mechanism(mechanism: str | None, policy: Policy) -> MechanismName:
                 raise InvalidSetting("r2t needs a global_sensitivity, which the policy does not declare", hint=hint)
             chosen: MechanismName = name
             return chosen
-    raise InvalidSetting(f"the mechanism must be one of {', '.join(get_args(MechanismName))}")
+    named = ", ".join(get_args(MechanismName))
+    raise InvalidSetting(f"the mechanism must be one of {named}", hint=_NOT_SERVED.get(mechanism or ""))
 
 
 def _reason(chosen: str, asked: str | None, owners: int, groups: int | None, count: int) -> str:

@@ -25,7 +25,8 @@ from planner.rules.sample_rows import bernoulli_percent
 MIN_RATE = 1e-6
 """Below it PostgreSQL's 32 bits are too coarse, and nothing would be left of most answers."""
 
-_CHARGE = "the whole epsilon is charged, without amplification"
+_CHARGE = "the whole epsilon is charged"
+_AMPLIFIES = f"{_CHARGE}, and where fan-outs bound a person's tuples, amplification buys less noise for it"
 
 
 def sampling_plan(
@@ -86,7 +87,7 @@ def _pushdown(entry: BoundTable, rate: float) -> SamplingPlan:
     reason = (
         f"rows of {entry.table.name} are sampled by TABLESAMPLE BERNOULLI: each join tuple holds one of them and "
         "follows from it by enforced keys, so tuples are drawn one by one, as far as the database's 32-bit seed "
-        f"and hash are random; {_CHARGE}"
+        f"and hash are random; {_AMPLIFIES}"
     )
     percent, exact = bernoulli_percent(rate)
     return SamplingPlan("pushdown", exact, entry.table.name, entry.alias, percent, True, reason)
@@ -105,7 +106,7 @@ def _in_the_proxy(rate: float, counts: bool) -> SamplingPlan:
     """No relation determines the join tuples: the database counts equal ones, the proxy draws."""
     why = "no table's rows determine the join tuples by enforced keys: the database counts equal tuples, the proxy"
     if counts:
-        reason = f"{why} draws how many of them stay; {_CHARGE}"
+        reason = f"{why} draws how many of them stay; {_AMPLIFIES}"
         return SamplingPlan("thinning", rate, None, None, None, True, reason)
-    reason = f"{why} draws how many of them stay, those of different weights apart; {_CHARGE}"
+    reason = f"{why} draws how many of them stay, those of different weights apart; {_AMPLIFIES}"
     return SamplingPlan("join result", rate, None, None, None, True, reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import opendp.prelude as dp
@@ -38,6 +38,10 @@ class Entropy(Protocol):
 
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         """(size,) draws with P(x) = (1 - a) a^x for x >= 0, where a = exp(-1 / scale)."""
+        ...
+
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) draws with P(x) proportional to exp(-x^2 / (2 scale^2)) over all integers."""
         ...
 
 
@@ -70,23 +74,33 @@ class OpendpEntropy:
         Raises: InvalidParameter before anything is drawn; EntropyFailed if opendp returns anything but
         `size` integers below MAX_DRAW.
         """
-        check_scale(scale)
-        if size < 0:
-            raise InvalidParameter("cannot draw a negative number of noise values")
-        measurement = _measurement(float(scale))
-        chunks = [_draw(measurement, min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
-        return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
+        return _draws("laplace", scale, size)
 
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         """(size,) one-sided geometric draws: folded discrete Laplace draws. Raises: as `laplace`."""
         return fold(self.laplace(scale, size))
 
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """(size,) discrete Gaussian draws, about 50,000 a second. Raises: as `laplace`."""
+        return _draws("gaussian", scale, size)
+
+
+def _draws(kind: Literal["laplace", "gaussian"], scale: float, size: int) -> NDArray[np.int64]:
+    check_scale(scale)
+    if size < 0:
+        raise InvalidParameter("cannot draw a negative number of noise values")
+    measurement = _measurement(kind, float(scale))
+    chunks = [_draw(measurement, min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
+    return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
+
 
 @lru_cache(maxsize=_CACHED_SCALES)
-def _measurement(scale: float) -> Any:
+def _measurement(kind: Literal["laplace", "gaussian"], scale: float) -> Any:
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    return dp.m.make_laplace(*space, scale=scale)
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if kind == "gaussian":
+        return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
 
 
 def _draw(measurement: Any, size: int) -> NDArray[np.int64]:

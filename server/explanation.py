@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from planner.bound_query import BoundQuery
@@ -9,9 +10,10 @@ from planner.plan import BackendQuery, Plan
 from planner.provenance import Provenance
 from planner.rewrite import to_sql
 from privacy.mechanisms.measurement import Measurement
-from server.amplification import amplified_epsilon
 from server.join_graph import join_conditions, joined_tables, ownership_paths
 from server.query import Explanation, ReleaseMechanism, ResultColumn
+
+_ROUNDING = 1 + 1e-5  # budgets are searched for to within a millionth
 
 
 def explanation(
@@ -46,7 +48,7 @@ def explanation(
         tuples_per_unit=plan.tuples_per_unit,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
-        amplified_epsilon=amplified_epsilon(plan),
+        epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measurements, n_groups),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
         ownership=ownership_paths(found),
@@ -75,6 +77,12 @@ def _noise(
     for release, measured in zip(plan.releases, measurements, strict=True):
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
+
+
+def _epsilon_if_fanouts_fail(plan: Plan, measurements: Sequence[Measurement], n_groups: int) -> float | None:
+    """g(infinity) of all releases; None where no release rests on declared fan-outs."""
+    worst = math.fsum(measured.epsilon_if_bound_fails(n_groups) for measured in measurements)
+    return worst if worst > plan.epsilon * _ROUNDING else None
 
 
 def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
@@ -116,4 +124,6 @@ def _mechanism_reason(measured: Measurement) -> str:
         return "one unit reaches one value at most, so the threshold is 1 and nothing is selected"
     if measured.name == "r2t":
         return "races thresholds up to the declared global sensitivity; the answer is a lower bound"
+    if measured.name == "s4s":
+        return "races thresholds up to what one unit's tuples can reach; the answer is a lower bound"
     return "selects one threshold, then releases once"

@@ -40,6 +40,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws
 from privacy.sampling.scale_up import scale_up
 from privacy.sampling.thin import thin
@@ -266,9 +267,18 @@ def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:
             gap=plan.gap(release),
             global_sensitivity=policy.global_sensitivity,
             whole=release.whole,
+            tuples_per_unit=plan.tuples_per_unit,
+            sample=_design(plan),
         )
         for release in plan.releases
     )
+
+
+def _design(plan: Plan) -> SampleDesign | None:
+    """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
+    if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
+        return None
+    return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
 
 
 def _charge(request: QueryRequest, plan: Plan, query: BackendQuery) -> Charge:

@@ -141,7 +141,8 @@ class Explanation:
       tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
       sampling: how the join is sampled and why, or None.
       sampling_rate: the exact rate, or None.
-      amplified_epsilon: the loss with amplification, if it may be claimed; it is not what is charged.
+      epsilon_if_fanouts_fail: what a unit may lose that has more join tuples than the declared fan-outs allow;
+        None where nothing rests on them.
       tables, conditions: the join graph.
       ownership: per owner, the foreign keys that lead to it.
       n_groups: how many groups the answer has, before HAVING and LIMIT.
@@ -164,7 +165,7 @@ class Explanation:
     tuples_per_unit: int | None = None
     sampling: str | None = None
     sampling_rate: float | None = None
-    amplified_epsilon: float | None = None
+    epsilon_if_fanouts_fail: float | None = None
     tables: tuple[JoinedTable, ...] = ()
     conditions: tuple[JoinCondition, ...] = ()
     ownership: tuple[str, ...] = ()

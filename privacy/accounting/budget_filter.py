@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from privacy.accounting.basic_accountant import BasicAccountant
 from privacy.accounting.charge import Charge, atto_delta, nano_epsilon
 
 __all__ = ["BudgetFilter", "Charge", "atto_delta", "nano_epsilon"]
@@ -26,6 +27,11 @@ class BudgetFilter:
     def of(cls, epsilon: float, delta: float = 0.0) -> BudgetFilter:
         """A filter for a budget given as floats, rounded down."""
         return cls(Charge.granted(epsilon, delta))
+
+    @property
+    def accountant(self) -> BasicAccountant:
+        """Counts in exact epsilons and deltas."""
+        return BasicAccountant()
 
     def admits(self, spent: Charge, charge: Charge) -> bool:
         """Whether `charge` fits beside what is already spent; the last grain may be spent, no more."""

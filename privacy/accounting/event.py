@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from privacy.accounting.orders import rising
 from privacy.errors import InvalidParameter
 
 
 class PrivacyEvent:
-    """Base of all events. An accountant refuses by name those it has no rule for."""
+    """Base of all events. An accountant refuses by name those it has no rule for.
+
+    Every event speaks of neighbours of privacy.md section 1 (some or all rows owned by one privacy unit are
+    removed) and of both directions: removed and added.
+    """
 
 
 @dataclass(frozen=True)
 class PureDP(PrivacyEvent):
     """A release whose output density changes by a factor of at most exp(epsilon) between neighbours.
-
-    Neighbours: some or all rows owned by one privacy unit are removed (privacy.md section 1).
 
     Attributes:
       epsilon: finite, > 0.
@@ -25,12 +29,127 @@ class PureDP(PrivacyEvent):
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise InvalidParameter("epsilon must be finite and positive")
+        _positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class ApproxDP(PrivacyEvent):
+    """A release with P(S) <= exp(epsilon) Q(S) + delta for all sets S of outputs.
+
+    Attributes:
+      epsilon: finite, > 0.
+      delta: in [0, 1].
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+        if not 0 <= self.delta <= 1:
+            raise InvalidParameter("delta is a probability")
+
+
+@dataclass(frozen=True)
+class BoundedRange(PrivacyEvent):
+    """A release whose log density ratio lies in some interval of length epsilon: the exponential mechanism.
+
+    It is epsilon-DP, and rho-zCDP for rho = epsilon^2 / 8, four times less than epsilon-DP alone gives.
+    Permute-and-flip has no such range. Source: Durfee & Rogers, NeurIPS 2019; Dong et al., ICML 2020.
+
+    Attributes:
+      epsilon: the length, finite, > 0.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class ZCDP(PrivacyEvent):
+    """A release whose Renyi divergence of every order a > 1 is at most rho * a (Bun & Steinke, TCC 2016).
+
+    Attributes:
+      rho: finite, > 0.
+    """
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        _positive("rho", self.rho)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(PrivacyEvent):
+    """Noise with mass proportional to exp(-x^2 / (2 scale^2)) on whole numbers, added to whole numbers.
+
+    Its zCDP is that of the continuous one, sensitivity^2 / (2 scale^2) (Canonne, Kamath, Steinke, NeurIPS
+    2020), because the values it is added to are whole as well.
+
+    Attributes:
+      scale: in steps of the grid, finite, > 0.
+      sensitivity: Euclidean, in steps of the grid, finite, > 0.
+      dimension: how many numbers get noise of their own, >= 1.
+    """
+
+    scale: float
+    sensitivity: float
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        _positive("a noise scale", self.scale)
+        _positive("a sensitivity", self.sensitivity)
+        if self.dimension < 1:
+            raise InvalidParameter("noise has at least one dimension")
+
+
+@dataclass(frozen=True)
+class RenyiCurve(PrivacyEvent):
+    """A release known by bounds on its Renyi divergences: Gaussian noise amplified by sampling.
+
+    Attributes:
+      orders: each > 1, rising; infinity stands for the largest log density ratio.
+      divergences: bounds of the same length, in nats, >= 0 (infinite where nothing is known), already rounded up.
+    """
+
+    orders: tuple[float, ...]
+    divergences: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.orders) != len(self.divergences):
+            raise InvalidParameter("a Renyi curve has one divergence per order")
+        if not rising(self.orders):
+            raise InvalidParameter("the orders of a Renyi curve rise from above 1")
+        if not all(bound >= 0 for bound in self.divergences):
+            raise InvalidParameter("a divergence is never negative")
 
 
 @dataclass(frozen=True)
 class Composed(PrivacyEvent):
-    """Several events on the same data, each possibly chosen after seeing the outputs of those before it."""
+    """Several events on the same data, each possibly chosen after seeing the outputs of those before it.
+
+    Releases from one shared sample are not such events: their joint loss is one event (privacy.md section 3).
+    """
 
     events: tuple[PrivacyEvent, ...]
+
+
+def leaves(event: PrivacyEvent) -> Iterator[PrivacyEvent]:
+    """The events that are not compositions, in order."""
+    if isinstance(event, Composed):
+        for part in event.events:
+            yield from leaves(part)
+    else:
+        yield event
+
+
+def refusal(accountant: str, event: PrivacyEvent, hint: str = "") -> InvalidParameter:
+    """The error of an accountant that has no rule for an event, by the event's name."""
+    return InvalidParameter(f"no {accountant} rule for {type(event).__name__}" + (f": {hint}" if hint else ""))
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidParameter(f"{name} must be finite and positive")

@@ -1,1 +1,1 @@
-"""Black-box audits: a lower bound on epsilon from outputs alone."""
+"""Black-box audits: lower bounds on epsilon and delta from outputs alone."""

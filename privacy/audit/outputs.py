@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,11 @@ class Outputs:
 
     def __len__(self) -> int:
         return len(self.score)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outputs]) -> Outputs:
+        """Runs that were made in several goes, at least one."""
+        return cls(np.concatenate([part.score for part in parts]), np.concatenate([part.label for part in parts]))
 
     def halves(self) -> tuple[Outputs, Outputs]:
         """The first and the second half of the runs."""

@@ -98,6 +98,10 @@ class Fixed:
             signal=np.full(answer.n_groups, np.inf),  # nothing was chosen
         )
 
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of the interval), in normalised weight, for the one threshold.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
 from privacy.mechanisms.selection import Scores, selection_noise
 from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.calibrate import choice_budget, release_budget
+from privacy.sampling.design import SampleDesign
+from privacy.sampling.loss import Loss
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 SPLIT = 0.6
@@ -37,8 +41,9 @@ class Gem:
     """Generalised exponential mechanism over thresholds, then one Laplace release at the chosen one.
 
     epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2, with
-    eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups.
-    Source: privacy.md section 4; group_lp of section 5.
+    eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
+    with a public Delta, eps_1 and eps_2(tau) are larger: their joint loss is what is bounded (SampleDesign).
+    Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
     Attributes:
       epsilon: for all groups together, > 0.
@@ -50,6 +55,8 @@ class Gem:
       beta: in (0, 1): smaller makes a threshold with far too much noise rarer and the usual one smaller.
       c: >= 0, how many noise scales a threshold's noise counts for in its score.
       confidence: of the interval, over the release noise, in (0, 1).
+      sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
+        whose joint loss is the same charge.
     """
 
     epsilon: float
@@ -60,6 +67,7 @@ class Gem:
     beta: float = BETA
     c: float = 1.0
     confidence: float = 0.95
+    sample: SampleDesign | None = None
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -94,7 +102,8 @@ class Gem:
         """
         check_answer(answer, self.ladder, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
-        scores = Scores(self.ladder, self.gap, self.price(answer.n_groups))
+        prices = self.prices(answer.n_groups)
+        scores = Scores(self.ladder, self.gap, prices)
         noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
         choice = choose(answer, scores, noise)
         steps = self._rungs(releasing)
@@ -110,8 +119,19 @@ class Gem:
             covers="truncated_full",
             mechanism=self.name,
             epsilon=self.epsilon,
-            signal=np.maximum(values, 0.0) / (self.price(answer.n_groups) * self.ladder.taus[choice.index]),
+            signal=np.maximum(values, 0.0) / (np.array(prices) * self.ladder.taus)[choice.index],
         )
+
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
+
+        Without a sample design nothing rests on that bound, and it is `epsilon`.
+        """
+        if self.sample is None or self.sample.tuples_per_unit is None:
+            return self.epsilon
+        selecting, releasing = self._budgets(n_groups)
+        reached = exact_epsilon(self.epsilon) / group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        return float(reached * (selecting + max(releasing)))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight.
@@ -122,19 +142,37 @@ class Gem:
         steps = self._rungs(self._budgets(n_groups)[1])
         return [(rung.tau, sum(rung.interval(self.confidence)) / 2) for rung in steps]
 
-    def price(self, n_groups: int = 1) -> float:
-        """c / eps_2 + t, t = 2 ln(L / beta) / eps_1: what the scores charge for a unit of tau, in units of weight.
+    def prices(self, n_groups: int = 1) -> tuple[float, ...]:
+        """c / eps_2(tau) + t, t = 2 ln(L / beta) / eps_1, per threshold.
 
-        Any price is private; this one is accurate. Public, like `expected_noise`.
+        It is what the scores charge for a unit of tau, in units of weight. Any prices are private; these are
+        accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
-        return self.c / float(releasing) + 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
+        selection_part = 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
+        return tuple(self.c / float(budget) + selection_part for budget in releasing)
 
-    def _budgets(self, n_groups: int) -> tuple[Fraction, Fraction]:
-        """(eps_1, eps_2) of one group."""
-        total = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        selecting = total * exact(self.split)
-        return selecting, total - selecting
+    def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
+        """eps_1 and, per threshold, eps_2 of one group."""
+        cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        if self.sample is None or self.sample.tuples_per_unit is None:
+            selecting = cell * exact(self.split)
+            return selecting, (cell - selecting,) * len(self.ladder)
+        return _sampled_budgets(self.sample, cell, self.split, self.ladder, self.gap)
 
-    def _rungs(self, releasing: Fraction) -> tuple[Rung, ...]:
+    def _rungs(self, releasing: tuple[Fraction, ...]) -> tuple[Rung, ...]:
         return rungs(self.ladder, self.gap, releasing)
+
+
+@lru_cache(maxsize=64)
+def _sampled_budgets(
+    sample: SampleDesign, cell: Fraction, split: float, ladder: Ladder, gap: float
+) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """eps_1 is its share of what a selection alone could spend; eps_2(tau) is all that then still fits at tau."""
+    selecting = split * choice_budget(sample, cell)
+    releasing = (release_budget(sample, cell, selecting, partial(_loss, int(units), gap)) for units in ladder.units)
+    return Fraction(selecting), tuple(map(Fraction, releasing))
+
+
+def _loss(tau_units: int, gap: float, budget: float) -> Loss:
+    return Rung(tau_units, gap, Fraction(budget)).loss

@@ -46,6 +46,13 @@ class Measurement(Protocol):
         """
         ...
 
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """What one release tells about a unit with more join tuples than the public bound, for all groups. Public.
+
+        `epsilon`, unless amplification by sampling was claimed, which rests on that bound.
+        """
+        ...
+
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
         ...

@@ -16,6 +16,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon, group_epsilon
+from privacy.mechanisms.race import race
 from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
 from privacy.noisy_answer import NoisyAnswer
@@ -92,7 +93,7 @@ class R2T:
         steps = self._rungs(answer.n_groups)
         index = np.broadcast_to(np.arange(len(steps)), (answer.n_groups, len(steps)))
         noise = release_noise(index, steps, entropy) - self._penalties(steps)
-        winner = _race(answer, steps, noise)
+        winner = race(answer, steps, noise, 0.0)
         lower = answer.bounds()[0]
         rows = np.arange(answer.n_groups)
         values = released(lower[rows, winner], noise[rows, winner], winner, steps)
@@ -111,6 +112,10 @@ class R2T:
             signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
         )
 
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight.
 
@@ -128,33 +133,3 @@ class R2T:
         """(L,) steps k_j with P(Z_j > k_j) <= beta / (2 L)."""
         tail = (1 - self.confidence) / len(steps)
         return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
-
-
-def _race(answer: TruncatedAnswer, steps: tuple[Rung, ...], noise: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The winning threshold of each group, the lowest index among equals, solved where that matters.
-
-    The noise is drawn before anything is solved, so the winner is what it would be with every threshold solved:
-    the front runner, whose upper bound is the largest, has won once its value is known. Where no
-    upper bound beats zero the output is zero and nothing is solved.
-    Returns: (G,) rung indices.
-    """
-    index = np.broadcast_to(np.arange(len(steps)), noise.shape)
-    lower, upper = answer.bounds()
-    best = released(upper, noise, index, steps)
-    front: NDArray[np.intp] = np.argmax(best, axis=1)
-    rows = np.arange(len(noise))
-    for group in np.flatnonzero((lower[rows, front] != upper[rows, front]) & (best[rows, front] > 0)):
-        front[group] = _race_one(answer, steps, noise[group], int(group))
-    return front
-
-
-def _race_one(answer: TruncatedAnswer, steps: tuple[Rung, ...], noise: NDArray[np.int64], group: int) -> int:
-    """The winner of one group; every threshold is sharpened a few times at most."""
-    index = np.arange(len(steps))
-    while True:
-        lower, upper = (bound[group] for bound in answer.bounds())
-        best = released(upper, noise, index, steps)
-        front = int(np.argmax(best))
-        if best[front] <= 0 or lower[front] == upper[front]:
-            return front
-        answer.sharpen(group, front)

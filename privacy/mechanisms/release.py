@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,32 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[Rung], entropy: Entro
     return noise
 
 
+class Stepped(Protocol):
+    """A threshold whose values are released on a grid. Public."""
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        ...
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight."""
+        ...
+
+    @property
+    def noise_scale(self) -> float:
+        """The noise scale in normalised weight."""
+        ...
+
+
 def released(
-    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[Rung]
+    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[Stepped]
 ) -> NDArray[np.float64]:
     """step * (v // step + Z), as normalised weight.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +11,7 @@ from functools import cached_property
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import float_at_least
+from privacy.sampling.loss import Loss
 from privacy.units import ONE
 
 STEP_BITS = 20
@@ -75,6 +77,17 @@ class Rung:
         """The noise scale in normalised weight."""
         return self.scale * self.step_weight
 
+    @property
+    def loss(self) -> Loss:
+        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+
+        v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
+        is needed where gap tau is not a whole number of steps, or a step is more than one weight.
+        Source: privacy.md section 3.
+        """
+        rounding = self.step_weight if self.gap or self.step > ONE else 0.0
+        return Loss((self.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau)
+
     def upper_quantile(self, tail: float) -> int:
         """The smallest k >= 0 with P(Z > k) <= tail, where P(Z > k) = a^(k + 1) / (1 + a), a = exp(-1 / scale)."""
         log_tail = math.log(tail) + math.log1p(math.exp(-1 / self.scale))
@@ -92,6 +105,7 @@ class Rung:
         return steps * self.step_weight, (steps + 1) * self.step_weight + self.gap * self.tau
 
 
-def rungs(ladder: Ladder, gap: float, epsilon: Fraction) -> tuple[Rung, ...]:
-    """One rung per threshold, each allowed to spend `epsilon`."""
-    return tuple(Rung(int(tau_units), gap, epsilon) for tau_units in ladder.units)
+def rungs(ladder: Ladder, gap: float, epsilons: Fraction | Sequence[Fraction]) -> tuple[Rung, ...]:
+    """One rung per threshold, each allowed to spend `epsilons`: one for all of them, or one each."""
+    each = [epsilons] * len(ladder) if isinstance(epsilons, Fraction) else epsilons
+    return tuple(Rung(int(units), gap, epsilon) for units, epsilon in zip(ladder.units, each, strict=True))

@@ -5,7 +5,8 @@ sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, the score of thresho
 
     s_i = max(0, max_j ((q_i + t tau'_i) - (q_j + t tau'_j)) / (tau'_i + tau'_j)),   small is good.
 
-The constants c / eps_2 and t only ever occur as their sum, the `price` of a unit of tau.
+The constants c / eps_2 and t only ever occur as their sum, the price of a unit of tau. eps_2, hence the price,
+may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Scores:
     real number T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most
     (tau'_j + tau'_i) inverse_ij <= N + 2^-41, and so does phi(max_j T_ij), phi clipping to [0, N M],
     M = MAX_SCORE. The float differs from T_ij by three roundings (v_j - v_i is an exact int64), so by at
-    most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C = price. Where
+    most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C = max prices. Where
     T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of 2^-50 N C (1 + 2^-49);
     elsewhere the error is at most 2^-50 N (M + C) (1 + 2^-49), at most 2^-7 + 2^-50. So the clipped maximum moves
     by less than N + 1, and its floor by at most N + 1.
@@ -57,23 +58,26 @@ class Scores:
     Attributes:
       ladder: the L thresholds.
       gap: eta.
-      price: C >= 0, what a unit of tau' costs in units of weight.
+      prices: C_i >= 0 for each threshold, what a unit of tau'_i costs in units of weight; any are private.
     """
 
     ladder: Ladder
     gap: float
-    price: float
+    prices: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap <= 1:
             raise InvalidParameter("a solver gap is between 0 and 1")
-        if not 0 <= self.price <= MAX_PRICE:
+        if len(self.prices) != len(self.ladder):
+            raise InvalidParameter("every threshold has its price")
+        if not all(0 <= price <= MAX_PRICE for price in self.prices):
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:
-        sensitivity = (1 + self.gap) * self.ladder.units
-        return self.price * (sensitivity[:, None] - sensitivity[None, :])
+        cost = np.array(self.prices) * ((1 + self.gap) * self.ladder.units)
+        offset: NDArray[np.float64] = cost[:, None] - cost[None, :]
+        return offset
 
     @cached_property
     def _inverse(self) -> NDArray[np.float64]:

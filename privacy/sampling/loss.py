@@ -33,6 +33,10 @@ class Loss:
         """l(infinity): the loss without any bound on how many tuples one unit has."""
         return self.step + self.slope * self.cap
 
+    def times(self, factor: float) -> Loss:
+        """Every value multiplied by a factor >= 0."""
+        return Loss(self.step * factor, self.slope * factor, self.cap)
+
 
 def laplace_loss(tau: float, scale: float, gap: float = 0.0) -> Loss:
     """Laplace noise of a scale on a truncated answer: (min(tau, k) + gap * tau) / scale.

@@ -44,6 +44,7 @@ class Mechanism(StrEnum):
 
     GEM = "gem"
     R2T = "r2t"
+    S4S = "s4s"
 
 
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]

@@ -26,7 +26,7 @@ _EXAMPLE: JsonDict = {
     "tuples_per_unit": 50,
     "sampling": None,
     "sampling_rate": None,
-    "amplified_epsilon": None,
+    "epsilon_if_fanouts_fail": None,
     "tables": [{"alias": "orders_0", "table": "orders", "join": "inner", "added": False}],
     "conditions": [],
     "ownership": ["orders_0: o_custkey references customer"],
@@ -90,8 +90,8 @@ class ExplanationBody(BaseModel):
     tuples_per_unit: int | None = Field(description="The most join tuples of one person, if fan-outs are declared.")
     sampling: str | None = Field(description="How the join is sampled, and why that is sound.")
     sampling_rate: float | None
-    amplified_epsilon: float | None = Field(
-        description="The loss with amplification by sampling; not what is charged."
+    epsilon_if_fanouts_fail: float | None = Field(
+        description="What a person may lose who breaks the declared fan-outs, where anything rests on them."
     )
     tables: list[JoinedTableBody] = Field(description="The tables of the join.")
     conditions: list[JoinConditionBody] = Field(description="The conditions of the join.")

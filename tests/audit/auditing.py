@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
@@ -13,9 +17,15 @@ from tests.audit.pairs import Table, repeated
 from tests.support.simulated_entropy import SimulatedEntropy
 
 FAILURE_PROBABILITY = 1e-7
-"""Of each audit. There are fewer than a hundred, so the family's chance of a false alarm is below 1e-5."""
+"""Of each audit. There are fewer than two hundred, so the family's chance of a false alarm is below 2e-5."""
 
 RUNS = 150_000
+"""Of each audit, and how many are made in one go."""
+
+LENGTH = int(os.environ.get("NOISEGATE_AUDIT_LENGTH", "1"))
+"""How many times as many runs there are, up to MOST_RUNS where a test does not ask for more; `make audit` sets it."""
+
+MOST_RUNS = 20 * RUNS
 
 
 def audit(
@@ -31,19 +41,43 @@ def audit(
     """
     source = SimulatedEntropy(seed=20260101) if entropy is None else entropy
     gap = measurement.gap
-    first, second = (
-        outputs(measurement.release(repeated(table, measurement.ladder, runs * together, gap), source), together)
-        for table in pair
-    )
+
+    def run(table: Table, size: int) -> Outputs:
+        answer = repeated(table, measurement.ladder, size * together, gap)
+        return outputs(measurement.release(answer, source), together)
+
+    first, second = (in_goes(runs, lambda size, table=table: run(table, size)) for table in pair)  # type: ignore[misc]
     return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+
+
+def in_goes(runs: int, run: Callable[[int], Outputs]) -> Outputs:
+    """So many runs, or more at length, some at a time so that their tables fit into memory."""
+    return Outputs.joined([run(size) for size in goes(runs)])
+
+
+def goes(runs: int) -> Iterator[int]:
+    """Sizes of at most RUNS that add up to so many runs, or more at length."""
+    every = min(runs * LENGTH, max(runs, MOST_RUNS))
+    for start in range(0, every, RUNS):
+        yield min(RUNS, every - start)
 
 
 def outputs(answer: NoisyAnswer, together: int) -> Outputs:
     """One row per run: the largest of its groups' values (it is low only if all are), and the smallest threshold."""
     return Outputs(
         score=answer.values.reshape(-1, together).max(axis=1),
-        label=np.where(answer.tau > 0, np.log2(np.maximum(answer.tau, 2.0**-40)), -40)
-        .astype(np.int64)
-        .reshape(-1, together)
-        .min(axis=1),
+        label=thresholds(answer).reshape(-1, together).min(axis=1),
     )
+
+
+def outputs_high(answer: NoisyAnswer, together: int) -> Outputs:
+    """The same with the smallest value, which is high only if all are, and the largest threshold."""
+    return Outputs(
+        score=answer.values.reshape(-1, together).min(axis=1),
+        label=thresholds(answer).reshape(-1, together).max(axis=1),
+    )
+
+
+def thresholds(answer: NoisyAnswer) -> NDArray[np.int64]:
+    """(n_groups,) the exponents of the published thresholds; -40 where there is none."""
+    return np.where(answer.tau > 0, np.log2(np.maximum(answer.tau, 2.0**-40)), -40).astype(np.int64)

@@ -19,8 +19,8 @@ from privacy.units import ONE
 class WeakerNoise:
     """Noise of smaller scales than it was asked for."""
 
-    def __init__(self, source: Entropy, laplace: float = 1.0, geometric: float = 1.0) -> None:
-        self._source, self._laplace, self._geometric = source, laplace, geometric
+    def __init__(self, source: Entropy, laplace: float = 1.0, geometric: float = 1.0, gaussian: float = 1.0) -> None:
+        self._source, self._laplace, self._geometric, self._gaussian = source, laplace, geometric, gaussian
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         return self._source.laplace(scale * self._laplace, size)
@@ -28,12 +28,15 @@ class WeakerNoise:
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         return self._source.geometric(scale * self._geometric, size)
 
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        return self._source.gaussian(scale * self._gaussian, size)
+
 
 class UnsplitGem(Gem):
     """Selection and release both spend everything."""
 
-    def _budgets(self, n_groups: int) -> tuple[Fraction, Fraction]:
-        return exact_epsilon(self.epsilon), exact_epsilon(self.epsilon)
+    def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
+        return exact_epsilon(self.epsilon), (exact_epsilon(self.epsilon),) * len(self.ladder)
 
 
 class UnsplitR2T(R2T):

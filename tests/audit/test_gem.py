@@ -23,7 +23,7 @@ SELECTION_HEAVY = 0.9
 
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
 def test_selection_and_release_together_keep_the_claim_and_come_close(split: float) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, rarity=None)
     found = audit(gem, selection_swing(gem))
     assert 0.6 < found <= 1.0
 
@@ -66,12 +66,12 @@ def test_catches_half_the_release_noise() -> None:
 
 
 def test_catches_selection_without_the_factor_two() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, rarity=None)
     assert audit(gem, selection_swing(gem), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
 
 
 def test_catches_an_unsplit_budget() -> None:
-    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
+    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, rarity=None)
     assert audit(gem, selection_swing(gem)) > 1.0
 
 

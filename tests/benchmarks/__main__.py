@@ -33,13 +33,13 @@ def main(names: list[str]) -> int:
     quick = bool(os.environ.get("QUICK"))
     for name in names or known:
         rows: list[Row] = importlib.import_module(f"tests.benchmarks.{name}").run(quick=quick)
-        _store(name, rows, quick)
+        _store(name, rows, quick or bool(os.environ.get("CASES")))
         _show(console, name, rows)
     return 0
 
 
-def _store(name: str, rows: list[Row], quick: bool) -> None:
-    """Write results/NAME.json; a quick run goes beside it and replaces nothing."""
+def _store(name: str, rows: list[Row], partial: bool) -> None:
+    """Write results/NAME.json; a quick run, or one of some CASES, goes beside it and replaces nothing."""
     document = {
         "benchmark": name,
         "commit": _commit(),
@@ -47,7 +47,7 @@ def _store(name: str, rows: list[Row], quick: bool) -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "rows": [row.as_json() for row in rows],
     }
-    folder = Path(".noisegate") / "benchmarks" if quick else _FOLDER / "results"
+    folder = Path(".noisegate") / "benchmarks" if partial else _FOLDER / "results"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
 

@@ -11,7 +11,10 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.s4s import S4S
+from privacy.mechanisms.s4s_rdp import S4SRenyi
 from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.design import SampleDesign
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import RecordedEntropy, ReplayEntropy
@@ -23,6 +26,8 @@ MEASUREMENTS: list[Measurement] = [
     Gem(20.0, ladder=Ladder(-20, 32), gap=0.01),
     R2T(1.0, 256.0, groups_per_unit=1),
     R2T(30.0, 2.0**32, gap=0.01),
+    S4S(1.0, 256, sample=SampleDesign(0.1, 256, 1.0)),
+    S4SRenyi(1.0, 1e-6, 256, 0.1, gap=0.01),
 ]
 
 
@@ -49,7 +54,7 @@ def same(first: NoisyAnswer, second: NoisyAnswer) -> bool:
     return all(np.array_equal(getattr(first, field), getattr(second, field)) for field in fields)
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=["gem", "gem-long", "r2t", "r2t-long"])
+@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=["gem", "gem-long", "r2t", "r2t-long", "s4s", "s4s-rdp"])
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_lazy_is_the_same_as_full(measurement: Measurement, data: st.DataObject, seed: int) -> None:
     lazy = data.draw(hidden(measurement.ladder))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 
 Draw = tuple[str, float, NDArray[np.int64]]
-"""(kind, scale, draws), kind being `laplace` or `geometric`."""
+"""(kind, scale, draws), kind being `laplace`, `geometric` or `gaussian`."""
 
 
 class RecordedEntropy:
@@ -28,6 +28,10 @@ class RecordedEntropy:
         self.draws.append(("geometric", scale, self._source.geometric(scale, size)))
         return self.draws[-1][2]
 
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        self.draws.append(("gaussian", scale, self._source.gaussian(scale, size)))
+        return self.draws[-1][2]
+
 
 class ReplayEntropy:
     """Returns recorded draws in order; a request that differs from the recorded one fails the test."""
@@ -41,6 +45,9 @@ class ReplayEntropy:
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         return self._next("geometric", scale, size)
 
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        return self._next("gaussian", scale, size)
+
     def _next(self, kind: str, scale: float, size: int) -> NDArray[np.int64]:
         assert self._draws, f"no recorded draw is left for {kind}"
         recorded_kind, recorded_scale, draws = self._draws.pop(0)
@@ -51,12 +58,16 @@ class ReplayEntropy:
 class ConstantEntropy:
     """Every draw is the same number: zero noise for golden values, or an adversary's choice."""
 
-    def __init__(self, laplace: int = 0, geometric: int = 0) -> None:
+    def __init__(self, laplace: int = 0, geometric: int = 0, gaussian: int = 0) -> None:
         self._laplace = laplace
         self._geometric = geometric
+        self._gaussian = gaussian
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         return np.full(size, self._laplace, np.int64)
 
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         return np.full(size, self._geometric, np.int64)
+
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        return np.full(size, self._gaussian, np.int64)

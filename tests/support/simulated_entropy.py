@@ -20,3 +20,12 @@ class SimulatedEntropy:
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         check_scale(scale)
         return np.floor(self._generator.exponential(scale, size)).astype(np.int64)
+
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        check_scale(scale)
+        if scale > 32:  # a rounded normal has a variance larger by 1/12
+            return np.rint(self._generator.normal(0.0, scale, size)).astype(np.int64)
+        reach = int(12 * scale) + 2
+        x = np.arange(-reach, reach + 1)
+        weights = np.exp(-0.5 * (x / scale) ** 2)
+        return self._generator.choice(x, size, p=weights / weights.sum())

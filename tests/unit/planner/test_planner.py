@@ -154,11 +154,22 @@ def test_delta_is_checked(delta: float) -> None:
 def test_mechanisms() -> None:
     assert planned("SELECT count(*) FROM orders").mechanism == "gem"
     assert planned("SELECT count(*) FROM orders", mechanism="r2t").mechanism == "r2t"
-    with pytest.raises(InvalidSetting, match="gem, r2t"):
+    with pytest.raises(InvalidSetting, match="gem, r2t, s4s"):
         planned("SELECT count(*) FROM orders", mechanism="laplace")
+    assert planned("SELECT count(*) FROM customer", mechanism="s4s").mechanism == "s4s"
+    with pytest.raises(InvalidSetting, match="bound on the join tuples") as refused:
+        planned("SELECT count(*) FROM orders", mechanism="s4s")
+    assert "fan-outs" in str(refused.value.hint)
     unbounded = parse_policy(DEMO_POLICY.read_text().replace("global_sensitivity", "# global_sensitivity"))
     with pytest.raises(InvalidSetting, match="global_sensitivity"):
         planned("SELECT count(*) FROM orders", policy=unbounded, mechanism="r2t")
+
+
+@pytest.mark.parametrize("name", ["s4s_as_published", "s4s_fresh", "s4s_rdp", "sample_and_explore", "laplace_global"])
+def test_a_mechanism_that_is_not_served_is_refused_with_a_hint(name: str) -> None:
+    with pytest.raises(InvalidSetting, match="gem, r2t, s4s") as refused:
+        planned("SELECT count(*) FROM customer", mechanism=name)
+    assert refused.value.hint is not None
 
 
 def test_a_plan_names_what_it_was_made_for() -> None:

@@ -15,7 +15,7 @@ from privacy.errors import EntropyFailed, InvalidParameter
 from tests.support.simulated_entropy import SimulatedEntropy
 
 FALSE_ALARM = 1e-7
-"""Of each goodness-of-fit test; six draw real noise, so all together stay within 1e-6."""
+"""Of each goodness-of-fit test; nine draw real noise, so all together stay within 1e-6."""
 
 DRAWS = 20_000
 Survival = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
@@ -29,6 +29,13 @@ def laplace_survival(x: NDArray[np.float64], scale: float) -> NDArray[np.float64
 
 def geometric_survival(x: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     return np.exp(-np.maximum(x, 0) / scale)
+
+
+def gaussian_survival(x: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    reach = int(14 * scale) + 2
+    mass = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
+    above = np.append(np.cumsum(mass[::-1])[::-1], 0.0) / mass.sum()
+    return above[np.clip(x + reach, 0, 2 * reach + 1).astype(np.int64)]
 
 
 def fits(draws: NDArray[np.int64], survival: Survival, scale: float) -> bool:
@@ -57,11 +64,15 @@ class TestDistribution:
         assert draws.min() >= 0
         assert fits(draws, geometric_survival, scale)
 
+    def test_gaussian(self, entropy: Entropy, scale: float) -> None:
+        assert fits(entropy.gaussian(scale, DRAWS), gaussian_survival, scale)
+
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_the_goodness_of_fit_test_sees_a_wrong_scale(factor: float) -> None:
     draws = SimulatedEntropy(3).laplace(20.0 * factor, DRAWS)
     assert not fits(draws, laplace_survival, 20.0)
+    assert not fits(SimulatedEntropy(3).gaussian(20.0 * factor, DRAWS), gaussian_survival, 20.0)
 
 
 def test_folding_is_one_for_one() -> None:
@@ -69,9 +80,9 @@ def test_folding_is_one_for_one() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 2.0**51, 2.0**-21])
-@pytest.mark.parametrize("kind", ["laplace", "geometric"])
+@pytest.mark.parametrize("kind", ["laplace", "geometric", "gaussian"])
 def test_refuses_a_scale_before_it_draws(kind: str, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privacy.entropy, "_measurement", lambda scale: pytest.fail("drew"))
+    monkeypatch.setattr(privacy.entropy, "_measurement", lambda kind, scale: pytest.fail("drew"))
     with pytest.raises(InvalidParameter):
         getattr(OpendpEntropy(), kind)(scale, 3)
 
@@ -90,9 +101,11 @@ def test_returns_as_many_as_asked(size: int) -> None:
 
 @pytest.mark.parametrize("answer", [[0], [0.5, 0.5], [None, 1], [MAX_DRAW, 0], [0, -MAX_DRAW], []])
 def test_what_is_not_noise_is_refused(answer: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privacy.entropy, "_measurement", lambda scale: lambda zeros: answer)
+    monkeypatch.setattr(privacy.entropy, "_measurement", lambda kind, scale: lambda zeros: answer)
     with pytest.raises(EntropyFailed):
         OpendpEntropy().laplace(1.0, 2)
+    with pytest.raises(EntropyFailed):
+        OpendpEntropy().gaussian(1.0, 2)
 
 
 def test_cannot_be_seeded_by_numpy_or_repeated() -> None:

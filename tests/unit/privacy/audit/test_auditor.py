@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.auditor import delta_lower_bound, epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.errors import InvalidParameter
 
@@ -73,3 +74,48 @@ def test_refuses_an_impossible_failure_probability(failure_probability: float) -
     outputs = Outputs(np.zeros(4), np.zeros(4, np.int64))
     with pytest.raises(InvalidParameter):
         epsilon_lower_bound(outputs, outputs, failure_probability)
+
+
+GAUSSIAN_DELTA = norm.cdf(0.5 - 1.0) - math.e * norm.cdf(-0.5 - 1.0)
+"""At epsilon 1, of a unit shift under unit noise: Balle and Wang (ICML 2018), theorem 8."""
+
+
+def gaussian(centre: float, generator: np.random.Generator) -> Outputs:
+    return Outputs(generator.normal(centre, 1.0, 400_000), np.zeros(400_000, np.int64))
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_a_gaussian_loses_its_delta_and_no_more(upwards: bool) -> None:
+    generator = np.random.default_rng(10)
+    pair = [gaussian(centre, generator) for centre in (0.0, 1.0)]
+    first, second = pair if upwards else reversed(pair)
+    found = delta_lower_bound(first, second, 1e-6, 1.0)
+    assert 0.85 * GAUSSIAN_DELTA < found <= GAUSSIAN_DELTA
+
+
+def test_a_gaussian_loses_its_epsilon_at_that_delta_and_no_more() -> None:
+    generator = np.random.default_rng(11)
+    first, second = (gaussian(centre, generator) for centre in (0.0, 1.0))
+    assert 0.93 < epsilon_lower_bound(first, second, 1e-6, GAUSSIAN_DELTA) <= 1.0
+    assert epsilon_lower_bound(first, second, 1e-6) > 2.0
+
+
+def test_what_is_never_seen_oftener_than_delta_shows_nothing() -> None:
+    generator = np.random.default_rng(12)
+    first, second = (
+        Outputs((generator.random(RUNS) < p).astype(float), np.zeros(RUNS, np.int64)) for p in (0.1, 0.0)
+    )
+    assert epsilon_lower_bound(first, second, 1e-6, 0.09) < epsilon_lower_bound(first, second, 1e-6, 0.01)
+    assert epsilon_lower_bound(first, second, 1e-6, 0.11) < 0.02
+    assert delta_lower_bound(first, second, 1e-6, 50.0) == 0.0
+    assert 0.08 < delta_lower_bound(first, second, 1e-6, 0.0) <= 0.1
+
+
+def test_refuses_an_impossible_claim() -> None:
+    outputs = Outputs(np.zeros(4), np.zeros(4, np.int64))
+    for delta in (-0.1, 1.0, math.nan):
+        with pytest.raises(InvalidParameter):
+            epsilon_lower_bound(outputs, outputs, 0.1, delta)
+    for epsilon in (-0.1, math.inf, math.nan):
+        with pytest.raises(InvalidParameter):
+            delta_lower_bound(outputs, outputs, 0.1, epsilon)

@@ -24,6 +24,9 @@ class NoNoise:
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         pytest.fail("drew")
 
+    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        pytest.fail("drew")
+
 
 def test_accepts_an_answer_that_keeps_its_contract() -> None:
     check_answer(TabulatedAnswer(ZEROS, LADDER), LADDER, 0.01)

@@ -34,7 +34,7 @@ def reference(values: list[int], ladder: Ladder, gap: Fraction, price: Fraction)
 def test_scores_are_the_definition(gap: float) -> None:
     generator = np.random.default_rng(1)
     values = np.sort(generator.integers(0, 40 * LADDER.units[-1], (50, len(LADDER))), axis=1)
-    grid = Scores(LADDER, gap, 17.5)(values, values)
+    grid = Scores(LADDER, gap, (17.5,) * len(LADDER))(values, values)
     expected = [reference(row, LADDER, Fraction(gap), Fraction(35, 2)) for row in values.tolist()]
     assert np.abs(grid - np.array(expected)).max() <= 1
     assert (grid != np.array(expected)).mean() < 0.01
@@ -42,14 +42,14 @@ def test_scores_are_the_definition(gap: float) -> None:
 
 def test_one_threshold_scores_zero() -> None:
     """It has no rival, itself included: also where its value is known only to lie in a range."""
-    scores = Scores(Ladder(0, 0), 0.0, 3.0)
+    scores = Scores(Ladder(0, 0), 0.0, (3.0,) * len(Ladder(0, 0)))
     assert scores(np.array([[5 * ONE]]), np.array([[9 * ONE]])).tolist() == [[0]]
 
 
 @pytest.mark.parametrize("price", [0.0, MAX_PRICE])
 def test_scores_saturate_and_stay_finite_at_the_extremes(price: float) -> None:
     values = np.where(np.arange(53) < 1, 0, MAX_UNITS)[None].astype(np.int64)
-    grid = Scores(Ladder(), 1.0, price)(values, values)
+    grid = Scores(Ladder(), 1.0, (price,) * len(Ladder()))(values, values)
     assert grid.min() >= 0
     assert grid.max() <= GRID * MAX_SCORE
     assert (price > 0) or grid[0, 0] == GRID * MAX_SCORE
@@ -58,14 +58,14 @@ def test_scores_saturate_and_stay_finite_at_the_extremes(price: float) -> None:
 def test_groups_do_not_see_each_other() -> None:
     generator = np.random.default_rng(2)
     values = np.sort(generator.integers(0, 1 << 40, (3000, len(LADDER))), axis=1)
-    scores = Scores(LADDER, 0.0, 9.0)
+    scores = Scores(LADDER, 0.0, (9.0,) * len(LADDER))
     assert scores(values, values)[2500].tolist() == scores(values[2500:2501], values[2500:2501])[0].tolist()
 
 
 @pytest.mark.parametrize(("gap", "price"), [(-0.1, 1.0), (1.1, 1.0), (math.nan, 1.0), (0.0, -1.0), (0.0, 2.0**33)])
 def test_refuses_what_the_proof_does_not_cover(gap: float, price: float) -> None:
     with pytest.raises(InvalidParameter):
-        Scores(LADDER, gap, price)
+        Scores(LADDER, gap, (price,) * len(LADDER))
 
 
 def win_probabilities(grid: list[int], scale: float) -> NDArray[np.float64]:

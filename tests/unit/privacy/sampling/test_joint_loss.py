@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from privacy.errors import InvalidParameter
 from privacy.sampling.joint_loss import joint_loss
@@ -60,7 +61,7 @@ LOSSES = st.lists(
 @given(LOSSES, st.integers(1, 80), st.floats(1e-9, 1.0))
 @settings(max_examples=150, deadline=None)
 def test_is_the_sum_over_all_counts(losses: list[Loss], n: int, rate: float) -> None:
-    assert joint_loss(losses, n, rate) == pytest.approx(brute_force(losses, n, rate), rel=2e-7, abs=1e-18)
+    assert joint_loss(losses, n, rate) == pytest.approx(brute_force(losses, n, rate), rel=2e-10, abs=1e-300)
 
 
 @pytest.mark.parametrize(("n", "rate"), [(10**12, 1e-9), (10**12, 1e-12), (10**7, 1e-3), (10**9, 1e-6)])
@@ -85,8 +86,10 @@ def test_never_exceeds_the_loss_without_sampling_and_grows_with_both(losses: lis
     assert value <= joint_loss(losses, n, min(1.0, 2 * rate)) * (1 + 1e-7) + 1e-15
 
 
-def test_where_the_incomplete_beta_function_gives_up_nothing_is_claimed() -> None:
-    assert joint_loss([Loss(0.0, 1.0, 38.0)], 1_944_327_298, 0.75) == 38.0
+def test_beyond_what_a_double_counts_nothing_is_claimed() -> None:
+    loss = Loss(0.0, 1.0, 38.0)
+    assert joint_loss([loss], 1_944_327_298, 0.75) == pytest.approx(38.0)  # where incomplete beta functions give up
+    assert joint_loss([loss], 1 << 51, 1e-15) == 38.0
 
 
 def test_a_steep_loss_over_many_tuples_is_finite() -> None:
@@ -111,6 +114,30 @@ def test_refuses_what_is_no_sampling(n: int, rate: float) -> None:
 
 def test_refuses_what_cannot_be_computed() -> None:
     with pytest.raises(InvalidParameter):
-        joint_loss([choice_loss(700.0)], 1, 0.5)
+        joint_loss([choice_loss(2e6)], 1, 0.5)
     with pytest.raises(InvalidParameter):
         Loss(-1.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "amplified"),
+    [
+        (0.001, (0.7426, 0.2878, 0.0660, 0.0161, 0.0040, 0.0010)),
+        (0.01, (0.9999, 0.9976, 0.6538, 0.1612, 0.0400, 0.0100)),
+        (0.1, (1.0000, 1.0000, 1.0000, 0.9999, 0.4007, 0.1000)),
+    ],
+)
+def test_one_release_is_amplified_as_the_paper_s_table_says(rate: float, amplified: tuple[float, ...]) -> None:
+    """DP-S4S (SIGMOD 2026), table 3: epsilon 1, Delta 1024; it cuts digits off and does not round."""
+    for tau, expected in zip((1, 4, 16, 64, 256, 1024), amplified, strict=True):
+        assert joint_loss([laplace_loss(tau, tau)], 1024, rate) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(("tau", "epsilon", "rate"), [(16, 1.0, 0.01), (64, 4.0, 0.05), (700, 0.3, 0.5)])
+def test_one_release_is_the_generating_function(tau: int, epsilon: float, rate: float) -> None:
+    """Lemma 3.2: two distribution functions, one of them tilted."""
+    n, z = 1024, math.exp(epsilon / tau)
+    grown = 1 - rate + rate * z
+    below = math.exp(n * math.log(grown)) * stats.binom.cdf(tau, n, rate * z / grown)
+    expected = math.log(below + stats.binom.sf(tau, n, rate) * math.exp(epsilon))
+    assert joint_loss([laplace_loss(tau, tau / epsilon)], n, rate) == pytest.approx(expected, rel=1e-9)

@@ -11,7 +11,7 @@ from privacy.sampling.thin import thin
 from privacy.units import MAX_UNITS, ONE
 
 
-class Halves:
+class Halves(SystemDraws):
     """Keeps half of everything, rounded down."""
 
     def binomial(self, counts: NDArray[np.int64], rate: float) -> NDArray[np.int64]:

@@ -1,0 +1,75 @@
+"""One threshold of a ladder with the public step, sensitivity and Gaussian noise of a release at it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from scipy import special
+
+from privacy.errors import InvalidParameter
+from privacy.mechanisms.rung import Rung
+from privacy.sampling.square_loss import SquareLoss
+from privacy.units import ONE
+
+
+@dataclass(frozen=True)
+class GaussianRung:
+    """A release of v at threshold tau: step * (v // step + Z), Z discrete Gaussian of scale `scale`.
+
+    v // step, an integer, moves by at most k steps (see Rung), and a discrete Gaussian of scale k / sqrt(2 rho) makes
+    it rho-zCDP: its divergence of order alpha is at most alpha k^2 / (2 scale^2), as that of the continuous one
+    (Canonne, Kamath, Steinke 2020, Proposition 5).
+
+    Attributes:
+      grid: the threshold's step and sensitivity.
+      rho: what this one release may spend, were all tuples of a unit in the sample; > 0.
+    """
+
+    grid: Rung
+    rho: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rho < math.inf:
+            raise InvalidParameter("rho must be finite and positive")
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        return self.grid.tau
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        return self.grid.step
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight."""
+        return self.grid.step_weight
+
+    @cached_property
+    def scale(self) -> float:
+        """sigma of the discrete Gaussian, in steps, rounded up."""
+        return self.grid.sensitivity / math.sqrt(2 * self.rho) * (1 + 2.0**-50)
+
+    @property
+    def noise_scale(self) -> float:
+        """sigma in normalised weight."""
+        return self.scale * self.step_weight
+
+    @property
+    def loss(self) -> SquareLoss:
+        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+
+        See `Rung.loss` for the rounding.
+        """
+        rounding = self.step_weight if self.grid.gap or self.step > ONE else 0.0
+        return SquareLoss(
+            0.0, (self.grid.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau
+        )
+
+    def upper_quantile(self, tail: float) -> int:
+        """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (CKS 2020, Proposition 25)."""
+        return max(0, math.ceil(-float(special.ndtri(tail)) * self.scale * (1 + 2.0**-40)))

@@ -1,0 +1,76 @@
+"""Auditing mechanisms that draw privacy units: real draws and releases, with each sample truncated once."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.entropy import Entropy
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.mechanisms.sample_and_explore import SampleAndExplore
+from privacy.mechanisms.simple_sampling import SimpleSampling
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.units import ONE
+from tests.audit.auditing import FAILURE_PROBABILITY, outputs
+from tests.support.seeded_draws import ScriptedDraws, SeededDraws
+from tests.support.simulated_entropy import SimulatedEntropy
+
+Pairs = list[tuple[int, int, float]]
+"""(first owner, second owner or -1, weight) per join tuple."""
+
+SAMPLED_RUNS = 60_000
+
+
+def tuples_of(rows: Pairs) -> JoinTuples:
+    """Join tuples of two owner positions."""
+    owners = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2)
+    weights = np.array([[round(row[2] * ONE) for row in rows]], np.int64)
+    columns = tuple(OwnerColumn("unit", owners[:, i].copy(), owners[:, i] < 0) for i in range(2))
+    return JoinTuples(columns, np.zeros(len(rows), np.int64), 1, weights)
+
+
+def lower_bound(first: NoisyAnswer, second: NoisyAnswer) -> float:
+    """Of epsilon, from one run per group."""
+    return epsilon_lower_bound(outputs(first, 1), outputs(second, 1), FAILURE_PROBABILITY)
+
+
+def explored_runs(
+    mechanism: SampleAndExplore, rows: Pairs, n_units: int, runs: int = SAMPLED_RUNS, entropy: Entropy | None = None
+) -> NoisyAnswer:
+    """Independent releases: sets of drawn units, each set explored and truncated once, noise for each release."""
+    source = SimulatedEntropy(seed=20260102) if entropy is None else entropy
+    prepared, draws = mechanism.prepare(tuples_of(rows), n_units), SeededDraws(seed=20260103)
+    size = min(mechanism.drawn, n_units)
+    sets = list(itertools.combinations(range(n_units), size))
+    table = [_values(mechanism.sampled(prepared, ScriptedDraws(list(chosen)))) for chosen in sets]
+    number = {chosen: i for i, chosen in enumerate(sets)}
+    drawn = [number[tuple(sorted(draws.choose(n_units, size).tolist()))] for _ in range(runs)]
+    ladder = mechanism.measurement(1).ladder
+    return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], ladder), n_units, source)
+
+
+def sampled_runs(
+    mechanism: SimpleSampling, rows: Pairs, runs: int = SAMPLED_RUNS, entropy: Entropy | None = None
+) -> NoisyAnswer:
+    """Independent releases: sets of drawn units, each set induced and truncated once, noise for each release."""
+    source = SimulatedEntropy(seed=20260104) if entropy is None else entropy
+    prepared, draws = mechanism.prepare(tuples_of(rows)), SeededDraws(seed=20260105)
+    n_units = int(prepared.tuples.member_start[-1])
+    sets = [
+        np.flatnonzero(kept).tolist() for kept in itertools.product([False, True], repeat=n_units)
+    ]  # the i-th set, read as binary digits, is i
+    table = [_values(mechanism.sampled(prepared, ScriptedDraws(kept))) for kept in sets]
+    kept = draws.binomial(np.ones(runs * n_units, np.int64), mechanism.rate).reshape(runs, n_units)
+    drawn = kept @ (1 << np.arange(n_units)[::-1])
+    answer = TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.ladder)
+    return mechanism.noised(answer, source)
+
+
+def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:
+    """Every threshold of one group."""
+    return np.array([answer.solve(0, i) for i in range(len(answer.ladder))], np.int64)

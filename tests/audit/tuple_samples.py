@@ -1,0 +1,62 @@
+"""Samples of join tuples with and without one unit that has as many as the public bound allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.entropy import Entropy
+from privacy.ladder import Ladder
+from privacy.mechanisms.measurement import Measurement
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import ONE
+from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, in_goes, outputs_high
+from tests.support.simulated_entropy import SimulatedEntropy
+
+
+@dataclass(frozen=True)
+class UnitAtTheBound:
+    """Nobody, against one unit of `tuples` join tuples of weight 1, each sampled with probability `rate`.
+
+    Everything of one run sees the same sample. A solver errs as much as it may, in the unit's favour.
+    """
+
+    tuples: int
+    rate: float
+
+    def values(
+        self, ladder: Ladder, runs: int, generator: np.random.Generator, gap: float = 0.0
+    ) -> NDArray[np.int64]:
+        """(runs, L) the truncated answer of each run's sample, in units."""
+        drawn = generator.binomial(self.tuples, self.rate, runs)[:, None] * ONE
+        error = np.floor(gap * ladder.units.astype(np.float64)).astype(np.int64)
+        return np.where(drawn > 0, np.minimum(drawn, ladder.units) + error, 0)
+
+
+def sampled_audit(
+    measurement: Measurement,
+    unit: UnitAtTheBound,
+    entropy: Entropy | None = None,
+    runs: int = RUNS,
+    together: int = 1,
+    delta: float = 0.0,
+) -> float:
+    """A lower bound on epsilon when `together` releases are made from each sample."""
+    source = SimulatedEntropy(seed=20260107) if entropy is None else entropy
+    generator = np.random.default_rng(20260106)
+
+    def run(values: NDArray[np.int64]) -> Outputs:
+        answer = TabulatedAnswer(np.repeat(values, together, axis=0), measurement.ladder, measurement.gap)
+        return outputs_high(measurement.release(answer, source), together)
+
+    def without(size: int) -> Outputs:
+        return run(np.zeros((size, len(measurement.ladder)), np.int64))
+
+    def with_unit(size: int) -> Outputs:
+        return run(unit.values(measurement.ladder, size, generator, measurement.gap))
+
+    return epsilon_lower_bound(in_goes(runs, without), in_goes(runs, with_unit), FAILURE_PROBABILITY, delta)

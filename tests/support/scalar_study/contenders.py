@@ -1,0 +1,113 @@
+"""The mechanisms that are compared, with budgets and public bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.mechanisms.build import measurement
+from privacy.mechanisms.inner_mechanism import InnerMechanism
+from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.population import PublicPopulation
+from privacy.mechanisms.sample_and_explore import SampleAndExplore
+from privacy.mechanisms.simple_sampling import SimpleSampling
+from privacy.sampling.design import SampleDesign
+from privacy.sampling.draws import Draws
+from privacy.truncation.encode import encode
+from privacy.truncation.truncate import truncate
+from privacy.truncation.truncated_answer import TruncatedAnswer
+from tests.support.scalar_study.case import ScalarCase
+from tests.support.scalar_study.repeated_answer import RepeatedAnswer
+from tests.support.scalar_study.sample import sampled
+
+ON_TUPLES = ("gem", "r2t", "s4s")
+"""Mechanisms on one Bernoulli sample of join tuples."""
+
+ON_UNITS = ("sample_and_explore", "simple_sampling")
+"""Mechanisms that sample privacy units."""
+
+Values = NDArray[np.float64]
+
+
+def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measurement:
+    """gem and s4s (shared) with amplification; r2t, which has none, spends epsilon on the sample as it is."""
+    sample = SampleDesign(rate, case.tuples_per_unit, epsilon) if rate < 1 else None
+    return measurement(
+        name, epsilon, 1, case.gap, float(case.tuples_per_unit), case.whole, case.tuples_per_unit, sample
+    )
+
+
+def released(mechanism: Measurement, answer: TruncatedAnswer, runs: int, rate: float, entropy: Entropy) -> Values:
+    """(runs,) independent releases of one sample's answer, for the whole."""
+    values: Values = mechanism.release(RepeatedAnswer(answer, mechanism.ladder, runs), entropy).values / rate
+    return values
+
+
+def answers(case: ScalarCase, rate: float, samples: int, generator: np.random.Generator) -> Iterator[TruncatedAnswer]:
+    """Truncated answers of samples of join tuples, on the case's whole ladder; at rate 1 there is one."""
+    for _ in range(samples if rate < 1 else 1):
+        yield truncate(encode(sampled(case.tuples, rate, generator)), 0, case.ladder, case.gap)
+
+
+def seconds_on_tuples(mechanism: Measurement, case: ScalarCase, rate: float, entropy: Entropy, times: int) -> float:
+    """The least time from a sample's tuples, as a database returns them, to the noisy answer."""
+    tuples = sampled(case.tuples, rate, np.random.default_rng(5))
+
+    def once() -> None:
+        mechanism.release(truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap), entropy)
+
+    return least_seconds(once, times)
+
+
+@dataclass(frozen=True)
+class UnitSampler:
+    """sample_and_explore or simple_sampling at one rate, prepared once, with R2T as the inner mechanism.
+
+    R2T is what the DP-S4S paper puts there, and needs no threshold to be known. The share q of the
+    units is explored; simple sampling keeps a unit with probability q^(1/owners), so that the share q of the
+    tuples is seen.
+    """
+
+    case: ScalarCase
+    rate: float
+    name: str
+
+    def at(self, epsilon: float) -> SampleAndExplore | SimpleSampling:
+        """The mechanism with its budget."""
+        case, inner = self.case, InnerMechanism("r2t", float(self.case.tuples_per_unit), self.case.gap)
+        if self.name == "sample_and_explore":
+            drawn = max(1, round(self.rate * case.units))
+            return SampleAndExplore(epsilon, drawn, case.collaborators, PublicPopulation(case.units), inner)
+        positions = len(case.tuples.owners)
+        return SimpleSampling(epsilon, self.rate ** (1 / positions), positions, inner)
+
+    def prepared(self) -> Callable[[Draws], TruncatedAnswer]:
+        """File or compact the tuples; the samples of the result serve every epsilon."""
+        mechanism = self.at(1.0)
+        if isinstance(mechanism, SampleAndExplore):
+            filed = mechanism.prepare(self.case.tuples)
+            return lambda draws: mechanism.sampled(filed, draws)
+        compacted = mechanism.prepare(self.case.tuples)
+        return lambda draws: mechanism.sampled(compacted, draws)
+
+    def released(self, epsilon: float, answer: TruncatedAnswer, runs: int, entropy: Entropy) -> Values:
+        """(runs,) independent releases of one sample's answer."""
+        mechanism, shown = self.at(epsilon), RepeatedAnswer(answer, answer.ladder, runs)
+        if isinstance(mechanism, SampleAndExplore):
+            return mechanism.noised(shown, self.case.units, entropy).values
+        return mechanism.noised(shown, entropy).values
+
+
+def least_seconds(work: Callable[[], object], times: int) -> float:
+    """The shortest of several runs."""
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - started)
+    return min(taken)
