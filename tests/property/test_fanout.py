@@ -33,7 +33,7 @@ def queries(draw: st.DrawFn) -> str:
     conditions = joins + [" ".join(other) for other in others]
     if draw(st.booleans()):
         conditions.append(f"{draw(column)} = {draw(st.integers(0, 3))}")
-    entries = ", ".join(f"{name} AS t{place}" for place, name in enumerate(tables))
+    entries = " CROSS JOIN ".join(f"{name} AS t{place}" for place, name in enumerate(tables))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT count(*) FROM {entries}{where}"
 

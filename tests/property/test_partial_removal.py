@@ -173,7 +173,7 @@ def _fifty_and_one(orders_of_the_last: list[tuple[object, ...]]) -> dict[str, li
     }
 
 
-HUB = "SELECT count(*) FROM line a JOIN line b ON a.amount = 1 AND b.amount = 2"
+HUB = "SELECT count(*) FROM line a CROSS JOIN line b WHERE a.amount = 1 AND b.amount = 2"
 AT_ONE = list(LADDER.taus).index(1.0)
 
 
