@@ -112,7 +112,8 @@ class Pipeline:
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         n_groups = len(self.backend.domain(query)) if plan.group_keys else 1
         found = provenance(bound, self.schema, self.policy)
-        return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups)
+        whole = plan_measurements(replace(plan, sampling=None), self.policy)
+        return explanation(bound, found, plan, query, plan_measurements(plan, self.policy), n_groups, whole)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
