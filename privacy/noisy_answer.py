@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 Covers = Literal["released_sample", "truncated_full", "truth_lower"]
 """What an interval covers: the sampled answer, the truncated answer over all data, or a bound below the truth."""
 
-WEAK_SIGNAL = 4.0
-"""With probability 1 - beta, doubling tau adds at most (C + 3 t) tau <= 4 C tau to the truncated answer, C the price
-of tau and t its selection part (privacy.md section 4): a value below 4 C tau may double, and double again."""
+WEAK_SIGNAL = 5.0
+"""With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
+of tau and t its selection part (privacy.md section 4): a value below 5 C tau may double, and double again."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from planner.plan import BackendQuery, Plan
 from planner.provenance import Provenance
 from planner.rewrite import to_sql
 from privacy.mechanisms.measurement import Measurement
+from server.advice_text import sampling_advice
 from server.join_graph import join_conditions, joined_tables, ownership_paths
 from server.query import Explanation, ReleaseMechanism, ResultColumn
 
@@ -23,6 +24,7 @@ def explanation(
     query: BackendQuery,
     measurements: Sequence[Measurement],
     n_groups: int,
+    whole: Sequence[Measurement] = (),
 ) -> Explanation:
     """Describe a plan.
 
@@ -32,6 +34,7 @@ def explanation(
       measurements: one per release; their expected noise is a function of the threshold tau, since the
         threshold that will be chosen depends on private data.
       n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon.
+      whole: the same measurements for all join tuples, to advise about sampling with; empty for no advice.
     """
     return Explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
@@ -48,6 +51,7 @@ def explanation(
         tuples_per_unit=plan.tuples_per_unit,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
+        sampling_advice=tuple(sampling_advice(plan, measurements, whole, n_groups)),
         epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measurements, n_groups),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),

@@ -37,6 +37,8 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "groups per person", f"{bounded}: {explanation.groups_reason}" if explanation.groups_reason else bounded
     if explanation.sampling is not None:
         yield "sampling", explanation.sampling
+    for label, advice in explanation.sampling_advice:
+        yield "sampling of", f"{label}: {advice}"
     if explanation.epsilon_if_fanouts_fail is not None:
         worst = f"epsilon {explanation.epsilon_if_fanouts_fail:.4g} for a person who breaks the declared fan-outs"
         yield "amplification", f"the sample pays for part of the noise; without its promise, {worst}"

@@ -138,7 +138,8 @@ class Pipeline:
         rewritten = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         n_groups = len(self.backend.domain(rewritten)) if plan.group_keys else 1
         found = provenance(bound, self.schema, self.policy)
-        return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups)
+        whole = plan_measurements(replace(plan, sampling=None), self.policy)
+        return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups, whole)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""

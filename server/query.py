@@ -141,6 +141,8 @@ class Explanation:
       tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
       sampling: how the join is sampled and why, or None.
       sampling_rate: the exact rate, or None.
+      sampling_advice: per release, its label and whether the sample makes it more accurate or only faster; empty
+        where nothing is claimed for the sample.
       epsilon_if_fanouts_fail: what a unit may lose that has more join tuples than the declared fan-outs allow;
         None where nothing rests on them.
       tables, conditions: the join graph.
@@ -165,6 +167,7 @@ class Explanation:
     tuples_per_unit: int | None = None
     sampling: str | None = None
     sampling_rate: float | None = None
+    sampling_advice: tuple[tuple[str, str], ...] = ()
     epsilon_if_fanouts_fail: float | None = None
     tables: tuple[JoinedTable, ...] = ()
     conditions: tuple[JoinCondition, ...] = ()

@@ -25,8 +25,11 @@ from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
-SPLIT = 0.6
-"""The share of epsilon that selection gets by default."""
+SPLIT = 0.5
+"""The share of epsilon that selection gets by default; chosen by `make benchmark NAME=tuning`."""
+
+RARITY = 4.0
+"""How many times rarer each further doubling too far is by default, while its noise only doubles. Likewise chosen."""
 
 BETA = 0.001
 """The default chance that the score analysis leaves for a threshold that is too large.
@@ -43,6 +46,11 @@ class Gem:
     epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2, with
     eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
     with a public Delta, eps_1 and eps_2(tau) are larger: their joint loss is what is bounded (SampleDesign).
+
+    Departure from the published scores: t = 2 ln(L / beta) / eps_1 makes the last of a long ladder's thresholds too
+    rare to matter, and then asks as much of the next one, whose noise is only twice as large. Here a threshold
+    has to beat one that is k doublings smaller by min(k ln(rarity), ln(L / beta)) 2 / eps_1 in scores. Being
+    public handicaps, these change no sensitivity (Scores).
     Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
     Attributes:
@@ -53,6 +61,8 @@ class Gem:
       ladder: the thresholds.
       split: eps_1 / (eps_1 + eps_2), in (0, 1).
       beta: in (0, 1): smaller makes a threshold with far too much noise rarer and the usual one smaller.
+      rarity: > 1, how many times rarer each further doubling too far is, up to what beta asks for; None for the
+        published scores.
       c: >= 0, how many noise scales a threshold's noise counts for in its score.
       confidence: of the interval, over the release noise, in (0, 1).
       sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
@@ -65,6 +75,7 @@ class Gem:
     ladder: Ladder = field(default_factory=Ladder)
     split: float = SPLIT
     beta: float = BETA
+    rarity: float | None = RARITY
     c: float = 1.0
     confidence: float = 0.95
     sample: SampleDesign | None = None
@@ -77,6 +88,8 @@ class Gem:
             raise InvalidParameter("a solver gap is between 0 and 1")
         if not all(0 < share < 1 for share in (self.split, self.beta, self.confidence)):
             raise InvalidParameter("split, beta and confidence are between 0 and 1")
+        if self.rarity is not None and not 1 < self.rarity < math.inf:
+            raise InvalidParameter("rarity is finite and above 1")
         if not 0 <= self.c < math.inf:
             raise InvalidParameter("c is finite and not negative")
 
@@ -103,7 +116,7 @@ class Gem:
         check_answer(answer, self.ladder, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
         prices = self.prices(answer.n_groups)
-        scores = Scores(self.ladder, self.gap, prices)
+        scores = self._scores(selecting, releasing)
         noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
         choice = choose(answer, scores, noise)
         steps = self._rungs(releasing)
@@ -145,12 +158,25 @@ class Gem:
     def prices(self, n_groups: int = 1) -> tuple[float, ...]:
         """c / eps_2(tau) + t, t = 2 ln(L / beta) / eps_1, per threshold.
 
-        It is what the scores charge for a unit of tau, in units of weight. Any prices are private; these are
-        accurate. Public, like `expected_noise`.
+        It is what the scores charge for a unit of tau, in units of weight, far from it. Any prices are private; these
+        are accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
-        selection_part = 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
-        return tuple(self.c / float(budget) + selection_part for budget in releasing)
+        return tuple(self.c / float(budget) + self._farthest(selecting) for budget in releasing)
+
+    def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...]) -> Scores:
+        """The scores, with the selection's part of the prices by distance, or as published."""
+        noise = tuple(self.c / float(budget) for budget in releasing)
+        farthest = self._farthest(selecting)
+        if self.rarity is None:
+            return Scores(self.ladder, self.gap, tuple(price + farthest for price in noise))
+        step = 2 * math.log(self.rarity) / float(selecting)
+        margins = tuple(min(doublings * step, farthest) for doublings in range(len(self.ladder)))
+        return Scores(self.ladder, self.gap, noise, margins)
+
+    def _farthest(self, selecting: Fraction) -> float:
+        """t: how many noise scales of a score no threshold's noise exceeds, but with probability beta."""
+        return 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """eps_1 and, per threshold, eps_2 of one group."""

@@ -7,6 +7,11 @@ sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, the score of thresho
 
 The constants c / eps_2 and t only ever occur as their sum, the price of a unit of tau. eps_2, hence the price,
 may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
+
+What is compared with a rival may have any public handicap: no handicap moves a sensitivity. So the price may be
+charged by how far apart two thresholds are, a margin of `margins[k]` (tau'_i + tau'_j) for k doublings, in place
+of t (tau'_i - tau'_j). A threshold k doublings too large is then rare enough for what it costs, while the next one is
+not held back by how rare the last of a long ladder has to be.
 """
 
 from __future__ import annotations
@@ -47,7 +52,8 @@ class Scores:
     real number T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most
     (tau'_j + tau'_i) inverse_ij <= N + 2^-41, and so does phi(max_j T_ij), phi clipping to [0, N M],
     M = MAX_SCORE. The float differs from T_ij by three roundings (v_j - v_i is an exact int64), so by at
-    most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C = max prices. Where
+    most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C the largest price and
+    margin together. Where
     T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of 2^-50 N C (1 + 2^-49);
     elsewhere the error is at most 2^-50 N (M + C) (1 + 2^-49), at most 2^-7 + 2^-50. So the clipped maximum moves
     by less than N + 1, and its floor by at most N + 1.
@@ -59,24 +65,37 @@ class Scores:
       ladder: the L thresholds.
       gap: eta.
       prices: C_i >= 0 for each threshold, what a unit of tau'_i costs in units of weight; any are private.
+      margins: (L,) M_k >= 0, by which, in scores, a threshold has to beat one that is k doublings smaller; M_0 is not
+        used. Empty for none.
     """
 
     ladder: Ladder
     gap: float
     prices: tuple[float, ...]
+    margins: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap <= 1:
             raise InvalidParameter("a solver gap is between 0 and 1")
         if len(self.prices) != len(self.ladder):
             raise InvalidParameter("every threshold has its price")
-        if not all(0 <= price <= MAX_PRICE for price in self.prices):
+        if self.margins and len(self.margins) != len(self.ladder):
+            raise InvalidParameter("every distance between thresholds has its margin")
+        if not all(number >= 0 for number in (*self.prices, *self.margins)):
+            raise InvalidParameter("prices and margins are not negative")
+        if not max(self.prices) + max(self.margins, default=0.0) <= MAX_PRICE:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:
-        cost = np.array(self.prices) * ((1 + self.gap) * self.ladder.units)
+        sensitivity = (1 + self.gap) * self.ladder.units
+        cost = np.array(self.prices) * sensitivity
         offset: NDArray[np.float64] = cost[:, None] - cost[None, :]
+        if self.margins:
+            rung = np.arange(len(self.ladder))
+            above = rung[:, None] - rung[None, :]
+            margin = np.sign(above) * np.array(self.margins)[np.abs(above)]
+            offset += margin * (sensitivity[:, None] + sensitivity[None, :])
         return offset
 
     @cached_property

@@ -16,7 +16,8 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, outputs
+from tests.audit.auditing import FAILURE_PROBABILITY, goes, outputs
+from tests.audit.covering import joined
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -49,9 +50,13 @@ def explored_runs(
     sets = list(itertools.combinations(range(n_units), size))
     table = [_values(mechanism.sampled(prepared, ScriptedDraws(list(chosen)))) for chosen in sets]
     number = {chosen: i for i, chosen in enumerate(sets)}
-    drawn = [number[tuple(sorted(draws.choose(n_units, size).tolist()))] for _ in range(runs)]
     ladder = mechanism.measurement(1).ladder
-    return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], ladder), n_units, source)
+
+    def release(some: int) -> NoisyAnswer:
+        drawn = [number[tuple(sorted(draws.choose(n_units, size).tolist()))] for _ in range(some)]
+        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], ladder), n_units, source)
+
+    return joined([release(some) for some in goes(runs)])
 
 
 def sampled_runs(
@@ -65,10 +70,13 @@ def sampled_runs(
         np.flatnonzero(kept).tolist() for kept in itertools.product([False, True], repeat=n_units)
     ]  # the i-th set, read as binary digits, is i
     table = [_values(mechanism.sampled(prepared, ScriptedDraws(kept))) for kept in sets]
-    kept = draws.binomial(np.ones(runs * n_units, np.int64), mechanism.rate).reshape(runs, n_units)
-    drawn = kept @ (1 << np.arange(n_units)[::-1])
-    answer = TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.ladder)
-    return mechanism.noised(answer, source)
+
+    def release(some: int) -> NoisyAnswer:
+        kept = draws.binomial(np.ones(some * n_units, np.int64), mechanism.rate).reshape(some, n_units)
+        drawn = kept @ (1 << np.arange(n_units)[::-1])
+        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.ladder), source)
+
+    return joined([release(some) for some in goes(runs)])
 
 
 def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.planner import make_plan
 from planner.provenance import provenance
 from planner.rewrite import rewrite
@@ -24,7 +26,8 @@ def explained(sql: str, *, n_groups: int = 1, sampling_rate: float | None = None
     query = bound(sql)
     plan = make_plan(query, schema, policy, epsilon=1.0, delta=None, mechanism=None, sampling_rate=sampling_rate)
     found = provenance(query, schema, policy)
-    return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups)
+    whole = plan_measurements(replace(plan, sampling=None), policy)
+    return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups, whole)
 
 
 def facts(shown: Explanation, name: str) -> list[str]:
@@ -102,6 +105,16 @@ def test_delta_and_the_sample_are_facts() -> None:
     assert facts(explained(JOIN), "sampling") == []
     shown = explained("SELECT count(*) FROM customer", sampling_rate=0.1)
     assert facts(shown, "sampling") == [shown.sampling]
+
+
+def test_a_sample_of_one_row_per_person_is_advised_to_save_time_only() -> None:
+    (advice,) = facts(explained("SELECT count(*) FROM customer", sampling_rate=0.1), "sampling of")
+    assert advice == (
+        "count(*): the sample is off by 5.88 times the root of the number of rows at most (95%); "
+        "it saves time only, as its noise is no smaller than that of all rows"
+    )
+    assert facts(explained("SELECT count(*) FROM customer"), "sampling of") == []
+    assert facts(explained("SELECT count(*) FROM lineitem", sampling_rate=0.1), "sampling of") == []
 
 
 def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:

@@ -44,7 +44,7 @@ def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> No
 def test_groups_share_the_budget(groups_per_unit: int | None, share: int) -> None:
     gem = Gem(1.0, groups_per_unit, ladder=Ladder(3, 3))
     released = gem.release(answer(gem.ladder, groups=8), SimulatedEntropy(5))
-    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / 0.4), rel=1e-6)
+    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / 0.5), rel=1e-6)
     assert gem.event == PureDP(1.0)
 
 
@@ -98,6 +98,8 @@ def test_a_typical_count_is_within_a_fifth_of_a_percent() -> None:
         {"split": 0.0},
         {"split": 1.0},
         {"beta": 0.0},
+        {"rarity": 1.0},
+        {"rarity": math.inf},
         {"c": -1.0},
         {"c": math.inf},
         {"confidence": 1.0},
@@ -106,3 +108,29 @@ def test_a_typical_count_is_within_a_fifth_of_a_percent() -> None:
 def test_refuses_parameters_out_of_range(parameters: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter):
         Gem(**({"epsilon": 1.0} | parameters))  # type: ignore[arg-type]
+
+
+def test_a_threshold_has_to_beat_smaller_ones_by_how_far_they_are_below() -> None:
+    """Thirty units of four tuples are worth two doublings; the published scores want forty for each."""
+    ladder = Ladder(0, 10)
+    crowd = 3_000 * np.minimum(ladder.units, ONE) + 30 * np.minimum(ladder.units, 4 * ONE)
+    table = TabulatedAnswer(crowd[None], ladder)
+    chosen = [Gem(1.0, 1, ladder=ladder, rarity=rarity).release(table, ConstantEntropy()) for rarity in (4.0, None)]
+    assert [released.tau[0] for released in chosen] == [4.0, 1.0]
+
+
+def test_each_doubling_too_far_is_rarer() -> None:
+    """Everybody has one tuple: larger thresholds only add noise; 400,000 runs."""
+    ladder = Ladder(0, 10)
+    gem = Gem(1.0, 1, ladder=ladder, rarity=4.0)
+    table = np.full((400_000, len(ladder)), 100_000 * ONE)
+    tau = gem.release(TabulatedAnswer(table, ladder), SimulatedEntropy(11)).tau
+    share = np.array([(tau >= 2.0**k).mean() for k in range(6)])
+    assert (share[1:] <= 0.3 * share[:-1] + 1e-5).all()
+    assert share[1] < 0.25
+
+
+def test_the_published_scores_are_there_without_rarity() -> None:
+    gem = Gem(1.0, 1, rarity=None)
+    released = gem.release(answer(gem.ladder), ConstantEntropy())
+    assert released.tau.tolist() == [32.0]

@@ -19,23 +19,39 @@ from tests.support.replay_entropy import ConstantEntropy
 LADDER = Ladder(-2, 3)
 
 
-def reference(values: list[int], ladder: Ladder, gap: Fraction, price: Fraction) -> list[int]:
+MARGINS = (0.0, 1.5, 2.25, 7.0, 7.0, 7.0)
+
+
+def reference(
+    values: list[int], ladder: Ladder, gap: Fraction, price: Fraction, margins: tuple[float, ...]
+) -> list[int]:
     """The definition, in rational arithmetic."""
     tau = [(1 + gap) * int(unit) for unit in ladder.units]
     cost = [price * t - v for t, v in zip(tau, values, strict=True)]
     rungs = range(len(ladder))
+
+    def handicap(i: int, j: int) -> Fraction:
+        return Fraction(margins[abs(i - j)] if margins else 0) * (1 if i > j else -1)
+
     return [
-        math.floor(GRID * max(Fraction(0), *((cost[i] - cost[j]) / (tau[i] + tau[j]) for j in rungs if j != i)))
+        math.floor(
+            GRID
+            * max(
+                Fraction(0),
+                *((cost[i] - cost[j]) / (tau[i] + tau[j]) + handicap(i, j) for j in rungs if j != i),
+            )
+        )
         for i in rungs
     ]
 
 
+@pytest.mark.parametrize("margins", [(), MARGINS])
 @pytest.mark.parametrize("gap", [0.0, 0.25])
-def test_scores_are_the_definition(gap: float) -> None:
+def test_scores_are_the_definition(gap: float, margins: tuple[float, ...]) -> None:
     generator = np.random.default_rng(1)
     values = np.sort(generator.integers(0, 40 * LADDER.units[-1], (50, len(LADDER))), axis=1)
-    grid = Scores(LADDER, gap, (17.5,) * len(LADDER))(values, values)
-    expected = [reference(row, LADDER, Fraction(gap), Fraction(35, 2)) for row in values.tolist()]
+    grid = Scores(LADDER, gap, (17.5,) * len(LADDER), margins)(values, values)
+    expected = [reference(row, LADDER, Fraction(gap), Fraction(35, 2), margins) for row in values.tolist()]
     assert np.abs(grid - np.array(expected)).max() <= 1
     assert (grid != np.array(expected)).mean() < 0.01
 
@@ -66,6 +82,12 @@ def test_groups_do_not_see_each_other() -> None:
 def test_refuses_what_the_proof_does_not_cover(gap: float, price: float) -> None:
     with pytest.raises(InvalidParameter):
         Scores(LADDER, gap, (price,) * len(LADDER))
+
+
+@pytest.mark.parametrize("margins", [(0.0,), (0.0, -1.0, 0, 0, 0, 0), (0.0, 2.0**32, 0, 0, 0, 0)])
+def test_refuses_margins_that_the_proof_does_not_cover(margins: tuple[float, ...]) -> None:
+    with pytest.raises(InvalidParameter):
+        Scores(LADDER, 0.0, (1.0,) * len(LADDER), margins)
 
 
 def win_probabilities(grid: list[int], scale: float) -> NDArray[np.float64]:

@@ -1,0 +1,85 @@
+"""gem's knobs on synthetic degree distributions: how far each setting is above the best of the grid, at worst."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.mechanisms.gem import BETA, RARITY, SPLIT
+from tests.benchmarks.rows import Row
+from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
+from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
+from tests.support.scalar_study.spread import trimmed_mean
+
+DEFAULT = Knobs(SPLIT, BETA, RARITY)
+BAR = 1.2
+"""How much worse than the best of the grid a default should be at most, in any task. No setting is: which of the
+three ladders has a threshold just above the loads is luck, worth up to the base, and a large share for selection is
+worth as much where selection is hard as it costs where it is easy."""
+
+
+_EPSILONS = (0.1, 1.0, 4.0)
+_RUNS, _QUICK_RUNS = 3_000, 300
+_LOWEST = {"money, 10,000 units": -20}
+
+
+def run(quick: bool) -> list[Row]:
+    """The default in every task, then it, the published scores, and the settings that are best in the worst task, and
+    on average."""
+    trimmed, failing = measured(_QUICK_RUNS if quick else _RUNS)
+    regret = regrets(trimmed)
+    default = GRID.index(DEFAULT)
+    rows = []
+    for task, (name, epsilon) in enumerate(tasks()):
+        best = GRID[int(np.argmin(trimmed[task]))]
+        case = f"{name}, eps {epsilon:g}"
+        rows += [
+            Row(case, "default, middle 60%", 100 * trimmed[task, default], "%"),
+            Row(case, "default, runs with an error of 100% or more", 100 * failing[task, default], "%"),
+            Row(case, f"best of the grid: {_spelled(best)}", 100 * trimmed[task].min(), "%"),
+            Row(case, "default, of the best", regret[task, default], "1"),
+        ]
+    mean = np.exp(np.log(regret).mean(axis=0))
+    published = GRID.index(Knobs(0.6, BETA, None))
+    for i in [default, published, *np.argsort(regret.max(axis=0))[:8], *np.argsort(mean)[:8]]:
+        rows += [
+            Row(_spelled(GRID[i]), "worst task, of the best of the grid", regret[:, i].max(), "1"),
+            Row(_spelled(GRID[i]), "geometric mean of tasks", mean[i], "1"),
+            Row(
+                _spelled(GRID[i]), "most runs of a task with an error of 100% or more", 100 * failing[:, i].max(), "%"
+            ),
+        ]
+    never_worse = int((regret.max(axis=0) <= BAR).sum())
+    return [*rows, Row("settings of the grid", f"never worse than {BAR:g} times its best", never_worse, "settings")]
+
+
+def tasks() -> list[tuple[str, float]]:
+    """Distributions and budgets."""
+    return list(product(DISTRIBUTIONS, _EPSILONS))
+
+
+def measured(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(tasks, settings) trimmed means of the error, and shares of runs whose error is 100% or more."""
+    noise = Noise.drawn(runs, len(ladder(min(knobs.base for knobs in GRID), -20)))
+    trimmed = np.empty((len(tasks()), len(GRID)))
+    failing = np.empty_like(trimmed)
+    for task, (name, epsilon) in enumerate(tasks()):
+        loads = DISTRIBUTIONS[name]()
+        ladders = {base: ladder(base, _LOWEST.get(name, 0)) for base in {knobs.base for knobs in GRID}}
+        values = {base: truncated(loads, taus) for base, taus in ladders.items()}
+        for i, knobs in enumerate(GRID):
+            off = errors(values[knobs.base], ladders[knobs.base], float(loads.sum()), epsilon, knobs, noise)
+            trimmed[task, i], failing[task, i] = trimmed_mean(off), np.mean(off >= 1)
+    return trimmed, failing
+
+
+def regrets(trimmed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(tasks, settings) how many times the best setting's error."""
+    return np.asarray(trimmed / trimmed.min(axis=1, keepdims=True))
+
+
+def _spelled(knobs: Knobs) -> str:
+    rare = f"rarity {knobs.rarity:g}" if knobs.rarity else f"published, beta {knobs.beta:g}"
+    return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}"

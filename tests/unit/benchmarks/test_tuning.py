@@ -1,0 +1,71 @@
+"""The tuning simulation is of the mechanism that is shipped, on data that are what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privacy.ladder import Ladder
+from privacy.mechanisms.gem import BETA, RARITY, SPLIT, Gem
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import ONE
+from tests.benchmarks.tuning import DEFAULT, regrets
+from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
+from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
+from tests.support.scalar_study.spread import trimmed_mean
+from tests.support.simulated_entropy import SimulatedEntropy
+
+LOADS = DISTRIBUTIONS["Pareto 2, 30,000 units"]()
+
+
+def test_the_default_is_on_the_grid() -> None:
+    assert Knobs(SPLIT, BETA, RARITY) == DEFAULT
+    assert DEFAULT in GRID
+    assert len(set(GRID)) == len(GRID)
+
+
+@pytest.mark.parametrize("rarity", [None, 4.0])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None) -> None:
+    """20,000 runs each: the trimmed means have standard errors below 1%."""
+    rungs = Ladder(0, 12)
+    values = truncated(LOADS, rungs.taus)
+    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity)
+    table = np.broadcast_to(np.round(values * ONE).astype(np.int64), (20_000, len(rungs)))
+    released = gem.release(TabulatedAnswer(table, rungs), SimulatedEntropy(1)).values
+    ours = trimmed_mean(np.abs(released - LOADS.sum()) / LOADS.sum())
+    knobs = Knobs(SPLIT, BETA, rarity)
+    simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
+    assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
+
+
+def test_our_scores_err_less_than_the_published_ones() -> None:
+    noise = Noise.drawn(2_000, 33)
+    ratios = []
+    for make in DISTRIBUTIONS.values():
+        loads, taus = make(), ladder(2.0)
+        ours, published = (
+            trimmed_mean(errors(truncated(loads, taus), taus, float(loads.sum()), 1.0, knobs, noise))
+            for knobs in (DEFAULT, Knobs(0.6, BETA, None))
+        )
+        ratios.append(ours / published)
+    assert np.exp(np.mean(np.log(ratios))) < 0.9
+    assert max(ratios) < 1.1
+
+
+def test_truncation_is_a_minimum() -> None:
+    taus = ladder(2.0, 0, 10)
+    assert truncated(LOADS, taus) == pytest.approx([np.minimum(LOADS, tau).sum() for tau in taus])
+    assert ladder(2**0.5, 0, 2) == pytest.approx([1, 2**0.5, 2, 2**1.5, 4])
+
+
+def test_regret_is_held_against_the_best_of_each_task() -> None:
+    assert regrets(np.array([[2.0, 4.0], [9.0, 3.0]])).tolist() == [[1.0, 2.0], [3.0, 1.0]]
+
+
+def test_distributions_are_the_same_every_time() -> None:
+    for make in DISTRIBUTIONS.values():
+        first = make()
+        assert np.array_equal(first, make())
+        assert (first >= 0).all()
+        assert 1e3 <= len(first) <= 1e6
