@@ -35,7 +35,8 @@ def gaussian_survival(x: NDArray[np.float64], scale: float) -> NDArray[np.float6
     reach = int(14 * scale) + 2
     mass = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
     above = np.append(np.cumsum(mass[::-1])[::-1], 0.0) / mass.sum()
-    return above[np.clip(x + reach, 0, 2 * reach + 1).astype(np.int64)]
+    survival: NDArray[np.float64] = above[np.clip(x + reach, 0, 2 * reach + 1).astype(np.int64)]
+    return survival
 
 
 def fits(draws: NDArray[np.int64], survival: Survival, scale: float) -> bool:
