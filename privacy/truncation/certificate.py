@@ -85,7 +85,9 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
     """
     bits = max(0, _CAP_BITS - int(program.caps.max(initial=1)).bit_length())
     dual = np.rint(_within(y, 1.0) * _DUAL_ONE).astype(np.int64)
-    fine = PreparedProgram(program.weights << bits, program.incidence, program.caps << bits)
+    # No tuple counts for more than a cap, and `bits` is what caps have room for: a weight above them would wrap.
+    weights = np.minimum(program.weights, program.incidence.row_min(program.caps))
+    fine = PreparedProgram(weights << bits, program.incidence, program.caps << bits)
     return Certificate(_primal_value(fine, x, dual), _dual_bound(fine, dual), bits)
 
 

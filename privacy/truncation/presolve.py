@@ -25,7 +25,7 @@ class Presolved:
 
     Attributes:
       settled: exact value of the tuples that no solver needs to see (a Python integer, unsaturated).
-      core: what is left; None when the presolve finished the program.
+      core: what is left, no tuple above its smallest cap; None when the presolve finished the program.
     """
 
     settled: int
@@ -92,9 +92,13 @@ class _Work:
         return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))
 
     def core(self) -> PreparedProgram | None:
-        """What is left, units numbered afresh, tuples sorted."""
+        """What is left, units numbered afresh, tuples sorted, none above its smallest cap.
+
+        The last round merged after it had clipped, and when rounds ran out none came after it.
+        """
         if not len(self._weights):
             return None
+        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
         lengths = np.diff(self._indptr)
         occurs = np.zeros(len(self._caps), bool)
         occurs[self._units] = True

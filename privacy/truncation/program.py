@@ -15,7 +15,7 @@ class PreparedProgram:
     """Maximise sum_t x_t with 0 <= x_t <= w_t and, for every unit u, sum over its tuples x_t <= c_u.
 
     Attributes:
-      weights: (m,) int64, 0 <= w <= MAX_UNITS.
+      weights: (m,) int64, 0 <= w <= MAX_UNITS; above a cap of the tuple's only before the presolve.
       incidence: who owns which tuple; n units.
       caps: (n,) int64, 0 <= c < MAX_UNITS.
     """

@@ -49,6 +49,15 @@ def test_thresholds_of_a_few_units_lose_nothing_to_rounding() -> None:
     assert (proof.floor(), proof.ceiling()) == (4, 5)
 
 
+@pytest.mark.parametrize("weight", [3 << 20, 1 << 21, (1 << 21) + 1, 1 << 29, MAX_UNITS])
+def test_weights_far_above_every_cap_count_for_no_more_than_the_cap(weight: int) -> None:
+    cap = 1024
+    pairs = [(frozenset({0, 1}), weight * cap if weight < MAX_UNITS else weight), (frozenset({1, 2}), cap)]
+    proof = certify(program([*pairs, (frozenset({0, 2}), cap)], [cap] * 3), HALF, HALF)
+    assert proof.within(0)
+    assert proof.value == 3 * cap // 2 << proof.bits
+
+
 def test_caps_near_the_end_of_int64_do_not_overflow() -> None:
     cap = MAX_UNITS // 2
     huge = program([(frozenset({0, 1, 2}), cap)] * 50 + [(frozenset({0}), cap)] * 50, [cap] * 3)

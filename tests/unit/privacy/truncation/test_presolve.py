@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from privacy.truncation import presolve as module
 from privacy.truncation.presolve import presolve
 from privacy.units import MAX_UNITS
 from tests.unit.privacy.truncation.instances import Tuple, program
@@ -33,6 +35,17 @@ def test_a_triangle_is_left_to_the_solver_with_equal_sets_merged() -> None:
     assert done.core is not None
     assert (done.core.weights.tolist(), done.core.caps.tolist()) == ([3, 2, 2], [3, 3, 3])
     assert done.core.incidence.units.tolist() == [0, 1, 0, 2, 1, 2]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 64])
+def test_no_tuple_of_the_core_is_above_its_smallest_cap_when_the_rounds_run_out(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_ROUNDS", rounds)
+    triangle = _tuples(*[({0, 1}, 5)] * 100, ({1, 2}, 5), ({0, 2}, 4))
+    core = presolve(program(triangle, [5, 6, 7])).core
+    assert core is not None
+    assert (core.weights.tolist(), core.caps.tolist()) == ([5, 4, 5], [5, 6, 7])
 
 
 def test_weights_above_every_cap_do_not_overflow() -> None:
