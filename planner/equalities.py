@@ -58,6 +58,10 @@ class Equalities:
     def fix(self, column: ColumnRef, value: str) -> None:
         """The column has one value in every tuple that passes."""
         self._constants[column] = value
+        self.know(column)
+
+    def know(self, column: ColumnRef) -> None:
+        """The column is not NULL in any tuple that passes."""
         self._known.add(self.find(column))
 
     def look_up(self, alias: str, columns: Iterable[ColumnRef]) -> None:

@@ -10,14 +10,13 @@ from sqlglot import exp
 from planner.bound_query import BoundQuery, BoundTable
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.fixed_columns import equal_columns, fixed_columns, known_columns
 from planner.limits import MAX_TABLES
 from planner.ownership import Ownership, ownership
 from planner.policy import Policy
 from planner.rules.complete_provenance import Completion
 from planner.schema import ForeignKey, Schema, Table
 from planner.scope import generated_alias
-from planner.sql_types import Family
-from planner.trees import holds
 
 
 @dataclass(frozen=True)
@@ -77,16 +76,16 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy) -> Provenance:
 
 
 def join_equalities(query: BoundQuery) -> Equalities:
-    """The classes of equal columns that the conditions of a query prove; only equal types count."""
+    """The classes of equal columns that the conditions of a query prove (see `planner.fixed_columns`)."""
     equalities = Equalities()
     for entry in query.tables:
         equalities.add(entry.alias, entry.table, always_present=entry.outer is None)
-    for condition in query.predicates:
-        pair = _equal_columns(condition, query)
-        if pair is not None:
-            equalities.equate(*pair, known=True)
-        elif _fixes_a_column(condition):
-            equalities.fix((condition.this.table, condition.this.name), _constant(condition.args["expression"]))
+    for left, right in equal_columns(query.predicates, query):
+        equalities.equate(left, right, known=True)
+    for column in known_columns(query):
+        equalities.know(column)
+    for column, value in fixed_columns(query):
+        equalities.fix(column, value)
     for entry in query.tables:
         columns = _lookup(entry, query)
         if columns is not None:
@@ -95,40 +94,13 @@ def join_equalities(query: BoundQuery) -> Equalities:
     return equalities
 
 
-def _equal_columns(condition: exp.Expr, query: BoundQuery) -> tuple[ColumnRef, ColumnRef] | None:
-    """The two columns that a condition equates, if their types compare exactly."""
-    left, right = condition.this, condition.args.get("expression")
-    if not (isinstance(condition, exp.EQ) and isinstance(left, exp.Column) and isinstance(right, exp.Column)):
-        return None
-    family = query.type_of(left).family
-    if family is not query.type_of(right).family or family is Family.OTHER:
-        return None
-    return (left.table, left.name), (right.table, right.name)
-
-
-def _fixes_a_column(condition: exp.Expr) -> bool:
-    """column = constant"""
-    equal = isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
-    return equal and not holds(condition.args["expression"], exp.Column)
-
-
-def _constant(value: exp.Expr) -> str:
-    """Text that is equal where the values are written alike."""
-    if isinstance(value, exp.Literal):  # most are, and the generator takes long
-        return repr(value.name) if value.is_string else value.name
-    return value.sql("postgres")
-
-
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
     """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
-    read: dict[ColumnRef, None] = {}
-    found: set[str] = set()
-    for condition in entry.outer or ():
-        columns = [(column.table, column.name) for column in condition.find_all(exp.Column)]
-        read.update(dict.fromkeys(column for column in columns if column[0] != entry.alias))
-        pair = _equal_columns(condition, query)
-        if pair is not None and pair[0][0] != pair[1][0]:
-            found.update(name for alias, name in pair if alias == entry.alias)
+    conditions = entry.outer or ()
+    columns = ((column.table, column.name) for condition in conditions for column in condition.find_all(exp.Column))
+    read = dict.fromkeys(column for column in columns if column[0] != entry.alias)
+    pairs = [pair for pair in equal_columns(conditions, query) if pair[0][0] != pair[1][0]]
+    found = {name for pair in pairs for alias, name in pair if alias == entry.alias}
     unique = any(found.issuperset(key) for key in entry.table.unique_keys)
     return tuple(read) if entry.outer is not None and unique else None
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from planner.bound_query import BoundQuery, BoundTable
 from planner.equalities import ColumnRef
+from planner.fixed_columns import equal_columns, is_exact
 from planner.policy import Policy
 from planner.provenance import Provenance
 from planner.rules.complete_provenance import Completion
@@ -147,20 +148,13 @@ def _constants(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
             continue
         if not isinstance(literal, exp.Literal) or literal.is_string:
             continue
-        if query.type_of(column).family is Family.INTEGER:
+        if query.type_of(column).family is Family.INTEGER and is_exact(literal.name):
             yield (column.table, column.name), literal.name
 
 
 def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, ColumnRef]]:
     """The columns of a LEFT JOIN's right side that its ON clause equates with another table's, of the same type."""
-    for condition in entry.outer or ():
-        left, right = condition.this, condition.expression
-        if not isinstance(condition, exp.EQ) or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
-            continue
-        family = query.type_of(left).family
-        if family is Family.OTHER or family is not query.type_of(right).family:
-            continue
-        if left.table == entry.alias and right.table != entry.alias:
-            yield left.name, (right.table, right.name)
-        elif right.table == entry.alias and left.table != entry.alias:
-            yield right.name, (left.table, left.name)
+    for pair in equal_columns(entry.outer or (), query):
+        for ours, theirs in (pair, pair[::-1]):
+            if ours[0] == entry.alias and theirs[0] != entry.alias:
+                yield ours[1], theirs

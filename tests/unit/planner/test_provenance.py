@@ -268,3 +268,34 @@ def test_groups_of_left_joins_and_fixed_columns(clause: str, groups: int | None)
         'privacy_units = { person = "id" }\n[tables]\nperson = {}\npost = {}\nplace = { public = true }\n'
     )
     assert planned(f"SELECT zone, count(*) {clause} GROUP BY zone", schema, policy).groups_per_unit == groups
+
+
+@pytest.mark.parametrize(
+    ("constant", "groups"),
+    [
+        ("3::numeric", 1),
+        ("-(3)", 1),
+        ("3.0", 1),
+        ("'3'", 1),
+        ("4611686018427387904", 1),
+        # compared as doubles, which near 2^62 stand for a thousand whole numbers each
+        ("4611686018427387904::float8", None),
+        ("ceil(4611686018427387904)", None),
+        ("sign(3) * 4611686018427387904", None),
+        ("greatest(ceil(4611686018427387904), 1)", None),
+        ("sqrt(3)", None),
+        ("4611686018427387904." + "0" * 20, None),  # a double to DuckDB
+    ],
+)
+@pytest.mark.parametrize("kind", ["bigint", "numeric(38,0)"])
+def test_only_what_compares_exactly_fixes_a_column(kind: str, constant: str, groups: int | None) -> None:
+    columns = (Column("id", "bigint", False), Column("code", kind, False), Column("zone", "bigint", False))
+    place = Table("place", "s", columns, (("id",), ("code",)), ())
+    policy = parse_policy(
+        'name = "x"\ndatabase = { url = "env:DB" }\nledger = { path = "l" }\nprivacy = { epsilon = 1 }\n'
+        'privacy_units = { person = "id" }\n[tables]\nperson = {}\nplace = { public = true }\n'
+    )
+    sql = (
+        f"SELECT zone, count(*) FROM person JOIN place ON person.id < place.id WHERE code = {constant} GROUP BY zone"
+    )
+    assert planned(sql, Schema({"person": PERSON, "place": place}), policy).groups_per_unit == groups
