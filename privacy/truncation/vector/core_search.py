@@ -10,10 +10,14 @@ from privacy.truncation.vector.core import Core, loads_at
 from privacy.truncation.vector.cuts import Cuts, cuts_at, multipliers
 from privacy.truncation.vector.dual_point import DualPoint
 from privacy.truncation.vector.master import Master
+from privacy.truncation.vector.repair import repaired
 from privacy.truncation.vector.shares import on_grid, raised
 
 _TOLERANCE = 1e-9
 """A length above 1 by less than this is left to `raised`."""
+
+_SETTLED = 1.0 / 16.0
+"""When the lower bound moves by less than this part of the gap, it is the shares that need work: `repaired`."""
 
 _STEPS = 1 << 12
 """Far more than any search has needed (10): a bound against running for ever, not a parameter."""
@@ -39,7 +43,8 @@ class CoreSearch:
         self._point = np.zeros(len(core.columns))
         self.shares = np.ones(len(core.columns))
         self.lower, self.upper = 0.0, float(len(core.columns))
-        self._look()
+        self._stalled = False
+        self._look(False)
 
     def step(self) -> None:
         """Cut off the current point, find the next, and make it feasible.
@@ -52,23 +57,26 @@ class CoreSearch:
         self._batches.append(batch)
         self._master.add(batch)
         point, self._duals = self._master.solve()
+        risen = float(point.sum()) - self.lower
         self.lower = max(self.lower, float(point.sum()))
-        self._point = on_grid(point)
-        self._look()
+        before, self._point = self._point, on_grid(point)
+        self._stalled = np.array_equal(before, self._point)
+        self._look(risen < _SETTLED * (self.upper - self.lower))
 
     def closed(self, gap: float) -> bool:
         """Whether the bounds are `gap` apart, or can come no closer."""
-        return self.upper - self.lower <= gap or not len(self._broken) or len(self._batches) >= _STEPS
+        ended = self._stalled or not len(self._broken) or len(self._batches) >= _STEPS
+        return self.upper - self.lower <= gap or ended
 
     def multipliers(self) -> DualPoint:
         """The dual point of the last linear program."""
         return multipliers(self._core, self._batches, self._duals)
 
-    def _look(self) -> None:
-        """Measure the point, and keep what it becomes when it is made feasible."""
+    def _look(self, settled: bool) -> None:
+        """Measure the point, and keep what it becomes when it is made feasible: with care when it is nearly."""
         self._loads = loads_at(self._core, self._point)
         lengths = self._core.lengths_of(self._loads)
         self._broken: NDArray[np.int64] = np.flatnonzero(lengths > 1.0 + _TOLERANCE)
-        feasible = raised(self._point, lengths)
+        feasible = repaired(self._core, self._point) if settled else raised(self._point, lengths)
         if feasible.sum() < self.upper:
             self.shares, self.upper = feasible, float(feasible.sum())

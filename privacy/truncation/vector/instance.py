@@ -14,11 +14,11 @@ from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.removal import Removal, truncated_sums
 from privacy.truncation.vector.search import Search
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE, in_steps
+from privacy.truncation.vector.shares import STEP_BITS, WHOLE, in_steps
 from privacy.units import MAX_UNITS
 
 GAP_BITS = 13
-DEFAULT_GAP = 1 << (SHARE_BITS - GAP_BITS)
+DEFAULT_GAP = 1 << (STEP_BITS - GAP_BITS)
 """h = 2^-13 persons, in steps: noise pays 0.02% for it."""
 
 
@@ -68,7 +68,7 @@ class VectorInstance:
         return search.removal
 
     def sums(self, tau: int) -> tuple[int, ...]:
-        """(d,) what is left of each group at tau: exact integers in 2^-31 units. See truncated_sums."""
+        """(d,) what is left of each group at tau: exact integers in 2^-SHARE_BITS units. See truncated_sums."""
         return truncated_sums(self._tuples, self._release, self.removal(tau).shares)
 
     def select(self, ladder: Ladder, stop: NDArray[np.int64]) -> int | None:

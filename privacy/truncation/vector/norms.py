@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.vector.shares import on_grid
+from privacy.truncation.vector.shares import all_but
 from privacy.units import MAX_UNITS
 
 _HALF = 31
@@ -47,7 +47,7 @@ class SquaredNorms:
         """
         with np.errstate(divide="ignore"):
             kept = tau / self._lengths * _ROUNDING
-        return on_grid(np.where(self.exceed(tau), 1.0 - kept, 0.0))
+        return all_but(np.where(self.exceed(tau), kept, 1.0))
 
     @cached_property
     def _lengths(self) -> NDArray[np.float64]:

@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
+from privacy.truncation.vector.shares import GRID, SHARE_BITS
 
-_HALF = SHARE_BITS
-_MASK = WHOLE - 1
+_LIMB = 31
+_LIMB_MASK = (1 << _LIMB) - 1
+_HALF = SHARE_BITS // 2
+_HALF_MASK = (1 << _HALF) - 1
+_PLACES = (0, _LIMB, 2 * _LIMB, _HALF, _HALF + _LIMB, _HALF + 2 * _LIMB)
+"""What each limb of a sum is worth: two runs of three, for the lower and the upper half of what is left."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,9 +24,9 @@ class Removal:
     """A feasible point of the vector program with a certificate: E in [lower, removed], removed - lower <= the gap.
 
     Attributes:
-      removed: sum of the shares, in steps of 2^-31 persons; what a mechanism uses as E.
+      removed: sum of the shares, in steps of 2^-31 persons, rounded up; what a mechanism uses as E.
       lower: a proved lower bound on E, in the same steps.
-      shares: (n_units,) float64 s on the grid of 2^-31.
+      shares: (n_units,) float64 s on the grid of 2^-SHARE_BITS.
     """
 
     removed: int
@@ -38,14 +42,14 @@ def truncated_sums(tuples: CompactJoinTuples, release: int, shares: NDArray[np.f
 
     Args:
       shares: (n_units,) on the grid.
-    Returns: (d,) exact integers, in units of 2^-31 of a weight unit.
+    Returns: (d,) exact integers, in units of 2^-SHARE_BITS of a weight unit.
     Sensitivity: at most tau (E(I) + E(I') + 1) in L2 for any feasible shares with sums E (privacy.md section 5).
     Cost: one pass over the owners.
     """
-    limbs = np.zeros((tuples.n_groups, 3), np.int64)
-    steps = (shares * WHOLE).astype(np.int64)
+    limbs = np.zeros((tuples.n_groups, len(_PLACES)), np.int64)
+    steps = (shares * GRID).astype(np.int64)
     _add_up(tuples.indptr, tuples.units, tuples.group, tuples.weights[release], steps, limbs)
-    return tuple(low + (middle << _HALF) + (high << 2 * _HALF) for low, middle, high in limbs.tolist())
+    return tuple(sum(limb << place for limb, place in zip(row, _PLACES, strict=True)) for row in limbs.tolist())
 
 
 @kernel
@@ -57,14 +61,16 @@ def _add_up(
     steps: NDArray[np.int64],
     limbs: NDArray[np.int64],
 ) -> None:
-    """Limbs of 31 bits: a tuple adds less than 2^32 to each, so 2^31 tuples fit; products are at most 2^62."""
+    """A tuple adds less than 2^32 to a limb, so 2^31 tuples fit; products are below 2^57, and a sum ends at 0."""
     for t in range(len(group)):
-        left = WHOLE
+        left = GRID
         for entry in range(indptr[t], indptr[t + 1]):
-            left -= steps[units[entry]]
+            left = max(left - steps[units[entry]], 0)
         if left > 0:
-            low = (weights[t] & _MASK) * left
-            high = (weights[t] >> _HALF) * left
-            limbs[group[t], 0] += low & _MASK
-            limbs[group[t], 1] += (low >> _HALF) + (high & _MASK)
-            limbs[group[t], 2] += high >> _HALF
+            for half in range(2):
+                part = left & _HALF_MASK if half == 0 else left >> _HALF
+                low = (weights[t] & _LIMB_MASK) * part
+                high = (weights[t] >> _LIMB) * part
+                limbs[group[t], 3 * half] += low & _LIMB_MASK
+                limbs[group[t], 3 * half + 1] += (low >> _LIMB) + (high & _LIMB_MASK)
+                limbs[group[t], 3 * half + 2] += high >> _LIMB

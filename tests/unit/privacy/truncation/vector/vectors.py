@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.compact import compact
 from privacy.truncation.vector.removal import Removal
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
+from privacy.truncation.vector.shares import GRID, SHARE_BITS, WHOLE
 from tests.unit.privacy.truncation.instances import from_sets
 
 Grouped = tuple[frozenset[int], int, int]
@@ -23,7 +24,7 @@ def compacted(tuples: Sequence[Grouped], n_groups: int = 3) -> CompactJoinTuples
 
 
 def persons(steps: int) -> float:
-    """Steps of the share grid as persons."""
+    """Steps of 2^-31 persons as persons."""
     return steps / WHOLE
 
 
@@ -36,7 +37,8 @@ def left_of(tuples: CompactJoinTuples, removal: Removal, t: int) -> Fraction:
 def feasible(tuples: CompactJoinTuples, removal: Removal, tau: int) -> bool:
     """Whether every unit's vector is at most tau long, and the shares are what they claim: exact fractions."""
     shares = [Fraction(float(s)) for s in removal.shares]
-    honest = sum(shares, Fraction(0)) * WHOLE == removal.removed and all(0 <= s <= 1 for s in shares)
+    honest = ceil(sum(shares, Fraction(0)) * WHOLE) == removal.removed
+    honest = honest and all(0 <= s <= 1 and (s * GRID).denominator == 1 for s in shares)
     loads = [[Fraction(0)] * tuples.n_groups for _ in shares]
     for t, weight in enumerate(tuples.weights[0].tolist()):
         for u in tuples.units[tuples.indptr[t] : tuples.indptr[t + 1]]:
@@ -45,7 +47,7 @@ def feasible(tuples: CompactJoinTuples, removal: Removal, tau: int) -> bool:
 
 
 def sums_of(tuples: CompactJoinTuples, removal: Removal) -> tuple[int, ...]:
-    """What is left of each group, in 2^-31 units, exactly."""
+    """What is left of each group, in 2^-SHARE_BITS units, exactly."""
     sums = [Fraction(0)] * tuples.n_groups
     for t, weight in enumerate(tuples.weights[0].tolist()):
         sums[tuples.group[t]] += weight * left_of(tuples, removal, t)
