@@ -13,7 +13,7 @@ from tests.support.scalar_study.case import cases, names
 from tests.support.scalar_study.figures import draw
 from tests.support.scalar_study.study import Effort, Studied, study
 
-_QUICK_CASES = ["Enron, edges", "Deezer HU+RO, edges", "TPC-H Q3 total"]
+_QUICK_CASES = ["Enron, edges", "TPC-H Q3 total"]
 _QUICK = Effort(whole_runs=500, samples=10, fewest=10, runs=100, timings=1)
 _FOLDER = Path(__file__).parent / "results"
 _QUICK_FOLDER = Path(".noisegate") / "benchmarks"

@@ -28,8 +28,8 @@ def draw(case: str, found: Sequence[Studied], folder: Path) -> None:
     mpl.use("svg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context({"svg.hashsalt": "noisegate", "font.size": 8}):
-        figure, panels = pyplot.subplots(1, len(EPSILONS), figsize=(9.0, 2.8), sharey=True, layout="constrained")
+    with pyplot.rc_context({"svg.hashsalt": "noisegate", "svg.fonttype": "none", "font.size": 8}):
+        figure, panels = pyplot.subplots(1, len(EPSILONS), figsize=(10.0, 2.8), sharey=True, layout="constrained")
         for panel, epsilon in zip(panels, EPSILONS, strict=True):
             here = sorted((one for one in found if one.epsilon == epsilon), key=lambda one: one.rate)
             for name, mark in _MARKS.items():
@@ -47,7 +47,7 @@ def draw(case: str, found: Sequence[Studied], folder: Path) -> None:
             panel.set(xscale="log", yscale="log", xlabel="seconds", title=f"eps = {epsilon:g}")
             panel.grid(alpha=0.3, linewidth=0.4)
         panels[0].set_ylabel("relative error, %")
-        panels[-1].legend(fontsize=6)
+        panels[-1].legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5))
         rates = ", ".join(f"1/{1 / one.rate:g}" for one in here)
         figure.suptitle(f"{case}; marks: q = {rates}")
         folder.mkdir(parents=True, exist_ok=True)

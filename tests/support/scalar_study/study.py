@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -123,12 +124,19 @@ def _seconds(case: ScalarCase, rate: float, effort: Effort) -> dict[str, float]:
 
 
 def _on_units(sampler: UnitSampler, effort: Effort) -> tuple[dict[float, Values], float]:
-    """Released values by epsilon, and the time of one sample and its release at epsilon 1, preparation left out."""
-    entropy, draws, sample = SimulatedEntropy(1), SeededDraws(4), sampler.prepared()
+    """Released values by epsilon, and the time of one sample and its release at epsilon 1.
+
+    Preparation, which is for many samples, is left out, but where all tuples are the only sample.
+    """
+    entropy, draws = SimulatedEntropy(1), SeededDraws(4)
+    started = time.perf_counter()
+    sample = sampler.prepared()
+    preparation = time.perf_counter() - started if sampler.rate == 1 else 0.0
     case, rate = sampler.case, sampler.rate
     runs = effort.runs_on_each(case, rate)
     values: dict[float, list[Values]] = {epsilon: [] for epsilon in EPSILONS}
-    seconds = least_seconds(lambda: sampler.released(1.0, sample(draws), 1, entropy), effort.timings)
+    timings = 1 if rate == 1 else effort.timings  # the first release of the one sample solves it
+    seconds = preparation + least_seconds(lambda: sampler.released(1.0, sample(draws), 1, entropy), timings)
     for _ in range(effort.samples_of(case, rate)):
         answer = sample(draws)
         for epsilon in EPSILONS:
