@@ -46,34 +46,31 @@ class DualPoint:
 
     @property
     def cost(self) -> float:
-        """sum_u |lambda_u|, not yet rounded up."""
+        """sum_u |lambda_u|, rounded up."""
         total = self.by_run.sum(axis=1)
-        return float(np.sqrt(np.bincount(self.run_column, total * total, len(self.columns))).sum())
+        lengths = np.sqrt(np.bincount(self.run_column, total * total, len(self.columns)))
+        terms = self.by_run.shape[1] + int(np.bincount(self.run_column).max(initial=0))
+        return float(lengths.sum()) * (1.0 + float(relative_rounding(terms)) + PAIRWISE)
 
-    def lines(self, gain: float, prices: NDArray[np.float64], rounding: float) -> tuple[Line, ...]:
+    def lines(self, gain: float, prices: NDArray[np.float64]) -> tuple[Line, ...]:
         """What the point and some multiples of it prove for every threshold; the first is for the point itself.
 
         In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it. Multipliers
         from a sample ask a little too much of some units; a little less of everything is then worth more.
 
         Args:
-          gain, prices, rounding: as in a Survey.
+          gain, prices: as in a Survey, rounded to the safe side.
         """
-        return tuple(
-            Line(
-                scale * gain * (1.0 - rounding) - _excess(scale * prices, rounding),
-                scale * self.cost * (1.0 + rounding + relative_rounding(self.by_run.size)),
-            )
-            for scale in _SCALES
-        )
+        cost = self.cost
+        return tuple(Line(scale * gain - _excess(scale * prices), scale * cost) for scale in _SCALES)
 
     def __repr__(self) -> str:
         return "DualPoint(<private>)"
 
 
-def _excess(prices: NDArray[np.float64], rounding: float) -> float:
+def _excess(prices: NDArray[np.float64]) -> float:
     """sum_v max(0, a_v - 1), rounded up."""
-    return float(np.maximum(prices * (1.0 + rounding) - 1.0, 0.0).sum()) * (1.0 + rounding)
+    return float(np.maximum(prices * (1.0 + 2.0**-51) - 1.0, 0.0).sum()) * (1.0 + PAIRWISE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,6 +90,10 @@ class Line:
         return "Line(<private>)"
 
 
-def relative_rounding(m: int) -> float:
+PAIRWISE = 2.0**-45
+"""Bound on the relative error of numpy's sum of fewer than 2^31 numbers >= 0, which adds them up as a tree."""
+
+
+def relative_rounding(m: int | NDArray[np.int64]) -> NDArray[np.float64]:
     """Bound on the relative error of a float64 sum of m products of numbers >= 0, and a few operations more."""
-    return (4.0 * m + 64.0) * 2.0**-53
+    return (4.0 * np.asarray(m) + 64.0) * 2.0**-53

@@ -52,8 +52,7 @@ def slopes_at(
     """(C,) how fast the length of each constrained column falls in its own share."""
     direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
     by_run = _active(core.patterns.indptr, core.patterns.columns, core.weight, core.run, shares, len(core.run_column))
-    slopes: NDArray[np.float64] = np.bincount(core.run_column, by_run * direction, len(core.columns))
-    return slopes
+    return np.bincount(core.run_column, by_run * direction, len(core.columns)).astype(np.float64)
 
 
 @kernel

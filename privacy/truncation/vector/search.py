@@ -129,7 +129,7 @@ class Search:
         shares[search.columns] = search.shares
         dual = search.multipliers()
         seen = survey(self._tuples, self._release, self._over, shares, dual, self._tau, self._control)
-        lines = dual.lines(seen.gain, seen.prices, seen.rounding)
+        lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)
         measured = _Measured(raised(shares, seen.lengths), lower, (seen.lengths > 1.0) | (seen.prices > 1.0))

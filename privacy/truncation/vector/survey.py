@@ -11,7 +11,7 @@ from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.dual_point import DualPoint, relative_rounding
 from privacy.truncation.vector.slices import slices
-from privacy.truncation.vector.survey_kernel import survey_tuples
+from privacy.truncation.vector.survey_kernel import BLOCK, survey_tuples
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,15 +20,13 @@ class Survey:
 
     Attributes:
       lengths: (n_units,) lengths in multiples of tau, rounded up; 0 where `over` is false.
-      gain: sum_t w_t g_t of `dual_point`.
-      prices: (n_units,) a_v of `dual_point`.
-      rounding: bound on the relative error of the gain and of each price.
+      gain: sum_t w_t g_t of `dual_point`, rounded down.
+      prices: (n_units,) a_v of `dual_point`, rounded up.
     """
 
     lengths: NDArray[np.float64]
     gain: float
     prices: NDArray[np.float64]
-    rounding: float
 
     def __repr__(self) -> str:
         return "Survey(<private>)"
@@ -61,7 +59,7 @@ def survey(
     load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
     touched = np.empty(len(units) + 1, np.int32)
     prices = np.zeros(tuples.n_units)
-    gain, counters = np.zeros(1), np.array([-1, 0, 0, 0])
+    gain, counters = np.zeros(1), np.array([-1, 0, 0, 0, 0])
     for first, last in slices(len(tuples.group), width, control, "proving"):
         survey_tuples(
             first,
@@ -89,5 +87,10 @@ def survey(
     square += load * load  # of the last group
     lengths = np.zeros(tuples.n_units)
     lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
-    rounding = relative_rounding(len(tuples.group) + tuples.n_groups + width * (n_points + 1))
-    return Survey(lengths * (1.0 + rounding), float(gain[0]), prices, rounding)
+    # Each sum errs by the number of its own terms: with millions of units the number of all tuples says too much.
+    n_slices, per_tuple = counters[4], width * (n_points + 1)
+    terms = 2 * np.bincount(tuples.units, minlength=tuples.n_units) + per_tuple
+    rounded_up = 1.0 + relative_rounding(terms)
+    gain_terms = BLOCK + len(tuples.group) // BLOCK + n_slices + per_tuple
+    rounded_down = 1.0 - float(relative_rounding(gain_terms))
+    return Survey(lengths * rounded_up, float(gain[0]) * rounded_down, prices * rounded_up)

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 
+BLOCK = 1 << 12
+"""Tuples whose gains are added up before they join the total: the sum then errs by thousands of roundings at most."""
+
 
 @kernel
 def survey_tuples(
@@ -41,12 +44,15 @@ def survey_tuples(
       by_code: (C + 1, B) multipliers in the current group.
       run_group, run_code, by_run: (R,), (R,), (R, B) all multipliers, groups ascending.
       touched: codes that have a load in the current group.
-      counters: current group; how many are touched; the multipliers in use are runs [third, fourth).
+      counters: current group; how many are touched; the multipliers in use are runs [third, fourth); calls.
     """
     n_points = points.shape[1]
     row = np.empty(width + 1, np.int32)
     current, n_touched, total = counters[0], counters[1], 0.0
     for t in range(first, last):
+        if (t - first) % BLOCK == 0:
+            gain[0] += total
+            total = 0.0
         if group[t] != current:
             for i in range(n_touched):
                 square[touched[i]] += load[touched[i]] * load[touched[i]]
@@ -91,4 +97,5 @@ def survey_tuples(
             for entry in range(begin, stop):
                 prices[units[entry]] += paid
     counters[0], counters[1] = current, n_touched
+    counters[4] += 1
     gain[0] += total

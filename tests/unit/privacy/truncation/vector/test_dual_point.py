@@ -30,7 +30,7 @@ def test_nonsense_never_proves_too_much_at_any_threshold(seed: int) -> None:
     over = squared_norms(tuples, 0).exceed(ONE)
     seen = survey(tuples, 0, over, np.zeros(tuples.n_units), dual, ONE)
     instance = VectorInstance(tuples)
-    for line in dual.lines(seen.gain, seen.prices, seen.rounding):
+    for line in dual.lines(seen.gain, seen.prices):
         for ratio in (0.5, 1.0, 2.0):
             assert line.at(ratio) <= instance.removal(int(ratio * ONE)).removed
 
@@ -68,4 +68,15 @@ def test_no_multipliers_are_worth_nothing() -> None:
     nothing = np.zeros(0, np.int64)
     dual = DualPoint(nothing, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)))
     seen = survey(tuples, 0, np.ones(tuples.n_units, bool), np.zeros(tuples.n_units), dual, ONE)
-    assert [line.at(0.0) for line in dual.lines(seen.gain, seen.prices, seen.rounding)] == [0] * 5
+    assert [line.at(0.0) for line in dual.lines(seen.gain, seen.prices)] == [0] * 5
+
+
+def test_what_a_survey_proves_of_many_units_errs_by_little() -> None:
+    """Each of n units alone exceeds the threshold three times: multipliers of one third prove two thirds of each."""
+    n = 200_000
+    tuples = compacted([(frozenset({u}), 3 * ONE, 0) for u in range(n)])
+    everyone, alone = np.arange(n), np.zeros(n, np.int64)
+    dual = DualPoint(everyone, np.zeros((n, 1)), alone, everyone, np.full((n, 1), 1.0 / 3.0))
+    seen = survey(tuples, 0, np.ones(n, bool), np.zeros(n), dual, ONE)
+    proved = dual.lines(seen.gain, seen.prices)[0].at(1.0) / 2**31
+    assert 0.0 <= 2 * n / 3 - proved <= 2.0**-19
