@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Context, Decimal, localcontext
 from typing import Any
 
 import duckdb
@@ -17,10 +18,12 @@ from planner.dialects.duckdb import duckdb_sql
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.rewrite import to_sql
 from planner.rules.guard_weight import guard_weight
+from planner.scalar import Digits
 from planner.schema import Column, Schema, Table
 from planner.sql_nodes import table_sql
+from planner.trees import nodes
 from server.backends.embedded import EmbeddedPostgres
-from tests.property.denominators import number
+from tests.property.denominators import OF_ONE, constant, number
 from tests.support import hostile
 from tests.support.hostile import HostileNames
 from tests.support.proofs import Proof, broken, recorded
@@ -111,6 +114,42 @@ def _proved(text: str, names: HostileNames) -> tuple[list[Proof], list[exp.Expr]
     return list({proof.sql: proof for proof in proofs}.values()), total
 
 
+def _exact_parts(text: str, names: HostileNames) -> dict[exp.Expr, Digits]:
+    """SQL of every part that the planner computes exactly, and the digits that it proves."""
+    found = {}
+    for part in nodes(parse_one(f"SELECT {text}", dialect="postgres"))[1:]:
+        try:
+            scalar = bind_scalar(part, names)
+        except PlannerError:  # no expression, or one that is refused
+            continue
+        if scalar.plain is not None and scalar.digits is not None:
+            found[scalar.plain] = scalar.digits
+    return found
+
+
+def _fits(value: Decimal | int | None, digits: Digits) -> bool:
+    """Has a number no more digits than were proved?"""
+    if value is None or not Decimal(value).is_finite():
+        return True
+    with localcontext(Context(prec=2000)):
+        scaled = Decimal(value).scaleb(digits.scale)
+        return abs(Decimal(value)) < Decimal(10) ** digits.whole and scaled == scaled.to_integral_value()
+
+
+def _exact_on_postgres(text: str, names: HostileNames, connection: psycopg.Connection[Any]) -> int:
+    """Is every part that counts as exact a whole number or a numeric, of the digits that are proved?"""
+    parts = _exact_parts(text, names)
+    if not parts:
+        return 0
+    columns = [column for part in parts for column in (to_sql(part), f"pg_typeof({to_sql(part)})::text")]
+    for row in connection.execute(f"SELECT DISTINCT {', '.join(columns)} FROM pg_temp.h".encode()).fetchall():
+        for place, (part, digits) in enumerate(parts.items()):
+            value, kind = row[2 * place : 2 * place + 2]
+            assert kind in ("integer", "bigint", "smallint", "numeric"), (to_sql(part), kind)
+            assert _fits(value, digits), (to_sql(part), value, digits)
+    return len(parts)
+
+
 def _on_postgres(text: str, span: tuple[float, float], connection: psycopg.Connection[Any]) -> int:
     proofs, total = _proved(text, HostileNames(*span, types=TYPES))
     columns = [to_sql(proof.sql) for proof in proofs] + [to_sql(sql) for sql in total]
@@ -145,6 +184,28 @@ def test_proofs_hold_on_postgresql(count: int, postgres: psycopg.Connection[Any]
 
     run()
     assert asked[0] > count
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_what_counts_as_exact_is_exact_on_postgresql(count: int, postgres: psycopg.Connection[Any]) -> None:
+    asked = [0]
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.one_of(number(2), constant(3)))
+    def run(text: str) -> None:
+        asked[0] += _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
+
+    run()
+    assert asked[0] > count
+
+
+@pytest.mark.parametrize("example", [one.format(value) for one in OF_ONE for value in ("2", "-3", "1e0", "1.5")])
+def test_functions_of_literals_are_exact_on_postgresql(example: str, postgres: psycopg.Connection[Any]) -> None:
+    """ceil(2) is a double to PostgreSQL, whose largest is far below the products that its digits allow."""
+    large = "1000000000000000000000000000000"
+    for text in (example, f"({example}) * i * {' * '.join([large] * 11)}", f"mod({example}, 7) * k"):
+        _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
+    _on_postgres(f"({example}) * i * {' * '.join([large] * 11)} >= 0", RANGES[0], postgres)
 
 
 @pytest.mark.parametrize("count", COUNTS)
