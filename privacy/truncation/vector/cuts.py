@@ -21,6 +21,9 @@ from privacy.truncation.vector.dual_point import DualPoint
 _BLOCK = 1 << 22
 """Coefficients that are summed up at a time: 32 MB, so that wide cores take several passes instead of more memory."""
 
+_PASSES = 16
+"""Passes after which it pays to jump."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cuts:
@@ -49,32 +52,25 @@ class Cuts:
 def cuts_at(core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64], broken: NDArray[np.int64]) -> Cuts:
     """One cut for each of the constrained columns `broken`, whose lengths are not zero at `shares`.
 
-    Cost: a pass over the patterns per 2^22 coefficients.
+    Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES; where that is too few for
+      as many cuts of as many columns, a look at the patterns of each broken column, out of order but once.
     """
     lengths = core.lengths_of(loads)
     direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
-    starts, columns, values, totals = [np.zeros(1, np.int64)], [], [], np.zeros(len(core.columns))
-    block = max(1, _BLOCK // len(core.columns))
-    for first in range(0, len(broken), block):
-        part = broken[first : first + block]
-        place = np.full(len(core.columns), -1, np.int64)
-        place[part] = np.arange(len(part))
-        table = np.zeros((len(part), len(core.columns)))
-        _sum_rows(core.patterns.indptr, core.patterns.columns, core.weight, core.run, shares, direction, place, table)
-        totals[part] = table[np.arange(len(part)), part]
-        rows, found = np.nonzero(table)
-        starts.append(starts[-1][-1] + np.cumsum(np.bincount(rows, minlength=len(part))))
-        columns.append(found.astype(np.int32))
-        values.append(table[rows, found] / totals[part][rows])
+    starts, columns, values = _rows(core, shares, direction, broken)
+    owners = np.repeat(broken, np.diff(starts))
+    totals = np.zeros(len(core.columns))
+    totals[broken] = values[columns == owners]
+    values /= totals[owners]
     reciprocal = np.zeros(len(core.columns))
     reciprocal[broken] = 1.0 / totals[broken]
     return Cuts(
         broken,
         shares,
         direction * reciprocal[core.run_column],
-        np.concatenate(starts).astype(np.int32),
-        np.concatenate(columns),
-        np.concatenate(values),
+        starts.astype(np.int32),
+        columns,
+        values,
         1.0 - reciprocal[broken],
     )
 
@@ -95,6 +91,88 @@ def multipliers(core: Core, batches: list[Cuts], duals: NDArray[np.float64]) -> 
             points.append(batch.shares[:, None])
             by_run.append((dual[core.run_column] * batch.direction)[:, None])
     return DualPoint(core.columns, np.hstack(points), core.run_group, core.run_column, np.hstack(by_run))
+
+
+def _rows(
+    core: Core, shares: NDArray[np.float64], direction: NDArray[np.float64], broken: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """CSR of sum_{p in A} w_p c_{f(p)} [v in p] over the columns v, a row per broken column; the same either way."""
+    block = max(1, _BLOCK // len(core.columns))
+    patterns = core.patterns
+    if len(broken) > _PASSES * block:
+        order = np.argsort(patterns.columns, kind="stable")
+        ends = np.cumsum(np.bincount(patterns.columns, minlength=len(core.columns)))
+        return _sum_apart(
+            patterns.indptr,
+            patterns.columns,
+            np.repeat(np.arange(len(core.weight)), np.diff(patterns.indptr)),
+            core.weight,
+            core.run,
+            shares,
+            direction,
+            broken,
+            order,
+            ends,
+        )
+    starts, columns, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0)]
+    for first in range(0, len(broken), block):
+        part = broken[first : first + block]
+        place = np.full(len(core.columns), -1, np.int64)
+        place[part] = np.arange(len(part))
+        table = np.zeros((len(part), len(core.columns)))
+        _sum_rows(patterns.indptr, patterns.columns, core.weight, core.run, shares, direction, place, table)
+        rows, found = np.nonzero(table)
+        starts.append(starts[-1][-1] + np.cumsum(np.bincount(rows, minlength=len(part))))
+        columns.append(found.astype(np.int32))
+        values.append(table[rows, found])
+    return np.concatenate(starts), np.concatenate(columns), np.concatenate(values)
+
+
+@kernel
+def _sum_apart(
+    indptr: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    pattern: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    run: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    broken: NDArray[np.int64],
+    order: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """See _rows: row after row, from the entries `order` of each column, which end at `ends`."""
+    active = np.zeros(len(weight), np.bool_)
+    for p in range(len(weight)):
+        left = 1.0
+        for entry in range(indptr[p], indptr[p + 1]):
+            left -= shares[columns[entry]]
+        active[p] = left > 0.0
+    starts = np.zeros(len(broken) + 1, np.int64)
+    found, values = np.empty(len(columns), np.int32), np.empty(len(columns))
+    row, touched, count = np.zeros(len(ends)), np.empty(len(ends), np.int32), 0
+    for i in range(len(broken)):
+        n_touched = 0
+        for at in range(ends[broken[i] - 1] if broken[i] > 0 else 0, ends[broken[i]]):
+            p = pattern[order[at]]
+            part = weight[p] * direction[run[order[at]]]
+            if active[p] and part > 0.0:
+                for other in range(indptr[p], indptr[p + 1]):
+                    column = columns[other]
+                    if row[column] == 0.0:
+                        touched[n_touched] = column
+                        n_touched += 1
+                    row[column] += part
+        if count + n_touched > len(found):
+            more = len(found) + n_touched
+            found = np.concatenate((found, np.empty(more, np.int32)))
+            values = np.concatenate((values, np.empty(more)))
+        for column in np.sort(touched[:n_touched]):
+            found[count], values[count] = column, row[column]
+            row[column] = 0.0
+            count += 1
+        starts[i + 1] = count
+    return starts, found[:count].copy(), values[:count].copy()
 
 
 @kernel
