@@ -47,6 +47,28 @@ def test_three_owners_close_their_gap_at_every_threshold(seed: int, tau: int) ->
     assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("tau_bits", [0, 11, 15, 19])
+def test_weights_that_differ_by_more_than_a_linear_program_can_tell(seed: int, tau_bits: int) -> None:
+    """Of a tuple of 2^40 thresholds a linear program leaves 10^-9, which hides all the others."""
+    rng = np.random.default_rng(seed)
+    people, rows = int(rng.choice([9, 20, 60])), int(rng.choice([20, 200]))
+    tuples = compacted(
+        [
+            (
+                frozenset((10 * rng.integers(people, size=3) + np.arange(3)).tolist()),
+                int(rng.choice([1 << 61, int(rng.integers(1 << 61)), 1 << int(rng.integers(61))])),
+                int(rng.integers(4)),
+            )
+            for _ in range(rows)
+        ],
+        4,
+    )
+    removal = VectorInstance(tuples).removal(1 << tau_bits)
+    assert feasible(tuples, removal, 1 << tau_bits)
+    assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
+
+
 @pytest.mark.parametrize("tau", [1, 1 << 10, ONE])
 def test_the_smallest_gap_closes_too(tau: int) -> None:
     tuples = compacted(three_owners(3), 4)
