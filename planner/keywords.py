@@ -29,6 +29,25 @@ LABEL = "label"
 
 _MAX_LABEL = 60
 
+_NEVER_KEYWORDS = frozenset(
+    {
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.NUMBER,
+        TokenType.COMMA,
+        TokenType.DOT,
+        TokenType.L_PAREN,
+        TokenType.R_PAREN,
+        TokenType.EQ,
+        TokenType.LT,
+        TokenType.GTE,
+        TokenType.STAR,
+        TokenType.DASH,
+    }
+)
+"""Most tokens of a statement: they are passed over, not looked up."""
+
 
 def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
     """Give the clauses of a statement the place of their keyword, and its aggregates their text, in place.
@@ -37,7 +56,8 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
     """
     starts: dict[str, list[int]] = {}
     for token in tokens:
-        starts.setdefault(token.text.upper().split(" ")[0], []).append(token.start)
+        if token.token_type not in _NEVER_KEYWORDS:
+            starts.setdefault(token.text.upper().split(" ")[0], []).append(token.start)
     found = [node for node in nodes(select)[1:] if isinstance(node, _MARKED)]
     for node in found:
         if isinstance(node, exp.AggFunc):
