@@ -16,6 +16,14 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     Integers wrap around silently inside, so a kernel names the bound that keeps it from happening. No fast
     math: sums have one order and one result. The GIL is released. NUMBA_BOUNDSCHECK=1 checks every index.
-    Cost: some seconds the first time a machine runs it, milliseconds from then on (NUMBA_CACHE_DIR).
+    Cost: some seconds the first time a machine runs it, milliseconds from then on (NUMBA_CACHE_DIR). Where no
+      folder can be written to, every process compiles for itself.
     """
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    try:
+        return _compiled(function, keep=True)
+    except RuntimeError:  # numba finds no place for its files
+        return _compiled(function, keep=False)
+
+
+def _compiled(function: Callable[P, R], keep: bool) -> Callable[P, R]:
+    return cast(Callable[P, R], numba.njit(cache=keep, nogil=True, error_model="numpy")(function))

@@ -15,6 +15,7 @@ from planner.schema import Schema
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend, connected
 from server.backends.role import refuse_unsafe_role
+from server.compiler import Compiler
 from server.errors import ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.ledger import Ledger, Reservation
@@ -73,6 +74,7 @@ def open_services(
     validate(policy, schema)
     ledger = open_ledger(*ledger_paths(policy, policy_path))
     workers = WorkerPool(limits, preload=measure.__module__)
+    compiler = Compiler(limits.memory_bytes)
     try:
         workers.warm()
         crashed = ledger.recover()
@@ -81,5 +83,6 @@ def open_services(
         pipeline = Pipeline(policy, schema, PostgresBackend(url), ledger, workers)
         yield Services(policy, schema, ledger, pipeline, create_app(pipeline, ledger), crashed)
     finally:
+        compiler.stop()
         workers.close()
         ledger.close()
