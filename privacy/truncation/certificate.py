@@ -88,7 +88,8 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
     # No tuple counts for more than a cap, and `bits` is what caps have room for: a weight above them would wrap.
     weights = np.minimum(program.weights, program.incidence.row_min(program.caps))
     fine = PreparedProgram(weights << bits, program.incidence, program.caps << bits)
-    return Certificate(_primal_value(fine, x, dual), _dual_bound(fine, dual), bits)
+    given = _within(x, 1.0) * float(program.scale << bits)  # the scale that the solver was given, before the cut
+    return Certificate(_primal_value(fine, given, dual), _dual_bound(fine, dual), bits)
 
 
 def _within(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
@@ -97,9 +98,9 @@ def _within(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
 
 
 def _primal_value(program: PreparedProgram, given: NDArray[np.float64], dual: NDArray[np.int64]) -> int:
-    """What a feasible point near the given one is worth: cut, then filled, first where the dual pays for it."""
+    """What a feasible point near the given one, in units, is worth: cut, then filled, first where the dual pays."""
     incidence = program.incidence
-    x = np.minimum(np.floor(_within(given, 1.0) * float(program.scale)).astype(np.int64), program.weights)
+    x = np.minimum(np.floor(given).astype(np.int64), program.weights)
     room = np.empty_like(program.caps)
     make_feasible(incidence.indptr, incidence.units, program.caps, x, room)
     for slack in (_DEGENERATE, _DUAL_ONE << 8):
