@@ -73,15 +73,20 @@ def copied(tree: Tree) -> Tree:
         return _with_notes(type(tree)(**tree.args), tree)
     if isinstance(tree, exp.Connector):
         return _copied_chain(tree)  # type: ignore[return-value]
-    arguments: dict[str, object] = {}
+    copy = type(tree)()
+    arguments = copy.args
     for name, value in tree.args.items():
         if isinstance(value, exp.Expr):
-            arguments[name] = copied(value)
+            part = arguments[name] = copied(value)
+            part.parent, part.arg_key, part.index = copy, name, None
         elif type(value) is list:
-            arguments[name] = [copied(part) if isinstance(part, exp.Expr) else part for part in value]
+            parts = arguments[name] = [copied(part) if isinstance(part, exp.Expr) else part for part in value]
+            for index, part in enumerate(parts):
+                if isinstance(part, exp.Expr):
+                    part.parent, part.arg_key, part.index = copy, name, index
         else:
             arguments[name] = value
-    return _with_notes(type(tree)(**arguments), tree)
+    return _with_notes(copy, tree)
 
 
 def _copied_chain(tree: exp.Expr) -> exp.Expr:
