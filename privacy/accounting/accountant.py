@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 from privacy.accounting.charge import Charge
 from privacy.accounting.event import PrivacyEvent
 from privacy.accounting.renyi_spent import RenyiSpent
 from privacy.accounting.zcdp_spent import ZCDPSpent
-
-
-class Amount(Protocol):
-    """Exact, additive, frozen: what was spent."""
-
-    @property
-    def atto_delta(self) -> int:
-        """What the releases had of delta themselves, in multiples of 1e-18."""
-        ...
-
-    def __add__(self, other: Self, /) -> Self:
-        """Both together."""
-        ...
-
 
 A = TypeVar("A", Charge, ZCDPSpent, RenyiSpent)
 """The amounts there are."""

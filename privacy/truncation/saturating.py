@@ -11,9 +11,3 @@ from privacy.units import MAX_UNITS
 def saturating_add(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """min(MAX_UNITS, left + right) for summands in [0, MAX_UNITS]."""
     return np.minimum(left, MAX_UNITS - right) + right
-
-
-def saturating_multiples(counts: NDArray[np.int64], tau: int) -> NDArray[np.int64]:
-    """min(MAX_UNITS, counts * tau) for counts >= 0 and 1 <= tau <= MAX_UNITS."""
-    limit = MAX_UNITS // tau
-    return np.where(counts > limit, MAX_UNITS, np.minimum(counts, limit) * tau)
