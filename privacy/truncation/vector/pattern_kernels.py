@@ -66,7 +66,7 @@ def insert_tuples(
       code_of: (n_units,) 1 + column, or 0.
       guess: (C + 1,) by code; 0 at 0.
       bits: that hold a code; at most CHUNK_BITS.
-      width: the largest number of owners of a tuple.
+      width: the largest number of owners of these tuples.
     Returns: the trie, in larger arrays where it had to grow. A node needs less than 2^31 nodes before it.
     """
     key, group, weight, slot, slot_key, slot_node, counters = trie

@@ -51,7 +51,7 @@ class Search:
     ) -> None:
         self._control = control
         self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
-        self._over = norms.exceed(tau)
+        self._over, self._degree = norms.exceed(tau), norms.degree
         self._best = norms.shares(tau)
         self._upper = self.upper = in_steps(self._best)
         self._lower = self.lower = 0
@@ -128,7 +128,7 @@ class Search:
         shares = np.zeros(self._tuples.n_units)
         shares[search.columns] = search.shares
         dual = search.multipliers()
-        seen = survey(self._tuples, self._release, self._over, shares, dual, self._tau, self._control)
+        seen = survey(self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control)
         lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)
