@@ -14,7 +14,7 @@ _ENTRIES = 1 << 24
 
 
 def slices(indptr: NDArray[np.int64], control: Control, stage: str) -> Iterator[tuple[int, int]]:
-    """Ranges of tuples (first, last) that cover all, each of at most 2^24 owners or one tuple, and at least one range.
+    """Ranges of tuples (first, last) that cover all, of at most 2^24 owners or one tuple each; at least one range.
 
     Args:
       indptr: (m + 1,) where the owners of each tuple begin.

@@ -106,7 +106,7 @@ def close_group(
     square: NDArray[np.float64],
     counters: NDArray[np.int64],
 ) -> None:
-    """Square and forget the loads of the current group, which ends before tuple `end`: all, or those of few owners."""
+    """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
     start = indptr[counters[1]]
     if indptr[end] - start < len(load):
         for entry in range(start, indptr[end]):

@@ -67,7 +67,9 @@ def test_no_multipliers_are_worth_nothing() -> None:
     tuples = compacted([(frozenset({0, other}), ONE, 0) for other in range(1, 9)])
     nothing = np.zeros(0, np.int64)
     dual = DualPoint(nothing, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)))
-    seen = survey(tuples, 0, np.ones(tuples.n_units, bool), squared_norms(tuples, 0).degree, np.zeros(tuples.n_units), dual, ONE)
+    seen = survey(
+        tuples, 0, np.ones(tuples.n_units, bool), squared_norms(tuples, 0).degree, np.zeros(tuples.n_units), dual, ONE
+    )
     assert [line.at(0.0) for line in dual.lines(seen.gain, seen.prices)] == [0] * 5
 
 
