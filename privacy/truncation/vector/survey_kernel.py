@@ -39,8 +39,8 @@ def survey_tuples(
 ) -> None:
     """Add tuples [first, last) to loads, gain and prices; squares are of the groups before the current one.
 
-    A tuple's time would go into mispredicted branches, so there are none: what counts for nothing adds zero, and
-    code 0 has a place everywhere for the units that do not matter.
+    A tuple's time would go into mispredicted branches, so there is only one: most tuples have an owner that matters,
+    or most have none. What counts for nothing adds zero, and code 0 has a place everywhere: units that do not matter.
 
     Args:
       code_of: (n_units,) 1 + place among the units that have a share, a constraint or a multiplier, or 0.
@@ -70,12 +70,15 @@ def survey_tuples(
                 by_code[run_code[end]] = by_run[end]
                 end += 1
             counters[0], counters[2], counters[3] = group[t], start, end
-        begin, size, kept = indptr[t], indptr[t + 1] - indptr[t], 1.0
+        begin, size, kept, known = indptr[t], indptr[t + 1] - indptr[t], 1.0, np.int32(0)
         if size > len(row):
             row = np.empty(size, np.int32)
         for i in range(size):
             row[i] = code_of[units[begin + i]]
             kept -= shares[row[i]]
+            known |= row[i]
+        if known == 0:
+            continue
         weight = weights[t] * scale
         kept = weight * max(kept, 0.0)
         for i in range(size):
