@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import duckdb
 import numpy as np
@@ -30,8 +31,11 @@ from privacy.truncation.vector.shares import WHOLE
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
 from tests.demo.tpch import generate
+from tests.support.shared_data import shared_data
 
-_SHARED = Path(__file__).parents[3] / "shared" / "data" / "sx_mathoverflow" / "c2a.parquet"
+Answer = TypeVar("Answer")
+
+_SHARED = shared_data("sx_mathoverflow") / "c2a.parquet"
 _EPSILON = 4.0 / 5.0
 """Of the selection: a fifth of epsilon = 4, as in DP-S4S, algorithm 5."""
 
@@ -171,9 +175,7 @@ def _selected(tuples: CompactJoinTuples, stops: NDArray[np.int64]) -> tuple[floa
 def _against_clarabel(case: str, tuples: CompactJoinTuples, rung: int, ours: float, quick: bool) -> list[Row]:
     """One threshold, cold: the chosen one. The core that Clarabel gets is merged and presolved by us."""
     tau = int(_LADDER.units[rung])
-    start = time.perf_counter()
-    VectorInstance(tuples).removal(tau)
-    seconds = time.perf_counter() - start
+    _, seconds = _best(lambda: VectorInstance(tuples).removal(tau))
     limit = _QUICK_CLARABEL_S if quick else _CLARABEL_S
     rows = [Row(case, "one threshold, ours", seconds, "s")]
     norms = squared_norms(tuples, 0)
@@ -184,11 +186,11 @@ def _against_clarabel(case: str, tuples: CompactJoinTuples, rung: int, ours: flo
     small = CompactJoinTuples(
         patterns.indptr, patterns.columns, len(core.columns), patterns.group, tuples.n_groups, weights
     )
+    solver = replace(ReferenceVectorSolver(), time_limit_s=limit)
     for name, program in (("presolved core", small), ("raw program", tuples)):
-        rows += _clarabel(
-            case, name, program, tau, ours, seconds, replace(ReferenceVectorSolver(), time_limit_s=limit)
-        )
-    return rows
+        rows += _clarabel(case, name, program, tau, ours, seconds, solver)
+    _, alone = _best(lambda: VectorInstance(small).removal(tau))
+    return [*rows, Row(case, "presolved core, ours", alone, "s")]
 
 
 def _clarabel(
@@ -204,12 +206,7 @@ def _clarabel(
     if len(program.units) > _HOPELESS:
         print(f"skipped: Clarabel on the {name} of {case}: {len(program.units)} entries do not fit into cvxpy")
         return [Row(case, f"Clarabel, {name}: too large to be tried, entries", float(len(program.units)), "1")]
-    start = time.perf_counter()
-    try:
-        theirs: float | None = solver.published(program, 0, tau)
-    except SolverFailed:
-        theirs = None
-    spent = time.perf_counter() - start
+    theirs, spent = _best(lambda: _published(solver, program, tau))
     ended = "finished" if theirs is not None else "gave up"
     rows = [
         Row(case, f"Clarabel, {name}: {ended} after", spent, "s"),
@@ -218,6 +215,25 @@ def _clarabel(
     if theirs is not None:
         rows.append(Row(case, f"Clarabel, {name}: difference of E", abs(theirs - ours) / max(1.0, theirs), "1"))
     return rows
+
+
+def _published(solver: ReferenceVectorSolver, program: CompactJoinTuples, tau: int) -> float | None:
+    try:
+        return solver.published(program, 0, tau)
+    except SolverFailed:
+        return None
+
+
+def _best(work: Callable[[], Answer]) -> tuple[Answer, float]:
+    """The answer and the seconds of the fastest of up to five runs; no further ones once a second has passed."""
+    began, fastest = time.perf_counter(), math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        answer = work()
+        fastest = min(fastest, time.perf_counter() - start)
+        if time.perf_counter() - began > 1.0:
+            break
+    return answer, fastest
 
 
 _HOPELESS = 1_500_000

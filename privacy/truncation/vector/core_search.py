@@ -44,9 +44,14 @@ class CoreSearch:
       shares: (C,) the best shares found, feasible for the core.
     """
 
-    def __init__(self, core: Core, control: Control = QUIET) -> None:
+    def __init__(self, core: Core, control: Control = QUIET, inside: bool = False) -> None:
+        """Look at s = 0.
+
+        Args:
+          inside: see Master.
+        """
         self._core, self._control = core, control
-        self._master = Master(len(core.columns), control)
+        self._master = Master(len(core.columns), control, inside)
         self.columns = core.columns
         self._batches: list[Cuts] = []
         self._duals = np.zeros(0)
@@ -61,7 +66,7 @@ class CoreSearch:
     def step(self) -> None:
         """Cut off the current point, find the next, and make it feasible.
 
-        Raises: Cancelled; SolverFailed.
+        Raises: Cancelled.
         Cost: a linear program from where the last one stood, and three passes over the patterns.
         """
         self._control.check("cutting", len(self._batches))

@@ -29,10 +29,12 @@ class SquaredNorms:
     Attributes:
       high: (n,) int64 in [0, 2^62 + 1]; 2^62 + 1 means more than any threshold squared.
       low: (n,) int64 in [0, 2^62).
+      degree: (n,) int64 how many tuples that weigh something each unit owns.
     """
 
     high: NDArray[np.int64]
     low: NDArray[np.int64]
+    degree: NDArray[np.int64]
 
     def exceed(self, tau: int) -> NDArray[np.bool_]:
         """(n,) which norms are greater than tau <= MAX_UNITS; a norm equal to tau does not exceed it."""
@@ -68,8 +70,9 @@ def squared_norms(tuples: CompactJoinTuples, release: int, control: Control = QU
     control.check("measuring")
     high = np.zeros(tuples.n_units, np.int64)
     low = np.zeros(tuples.n_units, np.int64)
-    _accumulate(tuples.indptr, tuples.units, tuples.group, tuples.weights[release], high, low)
-    return SquaredNorms(high, low)
+    degree = np.zeros(tuples.n_units, np.int64)
+    _accumulate(tuples.indptr, tuples.units, tuples.group, tuples.weights[release], high, low, degree)
+    return SquaredNorms(high, low, degree)
 
 
 @kernel
@@ -80,6 +83,7 @@ def _accumulate(
     weights: NDArray[np.int64],
     high: NDArray[np.int64],
     low: NDArray[np.int64],
+    degree: NDArray[np.int64],
 ) -> None:
     """Loads saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
     load = np.zeros(len(high), np.int64)
@@ -92,6 +96,7 @@ def _accumulate(
             if weight > 0:
                 for entry in range(indptr[t], indptr[t + 1]):
                     u = units[entry]
+                    degree[u] += 1
                     if load[u] == 0:
                         touched[count] = u
                         count += 1

@@ -66,11 +66,13 @@ def insert_tuples(
       code_of: (n_units,) 1 + column, or 0.
       guess: (C + 1,) by code; 0 at 0.
       bits: that hold a code; at most CHUNK_BITS.
-      width: the largest number of owners of a tuple.
+      width: the largest number of owners of these tuples.
     Returns: the trie, in larger arrays where it had to grow. A node needs less than 2^31 nodes before it.
     """
     key, group, weight, slot, slot_key, slot_node, counters = trie
     chunk = CHUNK_BITS // bits
+    shift = np.full(len(guess), bits)
+    shift[0] = 0
     room = _BLOCK * (width // chunk + 1)
     wanted, amount = np.empty(_BLOCK, np.int64), np.empty(_BLOCK)
     t = first
@@ -95,14 +97,14 @@ def insert_tuples(
                 slot_key[place], slot_node[place], slot[node] = key[node], node, place
         end, count = min(last, t + _BLOCK), 0
         while t < end and tuple_group[t] == counters[2]:
-            codes, size, left = np.int64(0), 0, 1.0
+            codes, used, left = np.int64(0), 0, 1.0
             for entry in range(indptr[t], indptr[t + 1]):
-                code = np.int64(code_of[units[entry]])
+                code = code_of[units[entry]]
                 left -= guess[code]
-                codes = (codes << (bits if code > 0 else 0)) | code
-                size += 1 if code > 0 else 0
-            alive = size > 0 and left > 0.0 and weights[t] > 0
-            if alive and size > chunk:
+                codes = (codes << shift[code]) | code
+                used += shift[code]
+            alive = (used > 0) & (left > 0.0) & (weights[t] > 0)  # no branches, unlike "and"
+            if alive & (used > chunk * bits):
                 codes, size = np.int64(0), 0
                 for entry in range(indptr[t], indptr[t + 1]):
                     code = np.int64(code_of[units[entry]])

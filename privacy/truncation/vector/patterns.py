@@ -50,11 +50,10 @@ def merge_patterns(
       the table holds one group at a time, so that it stays in the cache.
     """
     bits = max(1, len(guess).bit_length())
-    width = int(np.diff(tuples.indptr).max(initial=1))
     code_of = column_of + np.int32(1)
     by_code = np.concatenate((np.zeros(1), guess))
     trie = empty_trie()
-    for first, last in slices(len(tuples.group), width, control, "merging"):
+    for first, last in slices(tuples.indptr, control, "merging"):
         trie = insert_tuples(
             first,
             last,
@@ -65,7 +64,7 @@ def merge_patterns(
             code_of,
             by_code,
             bits,
-            width,
+            int(np.diff(tuples.indptr[first : last + 1]).max(initial=1)),
             trie,
         )
     key, group, weight, *_ = trie

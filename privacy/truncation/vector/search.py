@@ -51,7 +51,7 @@ class Search:
     ) -> None:
         self._control = control
         self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
-        self._over = norms.exceed(tau)
+        self._over, self._degree = norms.exceed(tau), norms.degree
         self._best = norms.shares(tau)
         self._upper = self.upper = in_steps(self._best)
         self._lower = self.lower = 0
@@ -60,6 +60,7 @@ class Search:
         self._lines: list[Line] = []
         self._rounds = 0
         self._sample_spent = False
+        self._inside = False
         self.done = self._upper <= gap
 
     @property
@@ -85,12 +86,12 @@ class Search:
     def advance(self) -> None:
         """One step on the path: a pilot, a core, a linear program, or a survey.
 
-        Raises: Cancelled; SolverFailed when no core closes the gap: a bug, not an outcome.
+        Raises: Cancelled; SolverFailed when not even interior points close the gap: a bug, not an outcome.
         """
         if self._start is None:
             self.look()
         elif self._search is None:
-            self._core = build_core(
+            core = build_core(
                 self._tuples,
                 self._release,
                 self._over,
@@ -99,7 +100,7 @@ class Search:
                 self._tau,
                 self._control,
             )
-            self._search = CoreSearch(self._core, self._control)
+            self._search = CoreSearch(core, self._control, self._inside)
         elif not self._search.closed(self._gap / WHOLE / 4):
             self._search.step()
         else:
@@ -128,7 +129,7 @@ class Search:
         shares = np.zeros(self._tuples.n_units)
         shares[search.columns] = search.shares
         dual = search.multipliers()
-        seen = survey(self._tuples, self._release, self._over, shares, dual, self._tau, self._control)
+        seen = survey(self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control)
         lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)
@@ -151,7 +152,7 @@ class Search:
             self._search = None
 
     def _larger(self, measured: _Measured) -> Pilot:
-        """The next start: strictly more columns or tuples, in the end all that can matter."""
+        """The next start: strictly more columns or tuples, in the end all that can matter, and then with care."""
         assert self._start is not None
         self._rounds += 1
         columns = np.union1d(self._start.columns, np.flatnonzero(measured.matters))
@@ -162,7 +163,9 @@ class Search:
         whole = everybody(self._over)
         columns = np.union1d(columns, whole.columns)
         if self._rounds > _ROUNDS or (len(columns) == len(self._start.columns) and not self._start.guess.any()):
-            raise SolverFailed("the vector program did not close its gap")
+            if self._inside:
+                raise SolverFailed("the vector program did not close its gap")
+            self._inside = True  # the core was whole, so it was the linear programs that were solved badly
         return Pilot(columns, whole.guess)
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from privacy.truncation.control import Control
 
 _ENTRIES = 1 << 24
 """Owners that are read between two looks at the control: a tenth of a second."""
 
 
-def slices(m: int, width: int, control: Control, stage: str) -> Iterator[tuple[int, int]]:
-    """Ranges of tuples (first, last) that cover [0, m), each of at most about 2^24 owners, and at least one range.
+def slices(indptr: NDArray[np.int64], control: Control, stage: str) -> Iterator[tuple[int, int]]:
+    """Ranges of tuples (first, last) that cover all, of at most 2^24 owners or one tuple each; at least one range.
 
     Args:
-      width: the largest number of owners of a tuple.
+      indptr: (m + 1,) where the owners of each tuple begin.
     Raises: Cancelled, before a range.
     """
-    size = max(1, _ENTRIES // max(1, width))
-    for step, first in enumerate(range(0, max(m, 1), size)):
+    m, last, step = len(indptr) - 1, 0, 0
+    while step == 0 or last < m:
         control.check(stage, step)
-        yield first, min(m, first + size)
+        first, step = last, step + 1
+        fitting = int(np.searchsorted(indptr, indptr[first] + _ENTRIES, side="right")) - 1
+        last = min(m, max(first + 1, fitting))
+        yield first, last

@@ -11,7 +11,7 @@ from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.dual_point import DualPoint, relative_rounding
 from privacy.truncation.vector.slices import slices
-from privacy.truncation.vector.survey_kernel import BLOCK, survey_tuples
+from privacy.truncation.vector.survey_kernel import BLOCK, FRESH_COUNTERS, close_group, survey_tuples
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +36,7 @@ def survey(
     tuples: CompactJoinTuples,
     release: int,
     over: NDArray[np.bool_],
+    degree: NDArray[np.int64],
     shares: NDArray[np.float64],
     dual: DualPoint,
     tau: int,
@@ -45,6 +46,8 @@ def survey(
 
     Neither needs to know which tuples have the same owners: no merging, and no memory per tuple.
 
+    Args:
+      degree: (n_units,) how many tuples each unit owns: as many roundings are in its sums.
     Raises: Cancelled.
     Cost: one pass over the owners, with a look at each point of the dual. Memory O(n_units + entries of the dual).
     """
@@ -55,12 +58,10 @@ def survey(
     points, by_code = np.zeros((len(units) + 1, n_points)), np.zeros((len(units) + 1, n_points))
     points[code_of[dual.columns]] = dual.points
     run_code = code_of[dual.columns[dual.run_column]]
-    width = int(np.diff(tuples.indptr).max(initial=1))
     load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
-    touched = np.empty(len(units) + 1, np.int32)
     prices = np.zeros(tuples.n_units)
-    gain, counters = np.zeros(1), np.array([-1, 0, 0, 0, 0])
-    for first, last in slices(len(tuples.group), width, control, "proving"):
+    gain, counters = np.zeros(1), np.array(FRESH_COUNTERS)
+    for first, last in slices(tuples.indptr, control, "proving"):
         survey_tuples(
             first,
             last,
@@ -75,21 +76,19 @@ def survey(
             dual.run_group,
             run_code,
             dual.by_run,
-            width,
             1.0 / float(tau),
             load,
             square,
-            touched,
             gain,
             prices,
             counters,
         )
-    square += load * load  # of the last group
+    close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, load, square, counters)
     lengths = np.zeros(tuples.n_units)
     lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
     # Each sum errs by the number of its own terms: with millions of units the number of all tuples says too much.
-    n_slices, per_tuple = counters[4], width * (n_points + 1)
-    terms = 2 * np.bincount(tuples.units, minlength=tuples.n_units) + per_tuple
+    n_slices, per_tuple = counters[4], counters[5] * (n_points + 1)
+    terms = 2 * degree + per_tuple
     rounded_up = 1.0 + relative_rounding(terms)
     gain_terms = BLOCK + len(tuples.group) // BLOCK + n_slices + per_tuple
     rounded_down = 1.0 - float(relative_rounding(gain_terms))

@@ -10,6 +10,10 @@ from privacy.kernel import kernel
 BLOCK = 1 << 12
 """Tuples whose gains are added up before they join the total: the sum then errs by thousands of roundings at most."""
 
+FRESH_COUNTERS = (-1, 0, 0, 0, 0, 0)
+"""Before the first tuple: the current group and its first tuple; the multipliers in use are runs [third, fourth);
+calls; the largest number of owners of a tuple."""
+
 
 @kernel
 def survey_tuples(
@@ -26,16 +30,17 @@ def survey_tuples(
     run_group: NDArray[np.int64],
     run_code: NDArray[np.int32],
     by_run: NDArray[np.float64],
-    width: int,
     scale: float,
     load: NDArray[np.float64],
     square: NDArray[np.float64],
-    touched: NDArray[np.int32],
     gain: NDArray[np.float64],
     prices: NDArray[np.float64],
     counters: NDArray[np.int64],
 ) -> None:
     """Add tuples [first, last) to loads, gain and prices; squares are of the groups before the current one.
+
+    A tuple's time would go into mispredicted branches, so there is only one: most tuples have an owner that matters,
+    or most have none. What counts for nothing adds zero, and code 0 has a place everywhere: units that do not matter.
 
     Args:
       code_of: (n_units,) 1 + place among the units that have a share, a constraint or a multiplier, or 0.
@@ -43,20 +48,18 @@ def survey_tuples(
       points: (C + 1, B) the points at which the cuts were taken.
       by_code: (C + 1, B) multipliers in the current group.
       run_group, run_code, by_run: (R,), (R,), (R, B) all multipliers, groups ascending.
-      touched: codes that have a load in the current group.
-      counters: current group; how many are touched; the multipliers in use are runs [third, fourth); calls.
+      load, square: (C + 1,) of the current group, and of those before; what is at 0 means nothing.
+      counters: see FRESH_COUNTERS.
     """
     n_points = points.shape[1]
-    row = np.empty(width + 1, np.int32)
-    current, n_touched, total = counters[0], counters[1], 0.0
+    row = np.empty(max(1, counters[5]), np.int32)
+    total = 0.0
     for t in range(first, last):
         if (t - first) % BLOCK == 0:
             gain[0] += total
             total = 0.0
-        if group[t] != current:
-            for i in range(n_touched):
-                square[touched[i]] += load[touched[i]] * load[touched[i]]
-                load[touched[i]] = 0.0
+        if group[t] != counters[0]:
+            close_group(t, indptr, units, code_of, load, square, counters)
             for run in range(counters[2], counters[3]):
                 by_code[run_code[run]] = 0.0
             start = counters[3]
@@ -66,24 +69,20 @@ def survey_tuples(
             while end < len(run_group) and run_group[end] == group[t]:
                 by_code[run_code[end]] = by_run[end]
                 end += 1
-            current, n_touched = group[t], 0
-            counters[2], counters[3] = start, end
-        begin, stop, size, kept = indptr[t], indptr[t + 1], 0, 1.0
-        for entry in range(begin, stop):
-            code = code_of[units[entry]]
-            kept -= shares[code]
-            row[size] = code
-            size += 1 if code > 0 else 0
-        if size == 0 or weights[t] <= 0:
+            counters[0], counters[2], counters[3] = group[t], start, end
+        begin, size, kept, known = indptr[t], indptr[t + 1] - indptr[t], 1.0, np.int32(0)
+        if size > len(row):
+            row = np.empty(size, np.int32)
+        for i in range(size):
+            row[i] = code_of[units[begin + i]]
+            kept -= shares[row[i]]
+            known |= row[i]
+        if known == 0:
             continue
         weight = weights[t] * scale
-        if kept > 0.0:
-            for i in range(size):
-                code = row[i]
-                if load[code] == 0.0:
-                    touched[n_touched] = code
-                    n_touched += 1
-                load[code] += weight * kept
+        kept = weight * max(kept, 0.0)
+        for i in range(size):
+            load[row[i]] += kept
         paid = 0.0
         for b in range(n_points):
             left, worth = 1.0, 0.0
@@ -91,11 +90,34 @@ def survey_tuples(
                 left -= points[row[i], b]
                 worth += by_code[row[i], b]
             paid += worth if left > 0.0 else 0.0
-        if paid > 0.0:
-            paid *= weight
-            total += paid
-            for entry in range(begin, stop):
-                prices[units[entry]] += paid
-    counters[0], counters[1] = current, n_touched
+        paid *= weight
+        total += paid
+        for i in range(size):
+            prices[units[begin + i]] += paid
     counters[4] += 1
+    counters[5] = len(row)
     gain[0] += total
+
+
+@kernel
+def close_group(
+    end: int,
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+    code_of: NDArray[np.int32],
+    load: NDArray[np.float64],
+    square: NDArray[np.float64],
+    counters: NDArray[np.int64],
+) -> None:
+    """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
+    start = indptr[counters[1]]
+    if indptr[end] - start < len(load):
+        for entry in range(start, indptr[end]):
+            code = code_of[units[entry]]
+            square[code] += load[code] * load[code]
+            load[code] = 0.0
+    else:
+        for code in range(len(load)):
+            square[code] += load[code] * load[code]
+            load[code] = 0.0
+    counters[1] = end

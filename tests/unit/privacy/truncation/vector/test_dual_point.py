@@ -27,8 +27,8 @@ def test_nonsense_never_proves_too_much_at_any_threshold(seed: int) -> None:
     points = np.where(rng.random((len(columns), 3)) < 0.6, 0.0, rng.random((len(columns), 3)))
     by_run = 10.0 ** rng.uniform(-3, 0) * np.maximum(rng.normal(0.5, 1.0, (len(pairs), 3)), 0.0)
     dual = DualPoint(columns, points, pairs[:, 0], pairs[:, 1], by_run)
-    over = squared_norms(tuples, 0).exceed(ONE)
-    seen = survey(tuples, 0, over, np.zeros(tuples.n_units), dual, ONE)
+    norms = squared_norms(tuples, 0)
+    seen = survey(tuples, 0, norms.exceed(ONE), norms.degree, np.zeros(tuples.n_units), dual, ONE)
     instance = VectorInstance(tuples)
     for line in dual.lines(seen.gain, seen.prices):
         for ratio in (0.5, 1.0, 2.0):
@@ -44,7 +44,7 @@ def test_a_survey_adds_up_what_the_definition_says(seed: int) -> None:
     dual = DualPoint(columns, rng.random((5, 2)), pairs[:, 0], pairs[:, 1], rng.random((10, 2)))
     shares = np.zeros(tuples.n_units)
     shares[columns] = rng.random(5) / 2
-    seen = survey(tuples, 0, np.ones(tuples.n_units, bool), shares, dual, ONE)
+    seen = survey(tuples, 0, np.ones(tuples.n_units, bool), squared_norms(tuples, 0).degree, shares, dual, ONE)
     gain, prices, loads = 0.0, np.zeros(tuples.n_units), np.zeros((tuples.n_units, 3))
     for t, weight in enumerate(tuples.weights[0] / ONE):
         owners, f = tuples.units[tuples.indptr[t] : tuples.indptr[t + 1]], tuples.group[t]
@@ -67,7 +67,9 @@ def test_no_multipliers_are_worth_nothing() -> None:
     tuples = compacted([(frozenset({0, other}), ONE, 0) for other in range(1, 9)])
     nothing = np.zeros(0, np.int64)
     dual = DualPoint(nothing, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)))
-    seen = survey(tuples, 0, np.ones(tuples.n_units, bool), np.zeros(tuples.n_units), dual, ONE)
+    seen = survey(
+        tuples, 0, np.ones(tuples.n_units, bool), squared_norms(tuples, 0).degree, np.zeros(tuples.n_units), dual, ONE
+    )
     assert [line.at(0.0) for line in dual.lines(seen.gain, seen.prices)] == [0] * 5
 
 
@@ -77,6 +79,6 @@ def test_what_a_survey_proves_of_many_units_errs_by_little() -> None:
     tuples = compacted([(frozenset({u}), 3 * ONE, 0) for u in range(n)])
     everyone, alone = np.arange(n), np.zeros(n, np.int64)
     dual = DualPoint(everyone, np.zeros((n, 1)), alone, everyone, np.full((n, 1), 1.0 / 3.0))
-    seen = survey(tuples, 0, np.ones(n, bool), np.zeros(n), dual, ONE)
+    seen = survey(tuples, 0, np.ones(n, bool), np.ones(n, np.int64), np.zeros(n), dual, ONE)
     proved = dual.lines(seen.gain, seen.prices)[0].at(1.0) / 2**31
     assert 0.0 <= 2 * n / 3 - proved <= 2.0**-19

@@ -31,6 +31,28 @@ def three_owners(seed: int) -> list[Grouped]:
     ]
 
 
+def five_owners(seed: int) -> list[Grouped]:
+    """Weights of one unit to 2^61, with few or many people behind few or many tuples."""
+    rng = np.random.default_rng(seed)
+    people, rows = int(rng.choice([4, 9, 20, 60])), int(rng.choice([7, 20, 40, 200]))
+    groups, style = int(rng.choice([1, 4])), int(rng.integers(3))
+
+    def weight() -> int:
+        if style == 0:
+            return int(rng.integers(1, ONE))
+        if style == 1:
+            return int(rng.choice([1 << 61, int(rng.integers(1 << 61)), 1 << int(rng.integers(61))]))
+        return int(2.0 ** rng.uniform(0, 40))
+
+    def owners() -> frozenset[int]:
+        rng.random()  # the seeds that are named elsewhere were found with this draw
+        drawn = rng.integers(people, size=5)
+        return frozenset((10 * drawn + np.arange(5) if apart else drawn).tolist())
+
+    apart = seed % 2 == 1
+    return [(owners(), weight(), int(rng.integers(groups))) for _ in range(rows)]
+
+
 def test_lengths_of_a_million_thresholds_close_their_gap() -> None:
     tuples = compacted(SEVEN, 4)
     removal = VectorInstance(tuples).removal(1 << 10)
