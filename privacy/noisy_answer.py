@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 Covers = Literal["released_sample", "truncated_full", "truth_lower"]
 """What an interval covers: the sampled answer, the truncated answer over all data, or a bound below the truth."""
 
+NoiseKind = Literal["laplace", "gaussian"]
+"""The distribution of a release's noise, on a grid of whole steps."""
+
 WEAK_SIGNAL = 5.0
 """With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
 of tau and t its selection part (privacy.md section 4): a value below 5 C tau may double, and double again."""
@@ -23,7 +26,7 @@ class NoisyAnswer:
     Attributes:
       values: (n_groups,) float64 in normalised weight (multiply by W).
       tau: (n_groups,) float64, the contribution bound that was chosen, in normalised weight.
-      noise_scale: (n_groups,) float64, the Laplace scale of the released value, in normalised weight.
+      noise_scale: (n_groups,) float64, in normalised weight: the scale of Laplace noise, sigma of Gaussian noise.
       low, high: (n_groups,) float64, the interval at `confidence`, in normalised weight;
         high is +inf for `truth_lower`.
       confidence: the probability, over the noise alone, that the interval covers what `covers` names.
@@ -32,6 +35,8 @@ class NoisyAnswer:
       epsilon: what this release spent, for all groups together.
       signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
         `WEAK_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
+      delta: what this release spent beside epsilon; 0 for pure differential privacy.
+      noise: what `noise_scale` is the scale of.
     """
 
     values: NDArray[np.float64]
@@ -44,6 +49,8 @@ class NoisyAnswer:
     mechanism: str
     epsilon: float
     signal: NDArray[np.float64]
+    delta: float = 0.0
+    noise: NoiseKind = "laplace"
 
     @property
     def weak(self) -> NDArray[np.bool_]:
