@@ -1,0 +1,132 @@
+"""Which mechanism releases, from public quantities only: so choosing costs nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import get_args
+
+from planner.errors import InvalidSetting
+from planner.plan import MechanismName
+from planner.policy import Policy
+
+_LIBRARY = "it is there for comparison, as a library function; use gem"
+_SHARED = "budgets amplified one by one are no bound for one shared sample"
+_NOT_SERVED = {
+    "s4s_as_published": f"{_SHARED}; s4s has the sound ones",
+    "s4s_fresh": "a query draws one sample; s4s answers from it",
+    "s4s_rdp": "it needs a delta of its own; s4s needs none",
+    "s4s_rdp_as_published": f"{_SHARED}; use s4s",
+    "s4s_rdp_fresh": "a query draws one sample; s4s answers from it",
+    "pmsja_as_published": "its published constants do not account for the solver's gap; pmsja has the sound ones",
+    "s4s_vector_as_published": "its published constants are not proved; s4s_vector has the sound ones",
+    "laplace_global": _LIBRARY,
+    "simple_sampling": _LIBRARY,
+    "sample_and_explore": _LIBRARY,
+    "repeated_sample_and_explore": _LIBRARY,
+}
+"""Mechanisms that a server knows and does not run, with what to do instead."""
+
+APPROXIMATE = frozenset({"l2_clip", "pmsja", "s4s_vector"})
+"""Those that always spend a delta."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the choice is made from. Public.
+
+    Attributes:
+      grouped: is there a GROUP BY?
+      summed: is some release a sum or a count, not of distinct values?
+      owners: owner positions of a join tuple.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      tuples_per_unit: Delta, or None.
+      sampled: is the answer that of a sample?
+      delta: what may be spent.
+    """
+
+    grouped: bool
+    summed: bool
+    owners: int
+    groups_per_unit: int | None
+    tuples_per_unit: int | None
+    sampled: bool
+    delta: float
+
+    @property
+    def one_group(self) -> bool:
+        """Does one unit reach one group at most?"""
+        return not self.grouped or self.groups_per_unit == 1
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A mechanism, whether it spends the query's delta, and why it: a clause for EXPLAIN."""
+
+    mechanism: MechanismName
+    approximate: bool
+    why: str
+
+
+def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) -> MechanismChoice:
+    """The mechanism that was asked for, or the one with the least noise by public quantities (privacy.md section 5).
+
+    Raises: InvalidSetting for a name that is not served, and for one that this query does not allow.
+    """
+    if asked is None:
+        return _default(known)
+    name = _served(asked)
+    _check(name, policy, known)
+    spends = name in APPROXIMATE or (name == "group_lp" and known.delta > 0 and not known.one_group)
+    return MechanismChoice(name, spends and known.summed, "as asked")
+
+
+def _default(known: Circumstances) -> MechanismChoice:
+    why = "the default: it selects one threshold and releases once"
+    if known.one_group or not known.summed:
+        return MechanismChoice("gem", False, why + (" in each group" if known.grouped else ""))
+    if known.delta == 0:
+        return MechanismChoice("gem", False, "the default without a delta: one threshold and one release in each group")
+    if known.owners == 1 and not known.sampled:
+        why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
+        return MechanismChoice("l2_clip", True, why)
+    why = "the default with a delta: one threshold and one release in each group, composed under zCDP"
+    return MechanismChoice("group_lp", True, why)
+
+
+def _served(asked: str) -> MechanismName:
+    for name in get_args(MechanismName):
+        if name == asked:
+            served: MechanismName = name
+            return served
+    named = ", ".join(get_args(MechanismName))
+    raise InvalidSetting(f"the mechanism must be one of {named}", hint=_NOT_SERVED.get(asked))
+
+
+def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
+    """Refuse a mechanism that this query does not allow. Raises: InvalidSetting."""
+    if name == "r2t" and policy.global_sensitivity is None:
+        hint = "use gem, which needs none"
+        raise InvalidSetting("r2t needs a global_sensitivity, which the policy does not declare", hint=hint)
+    if name == "s4s" and known.tuples_per_unit is None:
+        hint = "declare the fan-outs in the policy, or use gem, which needs none"
+        raise InvalidSetting("s4s needs a bound on the join tuples of one unit, which does not follow", hint=hint)
+    if name in APPROXIMATE and known.delta == 0:
+        hint = "ask with a delta, or use group_lp, which needs none"
+        raise InvalidSetting(f"{name} needs a delta", hint=hint)
+    if name == "l2_clip" and known.owners != 1:
+        hint = "use group_lp"
+        raise InvalidSetting("l2_clip needs one owner per row; rows of this query have several", hint=hint)
+    if name == "l2_clip" and known.sampled:
+        hint = "use group_lp, or leave the sampling rate out"
+        raise InvalidSetting("l2_clip answers from all rows: no interval is known for a sample's clipped sums", hint=hint)
+
+
+def granted_delta(asked: float | None, policy: Policy) -> float:
+    """What of the policy's delta a query may spend. Raises: InvalidSetting."""
+    value = policy.delta if asked is None else asked
+    if value > 0 and policy.delta == 0:
+        raise InvalidSetting("this policy grants no delta", hint="leave delta out")
+    if not math.isfinite(value) or not 0 <= value <= policy.delta:
+        raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
+    return float(value)
