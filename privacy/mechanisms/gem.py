@@ -18,6 +18,7 @@ from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
 from privacy.mechanisms.lazy_choice import choose
 from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
+from privacy.mechanisms.score_prices import farthest, priced_scores
 from privacy.mechanisms.selection import Scores, selection_noise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.calibrate import choice_budget, release_budget
@@ -162,21 +163,13 @@ class Gem:
         are accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
-        return tuple(self.c / float(budget) + self._farthest(selecting) for budget in releasing)
+        far = farthest(self.ladder, float(selecting), self.beta)
+        return tuple(self.c / float(budget) + far for budget in releasing)
 
     def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...]) -> Scores:
         """The scores, with the selection's part of the prices by distance, or as published."""
         noise = tuple(self.c / float(budget) for budget in releasing)
-        farthest = self._farthest(selecting)
-        if self.rarity is None:
-            return Scores(self.ladder, self.gap, tuple(price + farthest for price in noise))
-        step = 2 * math.log(self.rarity) / float(selecting)
-        margins = tuple(min(doublings * step, farthest) for doublings in range(len(self.ladder)))
-        return Scores(self.ladder, self.gap, noise, margins)
-
-    def _farthest(self, selecting: Fraction) -> float:
-        """t: how many noise scales of a score no threshold's noise exceeds, but with probability beta."""
-        return 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
+        return priced_scores(self.ladder, self.gap, noise, float(selecting), self.beta, self.rarity)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """eps_1 and, per threshold, eps_2 of one group."""
