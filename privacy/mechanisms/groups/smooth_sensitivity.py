@@ -23,9 +23,9 @@ def shrinking_divergence(log_x: float, alpha: float, dimension: int) -> float:
 
         phi(r) = d / (2 (alpha - 1)) * (alpha ln r - ln x),  x = alpha r + 1 - alpha
 
-    It is 0 at r = 1 and rises on both sides; infinite for x <= 0. For r < 1, phi(1 / r) <= phi(r): with u = 1 / r the
-    derivative of phi(r) - phi(1 / r) by ln u is, up to d / 2, 1 / (alpha u - alpha + 1) + u / (alpha - (alpha - 1) u) - 2.
-    That is at least 2 sqrt(u / (...)(...)) - 2 >= 0, since u - (...)(...) = alpha (alpha - 1) (u - 1)^2.
+    It is 0 at r = 1 and rises on both sides; infinite for x <= 0. For r < 1, phi(1 / r) <= phi(r): with u = 1 / r
+    the derivative of phi(r) - phi(1 / r) by ln u is, up to d / 2, 1 / (alpha u - alpha + 1) + u / (alpha - (alpha -
+    1) u) - 2. That is at least 2 sqrt(u / (...)(...)) - 2 >= 0, since u - (...)(...) = alpha (alpha - 1) (u - 1)^2.
 
     Args:
       log_x: ln x. In r itself the end (alpha - 1) / alpha cannot be told from its neighbours, and the powers of
@@ -70,8 +70,8 @@ def log_ratio(log_x: float, alpha: float) -> float:
 def smooth_bound(bound: float, gamma: float, growth: float = 1.0) -> float:
     """G = max over whole k >= 0 of (bound + growth k) e^(-gamma k).
 
-    Where the bound moves by at most `growth` between neighbours, G moves by a factor of at most e^gamma: a gamma-smooth
-    bound on local sensitivity. Nissim, Raskhodnikova & Smith, STOC 2007; DP-S4S, section 4.1.
+    Where the bound moves by at most `growth` between neighbours, G moves by a factor of at most e^gamma: a
+    gamma-smooth bound on local sensitivity. Nissim, Raskhodnikova & Smith, STOC 2007; DP-S4S, section 4.1.
     """
     peak = max(0, math.floor(1 / gamma - bound / growth))
     return max((bound + growth * k) * math.exp(-gamma * k) for k in (0, peak, peak + 1))
@@ -81,8 +81,8 @@ def smooth_bound(bound: float, gamma: float, growth: float = 1.0) -> float:
 class SmoothGaussian:
     """F(I) + sigma(I) N(0, 1_d), sigma(I) = factor G(I): of divergence at most rho at order alpha.
 
-    For G(I) <= e^gamma G(I') and |F(I) - F(I')| <= min(G(I), G(I')) between neighbours. With r = (sigma' / sigma)^2 in
-    [e^(-2 gamma), e^(2 gamma)] the divergence of the two normal distributions is at most
+    For G(I) <= e^gamma G(I') and |F(I) - F(I')| <= min(G(I), G(I')) between neighbours. With r = (sigma' / sigma)^2
+    in [e^(-2 gamma), e^(2 gamma)] the divergence of the two normal distributions is at most
 
         S(r) = alpha min(1, r) / (2 factor^2 x) + phi(r),  x = alpha r + 1 - alpha.
 
@@ -134,7 +134,7 @@ class SmoothGaussian:
         return (mean + shrinking_divergence(math.log(x), order, self.dimension)) * (1 + SLACK / 2)
 
     def sigma(self, bound: float, growth: float = 1.0) -> float:
-        """The noise where local sensitivity is at most `bound`, which moves by at most `growth` between neighbours."""
+        """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
         return self.factor * smooth_bound(bound, self.gamma, growth)
 
     @cached_property

@@ -53,7 +53,9 @@ def least_noise_order(
     Raises: InvalidParameter when no order has a budget.
     """
     noise = {
-        alpha: best_split(dimension, alpha, budget(alpha), bound).sigma(bound) for alpha in orders if budget(alpha) > 0
+        alpha: best_split(dimension, alpha, budget(alpha), bound).sigma(bound)
+        for alpha in orders
+        if budget(alpha) > 0
     }
     if not noise:
         raise InvalidParameter("no Renyi order is worth this epsilon and delta")
@@ -66,5 +68,7 @@ def best_split(dimension: int, alpha: float, rho: float, bound: float) -> Smooth
     def at(log_odds: float) -> SmoothGaussian:
         return SmoothGaussian(dimension, alpha, rho, 1 / (1 + math.exp(-log_odds)))
 
-    found = minimize_scalar(lambda x: at(x).sigma(bound), bounds=(-6.0, 9.0), method="bounded", options={"xatol": 0.01})
+    found = minimize_scalar(
+        lambda x: at(x).sigma(bound), bounds=(-6.0, 9.0), method="bounded", options={"xatol": 0.01}
+    )
     return at(float(found.x))

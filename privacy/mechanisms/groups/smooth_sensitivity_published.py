@@ -61,7 +61,7 @@ class PublishedSmoothGaussian:
         return self._factor(self.alpha)
 
     def sigma(self, bound: float, growth: float = 1.0) -> float:
-        """The noise where local sensitivity is at most `bound`, which moves by at most `growth` between neighbours."""
+        """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
         return self.factor * smooth_bound(bound, self.gamma, growth)
 
     def _rho(self, alpha: float) -> float:
@@ -100,5 +100,5 @@ class NissimGaussian:
         return 5 * math.sqrt(2 * math.log(2 / self.delta)) / self.epsilon
 
     def sigma(self, bound: float, growth: float = 1.0) -> float:
-        """The noise where local sensitivity is at most `bound`, which moves by at most `growth` between neighbours."""
+        """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
         return self.factor * smooth_bound(bound, self.gamma, growth)

@@ -20,17 +20,17 @@ for 0.1% less noise at its foot."""
 class GaussianRamp:
     """F(I) + sigma(B(I)) N(0, 1_d), of divergence at most rho at order alpha.
 
-    For |F(I) - F(I')| <= min(B, B') and |B - B'| <= growth between neighbours. An exponential G divides rho in the same
-    way at every B, although at its foot the means are close in comparison with the noise: there nearly all of rho may
-    go into the change of variances, and far up nearly all into the means. Let sigma not fall in B, and let
+    For |F(I) - F(I')| <= min(B, B') and |B - B'| <= growth between neighbours. An exponential G divides rho in the
+    same way at every B, although at its foot the means are close in comparison with the noise: there nearly all of
+    rho may go into the change of variances, and far up nearly all into the means. Let sigma not fall in B, and let
 
         D(B) = alpha B^2 / (2 sigma(B + growth)^2 x) + phi(r) <= rho for all B,
 
-    r = (sigma(B) / sigma(B + growth))^2 and x = alpha r + 1 - alpha. Proof of the claim: let B <= B' <= B + growth be the
-    bounds of two neighbours. From the smaller noise to the larger the divergence is at most that the other way (both
-    terms: alpha s'^2 - (alpha - 1) s^2 >= alpha s^2 - (alpha - 1) s'^2, and `shrinking_divergence`). The other way it is
-    alpha |F - F'|^2 / (2 s^2 (alpha - (alpha - 1) s'^2 / s^2)) + phi, and both terms rise with s' / s, so it is at most
-    D(B).
+    r = (sigma(B) / sigma(B + growth))^2 and x = alpha r + 1 - alpha. Proof of the claim: let B <= B' <= B + growth
+    be the bounds of two neighbours. From the smaller noise to the larger the divergence is at most that the other
+    way (both terms: alpha s'^2 - (alpha - 1) s^2 >= alpha s^2 - (alpha - 1) s'^2, and `shrinking_divergence`). The
+    other way it is alpha |F - F'|^2 / (2 s^2 (alpha - (alpha - 1) s'^2 / s^2)) + phi, and both terms rise with s' /
+    s, so it is at most D(B).
 
     sigma is the least such function below a tail `slope` * B that keeps D(B) <= rho from `top` on (there r falls
     with B): downwards from the tail, each value is the least that the one above it allows. D rises in B and falls in

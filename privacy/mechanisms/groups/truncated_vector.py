@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.truncation.compact import compact
@@ -33,20 +34,33 @@ class TruncatedVector:
         return "TruncatedVector(<private>)"
 
 
-def truncated_vector(
-    tuples: CodedJoinTuples, row: int, ladder: Ladder, stops: NDArray[np.int64], control: Control = QUIET
-) -> TruncatedVector | None:
+def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: NDArray[np.int64]) -> TruncatedVector | None:
     """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
 
-    Raises: InvalidParameter for a row out of range; SolverFailed; Cancelled.
-    Cost: one pass to merge tuples of the same people, then two or three vector programs.
+    Raises: SolverFailed; Cancelled.
+    Cost: two or three vector programs, as a rule.
     """
-    instance = VectorInstance(merged(tuples, row), 0, DEFAULT_GAP, control)
     rung = instance.select(ladder, stops)
     if rung is None:
         return None
     tau = int(ladder.units[rung])
     return TruncatedVector(rung, instance.removal(tau).removed / WHOLE, instance.sums(tau))
+
+
+def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int, control: Control = QUIET) -> VectorInstance:
+    """The vector program of one release.
+
+    Args:
+      row: of tuples.weights.
+      n_groups: for how many groups the mechanism was made.
+    Raises: InvalidParameter for another number of groups, or a row out of range.
+    Cost: one pass to merge tuples of the same people.
+    """
+    if tuples.n_groups != n_groups:
+        raise InvalidParameter("the mechanism was made for another number of groups")
+    if not 0 <= row < len(tuples.weights):
+        raise InvalidParameter("no such release")
+    return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP, control)
 
 
 def merged(tuples: CodedJoinTuples, row: int) -> CompactJoinTuples:

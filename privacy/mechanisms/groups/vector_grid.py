@@ -44,10 +44,10 @@ def check_least(sigma: float, alpha: float, dimension: int) -> None:
 class VectorGrid:
     """d sums released as step * (sum // step + Z), all Z of one scale.
 
-    Two discrete Gaussians of scales s and s' around whole numbers have at most the divergence of the continuous ones
-    and d ln(1 + 2 exp(-2 pi^2 min(s, s')^2 / alpha) + ...) more: their sums over whole numbers are the integrals times
-    theta functions, largest where the centre is whole (Poisson summation). From a scale of 16 sqrt(alpha) that is below
-    d 2^-7000. Source: Canonne, Kamath & Steinke, NeurIPS 2020, for s = s'.
+    Two discrete Gaussians of scales s and s' around whole numbers have at most the divergence of the continuous
+    ones and d ln(1 + 2 exp(-2 pi^2 min(s, s')^2 / alpha) + ...) more: their sums over whole numbers are the
+    integrals times theta functions, largest where the centre is whole (Poisson summation). From a scale of 16
+    sqrt(alpha) that is below d 2^-7000. Source: Canonne, Kamath & Steinke, NeurIPS 2020, for s = s'.
 
     Attributes:
       tau_units: the threshold, a power of two, in units of 2^-30.
