@@ -31,7 +31,7 @@ CONCENTRATED_SPLIT = 0.5
 MEAN_GAUSSIAN = math.sqrt(2 / math.pi)
 """E|Z| of a standard Gaussian: what noise is charged at in a score."""
 
-_DOWN = 1 - 2.0**-40
+DOWN = 1 - 2.0**-40
 """Shrinks a budget by more than the rounding of the floats that divide it."""
 
 
@@ -136,16 +136,16 @@ class ConcentratedGem:
 
     def prices(self, n_groups: int = 1) -> tuple[float, ...]:
         """E|noise| / tau + t per threshold: as `Gem.prices`."""
-        far = farthest(self.ladder, self.selecting(n_groups), self.beta)
+        far = farthest(self.ladder, self.selecting(n_groups), self.beta, n_groups)
         return (self._noise_price(n_groups) + far,) * len(self.ladder)
 
     def selecting(self, n_groups: int) -> float:
         """eps_s = sqrt(8 rho_s) of the selection in one group, rounded down."""
-        return math.sqrt(8 * self.split * self._cell(n_groups)) * _DOWN
+        return math.sqrt(8 * self.split * self._cell(n_groups)) * DOWN
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
-        return priced_scores(self.ladder, self.gap, noise, self.selecting(n_groups), self.beta, self.rarity)
+        return priced_scores(self.ladder, self.gap, noise, self.selecting(n_groups), self.beta, self.rarity, n_groups)
 
     def _noise_price(self, n_groups: int) -> float:
         """E|noise| in multiples of (1 + gap) tau."""
@@ -158,7 +158,7 @@ class ConcentratedGem:
 
     def _releasing(self, n_groups: int) -> float:
         """rho of the release in one group, rounded down."""
-        return (1 - self.split) * self._cell(n_groups) * _DOWN
+        return (1 - self.split) * self._cell(n_groups) * DOWN
 
     def _cell(self, n_groups: int) -> float:
         """rho of one group."""

@@ -1,4 +1,4 @@
-"""`group_lp`: every group is truncated at a threshold of its own and released by the scalar mechanism."""
+"""`group_lp`: every group is truncated by itself, at a threshold of its own or of all, and released."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.truncate import truncate
@@ -17,21 +18,22 @@ from privacy.truncation.truncate import truncate
 
 @dataclass(frozen=True)
 class GroupLp:
-    """One scalar truncation per group, its own tau, and one joint budget over the groups that a unit reaches.
+    """One scalar truncation per group, and one joint budget over the groups that a unit reaches.
 
     A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
-    (1 + gap) tau at every threshold. The scalar mechanism gives each group epsilon / L0 (`Gem`) or
-    rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law.
+    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 (`Gem`) or
+    rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law. One
+    threshold for all is chosen once (`SharedThreshold`).
 
     Where the tuples went through `keep_groups`, one group of a unit may leave and another enter: L0 is then twice
     what was kept.
     Source: privacy.md section 5.
 
     Attributes:
-      scalar: the mechanism of one group, with the budget of all.
+      scalar: the mechanism of truncated answers, with the budget of all groups.
     """
 
-    scalar: Gem | ConcentratedGem
+    scalar: Gem | ConcentratedGem | SharedThreshold
 
     @property
     def name(self) -> str:
@@ -46,7 +48,7 @@ class GroupLp:
     @property
     def delta(self) -> float:
         """0 under pure privacy; else the delta at which rho is stated."""
-        return self.scalar.delta if isinstance(self.scalar, ConcentratedGem) else 0.0
+        return 0.0 if isinstance(self.scalar, Gem) else self.scalar.delta
 
     @property
     def event(self) -> PrivacyEvent:
