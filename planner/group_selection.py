@@ -66,7 +66,9 @@ def group_selection(
         return None
     discovers = any(domain.is_discovered for domain in domains)
     if discovers and delta == 0:
-        hint = "ask with a delta" if policy.delta else "the custodian can grant one: `delta` of the policy's [privacy]"
+        hint = (
+            "ask with a delta" if policy.delta else "the custodian can grant one, `delta` of [privacy] in the policy"
+        )
         raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
     if discovers and reach.groups_per_unit is None:
         hint = "group by what follows from the privacy unit's key"

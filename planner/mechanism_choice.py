@@ -27,6 +27,9 @@ _NOT_SERVED = {
 }
 """Mechanisms that a server knows and does not run, with what to do instead."""
 
+MIN_DELTA = 1e-15
+"""The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
+
 APPROXIMATE = frozenset({"l2_clip", "pmsja", "s4s_vector"})
 """Those that always spend a delta."""
 
@@ -86,7 +89,8 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.one_group or not known.summed:
         return MechanismChoice("gem", False, why + (" in each group" if known.grouped else ""))
     if known.delta == 0:
-        return MechanismChoice("gem", False, "the default without a delta: one threshold and one release in each group")
+        why = "the default without a delta: one threshold and one release in each group"
+        return MechanismChoice("gem", False, why)
     if known.owners == 1 and not known.sampled:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
@@ -119,7 +123,7 @@ def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
         raise InvalidSetting("l2_clip needs one owner per row; rows of this query have several", hint=hint)
     if name == "l2_clip" and known.sampled:
         hint = "use group_lp, or leave the sampling rate out"
-        raise InvalidSetting("l2_clip answers from all rows: no interval is known for a sample's clipped sums", hint=hint)
+        raise InvalidSetting("l2_clip answers from all rows: no interval is known for clipped samples", hint=hint)
 
 
 def granted_delta(asked: float | None, policy: Policy) -> float:
@@ -129,4 +133,6 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
         raise InvalidSetting("this policy grants no delta", hint="leave delta out")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
+    if 0 < value < MIN_DELTA:
+        raise InvalidSetting(f"delta must be 0, or at least {MIN_DELTA:g}")
     return float(value)

@@ -214,8 +214,16 @@ class Plan:
         value. The number of owner positions is public; what a tuple of the data needs is not, and does not matter
         (privacy.md section 2, fact 5).
         """
-        parties = len(self.owners) + (release.distinct is not None)
-        return 0.0 if parties <= _EXACT_PARTIES else _GAP
+        return _gap(len(self.owners) + (release.distinct is not None))
+
+    @property
+    def selection_gap(self) -> float:
+        """eta of the selection of groups, which counts tuples."""
+        return _gap(len(self.owners))
+
+
+def _gap(parties: int) -> float:
+    return 0.0 if parties <= _EXACT_PARTIES else _GAP
 
 
 @dataclass(frozen=True)

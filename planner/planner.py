@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from planner.bound_query import BoundQuery
 from planner.dependencies import groups_per_unit
+from planner.discovered_keys import keys_found
 from planner.domains import group_domains
 from planner.equalities import ColumnRef
-from planner.discovered_keys import keys_found
 from planner.errors import InvalidSetting
 from planner.fanout import tuples_per_unit
 from planner.group_selection import group_reach, group_selection, is_selected
@@ -144,5 +144,5 @@ def _reason(choice: MechanismChoice, known: Circumstances, count: int) -> str:
     people = "one privacy unit" if known.owners == 1 else f"up to {known.owners} privacy units"
     groups = 1 if not known.grouped else known.groups_per_unit
     reach = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
-    why = f"{choice.mechanism}, {choice.why}; a tuple belongs to {people}, a unit reaches {reach}, each release has {share}"
-    return f"{why}{', and they share the delta' if choice.approximate else ''}."
+    why = f"{choice.mechanism}, {choice.why}; a tuple belongs to {people}, a unit reaches {reach}"
+    return f"{why}, each release has {share}{', and they share the delta' if choice.approximate else ''}."

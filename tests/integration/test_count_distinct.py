@@ -20,7 +20,7 @@ from server.backends.catalog import read_schema
 from server.backends.columns import Column
 from server.backends.postgres import PostgresBackend, ReadLimits
 from server.errors import QueryCancelled
-from server.pipeline import measure, plan_measurements
+from server.measuring import measure, plan_measurements
 from tests.support.planning import demo_policy, planned
 
 UNTRUNCATED = Ladder(low=30, high=30)

@@ -9,7 +9,7 @@ from planner.provenance import provenance
 from planner.rewrite import rewrite
 from server.explanation import explanation
 from server.explanation_text import explanation_answer, explanation_facts
-from server.pipeline import plan_measurements
+from server.measuring import plan_measurements
 from server.query import Budget, Explanation
 from tests.support.planning import bound, demo_policy
 from tests.support.tpch_schema import tpch_schema
