@@ -121,9 +121,6 @@ def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
     if name == "l2_clip" and known.owners != 1:
         hint = "use group_lp"
         raise InvalidSetting("l2_clip needs one owner per row; rows of this query have several", hint=hint)
-    if name == "l2_clip" and known.sampled:
-        hint = "use group_lp, or leave the sampling rate out"
-        raise InvalidSetting("l2_clip answers from all rows: no interval is known for clipped samples", hint=hint)
 
 
 def granted_delta(asked: float | None, policy: Policy) -> float:

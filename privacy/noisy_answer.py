@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Covers = Literal["released_sample", "truncated_full", "truth_lower"]
-"""What an interval covers: the sampled answer, the truncated answer over all data, or a bound below the truth."""
+Covers = Literal["released_sample", "truncated_sample", "truncated_full", "truth_lower"]
+"""What an interval covers: the truncated answer over all data, sampling error included; that of the sample that was
+drawn, scaled up, without the sampling error; the truncated answer of unsampled data; or the truth, from below."""
 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""

@@ -27,13 +27,14 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.build import GroupMechanism, Sum, group_measurements
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.sized_later import SizedLater
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws
-from privacy.sampling.scale_up import scale_up
+from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.sampling.thin import thin
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
@@ -151,10 +152,8 @@ def measure(backend: Backend, query: BackendQuery, measuring: Measuring) -> tupl
     noisy = [_cut(one, len(domain)) for one in _released(tuples, measuring, entropy)]
     rate = query.sampling_rate
     if rate is not None:
-        noisy = [
-            scale_up(one, rate, len(made.expected_noise(len(domain))))
-            for one, made in zip(noisy, measuring.releases, strict=True)
-        ]
+        pairs = zip(noisy, measuring.releases, strict=True)
+        noisy = [_scaled_up(one, made, rate, max(1, len(domain))) for one, made in pairs]
     return domain, tuple(noisy)
 
 
@@ -211,6 +210,13 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             yield measured.release(coded, next(rows), entropy)
         else:
             yield measured.release(truncate(ruled, next(rows), measured.ladder, measured.gap), entropy)
+
+
+def _scaled_up(noisy: NoisyAnswer, made: Released, rate: float, n_groups: int) -> NoisyAnswer:
+    """From the sample to the whole, with the sampling error where the truncated answer is an optimum."""
+    if isinstance(made, L2Clip | SizedLater):
+        return scale_up_noise(noisy, rate)
+    return scale_up(noisy, rate, len(made.expected_noise(n_groups)))
 
 
 def _cut(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:

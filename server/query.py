@@ -69,7 +69,7 @@ class QueryResponse:
       rows: one tuple of cells per group that is shown.
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`); `exact` where there
+      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `exact` where there
         are none: for EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge.

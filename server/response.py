@@ -25,6 +25,8 @@ _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
     "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
     "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
+    "truncated_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise alone; "
+    "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
     "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
     "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
 }
