@@ -64,8 +64,8 @@ def _reach_reason(plan: Plan) -> str:
     if plan.group_rule is not None:
         rule = plan.group_rule
         return (
-            f"the policy counts a unit's rows in {rule} groups at most and leaves out those in others; as many may "
-            f"leave as enter when some of its rows change, which makes {2 * rule}"
+            f"the policy counts a unit's rows in {rule} group{'s' if rule > 1 else ''} at most and leaves out those "
+            f"in others; as many may leave as enter when some of its rows change, which makes {2 * rule}"
         )
     if plan.groups_per_unit is None:
         return "the group keys do not follow from a unit's key, so one unit may reach every group"
@@ -80,6 +80,8 @@ def selection_rule(plan: Plan, measuring: Measuring, n_groups: int) -> str | Non
         return None
     least, noise = measuring.threshold.threshold(n_groups), measuring.threshold.noise_scale(n_groups)
     shown = f"those whose noisy number of privacy units is at least {least:,.6g} (noise of scale {noise:,.4g})"
+    if len(plan.owners) > 1:
+        shown += ", counted by rows in which nobody stands twice"
     reasons = []
     if plan.selection.delta:
         reasons.append(f"so that a key of one unit alone is shown with probability {plan.selection.delta:g} at most")
