@@ -33,11 +33,11 @@ SPLIT = 0.1
 BOUNDING = 0.35
 """The share of epsilon that bounding the local sensitivity gets by default."""
 
-MISSING = 0.1
+MISSING = 0.5
 """The share of delta with which that bound may be too small."""
 
-THRESHOLD = 4.0
-"""How many people may be removed by default."""
+ALLOWANCE = 8.0
+"""How many people may be removed by default, in multiples of 1 / eps_1, as in `s4s_vector`."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Pmsja:
       ladder: the thresholds.
       split, bounding: eps_1 / epsilon and eps_2 / epsilon, in (0, 1) together.
       missing: delta_2 / delta, in (0, 1).
-      threshold: how many people may be removed, >= 0.
+      allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
       confidence: of the intervals, over all noise, in (0, 0.98].
     """
 
@@ -71,7 +71,7 @@ class Pmsja:
     split: float = SPLIT
     bounding: float = BOUNDING
     missing: float = MISSING
-    threshold: float = THRESHOLD
+    allowance: float = ALLOWANCE
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
@@ -140,7 +140,8 @@ class Pmsja:
     @cached_property
     def selection(self) -> SparseVector:
         """The first stage."""
-        return SparseVector.monotone(float(exact(self.split) * exact_epsilon(self.epsilon)), self.threshold)
+        selecting = float(exact(self.split) * exact_epsilon(self.epsilon))
+        return SparseVector.monotone(selecting, self.allowance / selecting)
 
     @cached_property
     def rho(self) -> float:

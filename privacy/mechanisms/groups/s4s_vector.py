@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from privacy.accounting.conversion import epsilon_at
 from privacy.accounting.divergence import pure_divergence
 from privacy.accounting.event import PrivacyEvent, RenyiCurve
 from privacy.accounting.orders import ORDERS
@@ -22,16 +23,20 @@ from privacy.mechanisms.groups.vector_answer import TAIL, no_answer, reach, vect
 from privacy.mechanisms.groups.vector_grid import VectorGrid, check_least, rounding
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.renyi_order import divergence_budget, least_epsilon
+from privacy.sampling.renyi_order import divergence_budget
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.truncation.vector.shares import WHOLE
 
-SPLIT = 0.2
-"""The share of epsilon that choosing the threshold gets by default, as in the paper."""
+SPLIT = 0.1
+"""The share of epsilon that choosing the threshold gets by default; the paper has a fifth."""
 
-THRESHOLD = 6.0
-"""How many people may be removed by default: below it noise falls with tau, above it with the people removed."""
+ALLOWANCE = 8.0
+"""How many people may be removed by default, in multiples of 1 / eps_1.
+
+The noise of one rung has the scale 2 / eps_1: with less, thresholds that remove nobody fail now and then, up to the
+top of the ladder; with more, the noise pays for people removed.
+"""
 
 _FINITE = tuple(order for order in ORDERS if math.isfinite(order))
 _FAR = 600.0
@@ -61,7 +66,7 @@ class S4SVector:
       sample: how the tuples were sampled, if amplification is claimed.
       ladder: the thresholds.
       split: eps_1 / epsilon, in (0, 1).
-      threshold: how many people may be removed, >= 0.
+      allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
       confidence: of the intervals, over all noise, in (0, 0.98].
     """
 
@@ -71,7 +76,7 @@ class S4SVector:
     sample: SampleDesign | None = None
     ladder: Ladder = field(default_factory=Ladder)
     split: float = SPLIT
-    threshold: float = THRESHOLD
+    allowance: float = ALLOWANCE
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
@@ -131,17 +136,18 @@ class S4SVector:
         """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
         if _seen(self.sample) == 1:
             return self.epsilon
-        return least_epsilon(lambda order: self._unsampled(min(order, self.noise.alpha)), self.delta).value
+        return epsilon_at(self.noise.alpha, self._unsampled(self.noise.alpha), self.delta)
 
     @cached_property
     def selection(self) -> SparseVector:
         """The first stage."""
-        return SparseVector.monotone(_selecting(self.epsilon, self.split, _seen(self.sample)), self.threshold)
+        selecting = _selecting(self.epsilon, self.split)
+        return SparseVector.monotone(selecting, self.allowance / selecting)
 
     @cached_property
     def noise(self) -> GaussianRamp:
         """The second stage, in multiples of 2 tau."""
-        made = _ramp(self.epsilon, self.delta, self.n_groups, self.split, _seen(self.sample))
+        made = _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
         check_least(made.sigma(self._bound(0.0)), made.alpha, self.n_groups)
         return made
 
@@ -165,15 +171,15 @@ class S4SVector:
 
 
 @lru_cache(maxsize=64)
-def _ramp(epsilon: float, delta: float, n_groups: int, split: float, seen: float) -> GaussianRamp:
-    """The noise at the order where it is least."""
-    selecting = _selecting(epsilon, split, seen)
+def _ramp(epsilon: float, delta: float, n_groups: int, split: float, allowance: float, seen: float) -> GaussianRamp:
+    """The noise, at the order where it is least for half of the people that may be removed."""
+    selecting = _selecting(epsilon, split)
 
     def left(order: float) -> float:
         worth = divergence_budget(epsilon, delta, order)
         return _conditional(worth, order, seen) - _choice_divergence(selecting, order) if worth > 0 else 0.0
 
-    alpha = least_noise_order(_FINITE, left, n_groups)
+    alpha = least_noise_order(_FINITE, left, n_groups, 1 + allowance / selecting / 2)
     return GaussianRamp(n_groups, alpha, left(alpha) * (1 - 2.0**-30), 1 + DEFAULT_GAP / WHOLE)
 
 
@@ -184,10 +190,9 @@ def _seen(sample: SampleDesign | None) -> float:
     return min(1.0, -math.expm1(sample.tuples_per_unit * math.log1p(-sample.rate)) * (1 + 2.0**-40))
 
 
-def _selecting(epsilon: float, split: float, seen: float) -> float:
-    """eps_1: alone it would cost its share of epsilon."""
-    share = float(exact(split) * exact_epsilon(epsilon))
-    return share if seen == 1 else math.log1p(math.expm1(share) / seen)
+def _selecting(epsilon: float, split: float) -> float:
+    """eps_1. What amplification gives goes to the release: at the orders in question it is little."""
+    return float(exact(split) * exact_epsilon(epsilon))
 
 
 def _choice_divergence(selecting: float, order: float) -> float:
