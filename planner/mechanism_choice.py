@@ -88,14 +88,11 @@ def _default(known: Circumstances) -> MechanismChoice:
     why = "the default: it selects one threshold and releases once"
     if known.one_group or not known.summed:
         return MechanismChoice("gem", False, why + (" in each group" if known.grouped else ""))
-    if known.delta == 0:
-        why = "the default without a delta: one threshold and one release in each group"
-        return MechanismChoice("gem", False, why)
-    if known.owners == 1 and not known.sampled:
+    if known.delta > 0 and known.owners == 1 and not known.sampled:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
-    why = "the default with a delta: one threshold and one release in each group, composed under zCDP"
-    return MechanismChoice("group_lp", True, why)
+    why = "the default where a unit reaches several groups: it selects a threshold and releases once in each group"
+    return MechanismChoice("group_lp", known.delta > 0, why)
 
 
 def _served(asked: str) -> MechanismName:

@@ -23,7 +23,6 @@ from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.mechanisms.build import measurement, useful_ladder
-from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.build import GroupMechanism, Sum, group_measurements
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
@@ -43,7 +42,7 @@ from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 
-_SCALAR = ("gem", "r2t", "s4s")
+_TOGETHER = ("group_lp", "l2_clip", "pmsja", "s4s_vector")
 
 TOGETHER = (GroupLp, L2Clip, SizedLater)
 """What releases from the tuples of all groups together, not from each group's truncated answers."""
@@ -78,14 +77,14 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """
     together = iter(_together(plan))
     releases = tuple(
-        next(together) if plan.release_delta and release.distinct is None else _alone(release, plan, policy)
+        next(together) if plan.mechanism in _TOGETHER and release.distinct is None else _alone(release, plan, policy)
         for release in plan.releases
     )
     return Measuring(releases, _threshold(plan), plan.group_rule)
 
 
 def _together(plan: Plan) -> tuple[GroupMechanism, ...]:
-    """The sums of a plan that spends a delta on them, with one budget for them all.
+    """The sums of a plan that measures all groups together, with one budget for them all.
 
     Raises: InvalidSetting for an epsilon and a delta that are too small for the mechanism.
     """
@@ -94,23 +93,22 @@ def _together(plan: Plan) -> tuple[GroupMechanism, ...]:
         for release in plan.releases
         if release.distinct is None
     ]
-    if not plan.release_delta:
+    if plan.mechanism not in _TOGETHER or not sums:
         return ()
     alone = len(plan.releases) == 1 and plan.selection is None
+    design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
     try:
-        return group_measurements(
-            plan.mechanism, sums, plan.release_delta, plan.groups_per_unit, _design(plan) if alone else None
-        )
+        return group_measurements(plan.mechanism, sums, plan.release_delta, plan.groups_per_unit, design)
     except InvalidParameter as error:
         hint = "ask for more of either, for fewer aggregates, or for another mechanism"
         raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
 
 
-def _alone(release: Release, plan: Plan, policy: Policy) -> Released:
+def _alone(release: Release, plan: Plan, policy: Policy) -> Measurement:
     """A release of each group's truncated answer, which spends its share of epsilon and no delta."""
     ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
-    named = plan.mechanism if plan.mechanism in _SCALAR else "gem"
-    made = measurement(
+    named = "gem" if plan.mechanism in _TOGETHER else plan.mechanism
+    return measurement(
         "fixed" if release.determined else named,
         epsilon=release.epsilon,
         groups_per_unit=None if ruled else plan.groups_per_unit,
@@ -120,8 +118,6 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> Released:
         tuples_per_unit=plan.tuples_per_unit,
         sample=_design(plan),
     )
-    pure = plan.mechanism == "group_lp" and release.distinct is None
-    return GroupLp(made) if pure and isinstance(made, Gem) else made
 
 
 def _design(plan: Plan) -> SampleDesign | None:

@@ -11,7 +11,7 @@ _REASONS = {
     "r2t": "races thresholds up to the declared global sensitivity; the answer is a lower bound",
     "s4s": "races thresholds up to what one unit's tuples can reach; the answer is a lower bound",
     "gem": "selects one threshold, then releases once",
-    "group_lp": "selects one threshold in each group, then releases once",
+    "group_lp": "selects a threshold, then releases once in each group",
     "l2_clip": "selects one length for what a unit adds to all groups together, then releases once",
     "pmsja": "tests lengths for what a unit adds to all groups, bounds what neighbours differ by, then releases once",
     "s4s_vector": "tests lengths on the sample, then releases once with noise for its smooth sensitivity",
@@ -54,7 +54,7 @@ def groups_reason(plan: Plan, n_groups: int) -> str:
     if not plan.release_delta:
         return f"{why}; each group has 1/{reached} of its release's epsilon, so its noise is {reached} times as large"
     if plan.mechanism == "group_lp":
-        return f"{why}; its groups are composed under zCDP, so their noise grows with the root of {reached}"
+        return f"{why}; pure or zero-concentrated privacy, whichever leaves less noise for {reached} groups of a unit"
     return f"{why}; what it adds to all of them together is bounded as one vector"
 
 

@@ -46,13 +46,13 @@ def test_one_owner_and_a_delta_are_clipped(backend: DuckdbBackend) -> None:
     assert sum(covered) > 0.7 * PLACES
 
 
-def test_without_a_delta_each_group_has_a_mechanism_of_its_own(backend: DuckdbBackend) -> None:
+def test_without_a_delta_noise_is_pure_and_larger(backend: DuckdbBackend) -> None:
     pure, clipped = _asked(backend, PER_PLACE, delta=0.0), _asked(backend, PER_PLACE)
-    assert (pure.mechanism, pure.delta) == ("gem", 0.0)
+    assert (pure.mechanism, pure.delta) == ("group_lp", 0.0)
     assert _error(clipped, EACH) < _error(pure, EACH)
 
 
-def test_several_owners_are_composed_under_zcdp(backend: DuckdbBackend) -> None:
+def test_several_owners_share_a_threshold(backend: DuckdbBackend) -> None:
     answer = _asked(backend, MEETINGS)
     assert (answer.mechanism, answer.delta) == ("group_lp", 1e-6)
     assert _error(answer, 9000 / PLACES) < 0.5
@@ -66,8 +66,9 @@ def test_each_is_served_by_name(backend: DuckdbBackend, mechanism: str) -> None:
     assert _error(answer, EACH) < 3.0
 
 
-def test_group_lp_needs_no_delta(backend: DuckdbBackend) -> None:
-    answer = _asked(backend, MEETINGS, mechanism="group_lp", delta=0.0)
+@pytest.mark.parametrize("rate", [None, 0.5])
+def test_group_lp_needs_no_delta(backend: DuckdbBackend, rate: float | None) -> None:
+    answer = _asked(backend, MEETINGS, mechanism="group_lp", delta=0.0, sampling_rate=rate)
     assert (answer.mechanism, answer.delta) == ("group_lp", 0.0)
 
 

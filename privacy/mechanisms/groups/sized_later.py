@@ -36,7 +36,7 @@ class SizedLater:
     sample: SampleDesign | None = None
 
     def __post_init__(self) -> None:
-        self.sized(1)  # parameters that are worth nothing are refused before anything is read
+        self.expected_noise(1)  # parameters that are worth nothing are refused before anything is read
 
     @property
     def event(self) -> PrivacyEvent:

@@ -65,7 +65,7 @@ def test_releases_say_what_they_spend() -> None:
 
 @pytest.mark.parametrize(
     ("mechanism", "delta", "words"),
-    [(None, None, "zCDP"), (None, 0.0, "1/2 of its release's epsilon"), ("pmsja", None, "one vector")],
+    [(None, None, "zero-concentrated"), (None, 0.0, "1/2 of its release's epsilon"), ("pmsja", None, "one vector")],
 )
 def test_the_noise_of_many_groups_has_its_reason(mechanism: str | None, delta: float | None, words: str) -> None:
     assert words in _explained(PAIRS, _policy(), 2, mechanism, delta).groups_reason
