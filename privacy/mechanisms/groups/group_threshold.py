@@ -32,11 +32,12 @@ class GroupThreshold:
     Two uses, which may come together:
 
     * a minimum frequency k, over groups that are public: epsilon-DP, as `Fixed`;
-    * discovery, delta > 0: the groups are those that the data holds. Between neighbours L0 groups differ at most. In
-      a group that both have, the noise is epsilon / L0-DP. A group that only one of them has belongs to the one unit
-      in which they differ, so v_g <= 1, and it is shown with probability at most delta / L0, which makes it
-      (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and for whatever is then
-      released of the groups that are shown.
+    * discovery, delta > 0: the groups are those that the data holds, v_g > 0. A key is none that only tuples have which
+      the rule for groups per unit left out, or one unit could bring any number of keys. Between neighbours L0 groups
+      differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them has
+      belongs to the one unit in which they differ, so v_g <= 1, and it is shown with probability at most delta / L0,
+      which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and for
+      whatever is then released of the groups that are shown.
 
     Source: privacy.md section 7; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS 2020.
 
@@ -97,8 +98,10 @@ class GroupThreshold:
         """
         check_answer(answer, self.ladder, self.gap)
         rung = self._rung(answer.n_groups)
-        noise = release_noise(np.zeros(answer.n_groups, np.intp), (rung,), entropy)
-        return np.flatnonzero(_values(answer) // rung.step + noise >= self._least_steps(rung))
+        values = _values(answer)
+        groups = np.flatnonzero(self._is_there(values))
+        noise = release_noise(np.zeros(len(groups), np.intp), (rung,), entropy)
+        return groups[values[groups] // rung.step + noise >= self._least_steps(rung)]
 
     def threshold(self, n_groups: int = 1) -> float:
         """The least noisy number of units that is shown. Public.
@@ -112,6 +115,10 @@ class GroupThreshold:
     def noise_scale(self, n_groups: int = 1) -> float:
         """Of the number of units in each group. Public."""
         return self._rung(n_groups).noise_scale
+
+    def _is_there(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(G,) which groups may be shown: all public ones; of found ones those that somebody is in."""
+        return values > 0 if self.delta else np.ones(len(values), bool)
 
     def _least_steps(self, rung: Rung) -> int:
         """The least v // step + Z that is shown."""
