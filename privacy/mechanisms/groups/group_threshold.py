@@ -32,12 +32,12 @@ class GroupThreshold:
     Two uses, which may come together:
 
     * a minimum frequency k, over groups that are public: epsilon-DP, as `Fixed`;
-    * discovery, delta > 0: the groups are those that the data holds, v_g > 0. A key is none that only tuples have which
-      the rule for groups per unit left out, or one unit could bring any number of keys. Between neighbours L0 groups
-      differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them has
-      belongs to the one unit in which they differ, so v_g <= 1, and it is shown with probability at most delta / L0,
-      which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and for
-      whatever is then released of the groups that are shown.
+    * discovery, delta > 0: the groups are those that the data holds, v_g > 0. A key is none that only tuples have
+      which the rule for groups per unit left out, or one unit could bring any number of keys. Between neighbours L0
+      groups differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them
+      has belongs to the one unit in which they differ, so v_g <= 1, and it is shown with probability at most
+      delta / L0, which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and
+      for whatever is then released of the groups that are shown.
 
     Source: privacy.md section 7; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS 2020.
 
