@@ -84,7 +84,7 @@ def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None) ->
     pure, concentrated = (
         SharedThreshold(budget, groups_per_unit, one.gap, one.ladder) for budget in (PureBudget(one.epsilon), share)
     )
-    return GroupLp(LaplaceOrGaussian(pure, concentrated, max(one.epsilon, share.epsilon), share.delta))
+    return GroupLp(LaplaceOrGaussian(pure, concentrated))
 
 
 def _share(sums: Sequence[Sum], delta: float) -> ConcentratedBudget:

@@ -10,6 +10,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
@@ -23,7 +24,8 @@ class GroupLp:
     A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
     (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 (`Gem`) or
     rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law. One
-    threshold for all is chosen once (`SharedThreshold`).
+    threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
+    least error unless the groups' people differ by orders of magnitude.
 
     Where the tuples went through `keep_groups`, one group of a unit may leave and another enter: L0 is then twice
     what was kept.
@@ -33,7 +35,7 @@ class GroupLp:
       scalar: the mechanism of truncated answers, with the budget of all groups.
     """
 
-    scalar: Gem | ConcentratedGem | SharedThreshold
+    scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
 
     @property
     def name(self) -> str:

@@ -16,9 +16,9 @@ from privacy.truncation.saturating import saturating_add
 def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
     """Leave out the tuples of every unit but those in the `most` groups where it weighs most.
 
-    The rule looks at a unit's own tuples alone, so nobody's tuples decide about anybody else's. A unit weighs in a group
-    what its tuples weigh in all releases together, so that all of them keep the same groups; of equals those that
-    come first.
+    The rule looks at a unit's own tuples alone, so nobody's tuples decide about anybody else's. A unit weighs in a
+    group what its tuples weigh in all releases together, so that all of them keep the same groups; of equals those
+    that come first.
 
     Sensitivity: when some of a unit's tuples go, up to `most` groups may leave and as many others enter. So what is
     measured afterwards changes in 2 * most groups: that is L0 for `group_lp`.

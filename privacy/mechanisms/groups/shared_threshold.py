@@ -30,7 +30,7 @@ from privacy.mechanisms.selection import Scores, selection_noise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
-SHARED_SPLIT = 0.25
+SHARED_SPLIT = 0.2
 """The share of the budget that selection gets by default: one choice is made, and every group released."""
 
 _SPREAD = 0.75
@@ -171,26 +171,34 @@ class SharedThreshold:
         )
 
     def _laplace_rungs(self, n_groups: int) -> tuple[Rung, ...]:
-        assert isinstance(self.budget, PureBudget)
-        releasing = exact_epsilon(self.budget.epsilon) - self._selecting
-        return rungs(self.ladder, self.gap, releasing / self._reached(n_groups))
+        return rungs(self.ladder, self.gap, self._releasing(n_groups))
 
     def _gaussian_rungs(self, n_groups: int) -> tuple[GaussianRung, ...]:
-        assert not isinstance(self.budget, PureBudget)
-        rho = (1 - self.split) * self.budget.rho / self._reached(n_groups) * DOWN
-        return tuple(GaussianRung(grid, rho) for grid in rungs(self.ladder, self.gap, Fraction(1)))  # for their steps
+        grids = rungs(self.ladder, self.gap, Fraction(1))  # for their steps
+        return tuple(GaussianRung(grid, float(self._releasing(n_groups)) * DOWN) for grid in grids)
+
+    def _releasing(self, n_groups: int) -> Fraction:
+        """Of epsilon, or of rho, for the release of one group."""
+        if isinstance(self.budget, PureBudget):
+            return (exact_epsilon(self.budget.epsilon) - self._selecting) / self._reached(n_groups)
+        return Fraction((1 - self.split) * self.budget.rho) / self._reached(n_groups)
 
     def _reached(self, n_groups: int) -> int:
         """L0, or the number of groups where that is less."""
         most = max(1, n_groups)
         return most if self.groups_per_unit is None else min(most, self.groups_per_unit)
 
+    def noise_per_tau(self, n_groups: int) -> float:
+        """The noise scale of each group in multiples of (1 + gap) tau, by the budget alone. Public."""
+        if isinstance(self.budget, PureBudget):
+            return float(1 / self._releasing(n_groups))
+        return math.sqrt(1 / (2 * self._releasing(n_groups)))
+
     def _noise_price(self, n_groups: int) -> float:
         """What the noise of all groups is charged at in the summed answer, in multiples of (1 + gap) tau."""
-        rung = self._rungs(n_groups)[-1]
         mean = 1.0 if isinstance(self.budget, PureBudget) else MEAN_GAUSSIAN
-        each = mean * rung.noise_scale / ((1 + self.gap) * rung.tau)
-        return float(max(1, n_groups) ** _SPREAD / self._reached(n_groups) * each)
+        spread = float(max(1, n_groups) ** _SPREAD)
+        return spread / self._reached(n_groups) * mean * self.noise_per_tau(n_groups)
 
     def _price(self, n_groups: int) -> float:
         """What a unit of tau costs in the scores, far from it."""
