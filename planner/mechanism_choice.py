@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import get_args
 
 from planner.errors import InvalidSetting
 from planner.plan import MechanismName
 from planner.policy import Policy
+from privacy.accounting.largest_rho import largest_rho
+from privacy.mechanisms.concentrated_gem import MEAN_GAUSSIAN
+from privacy.mechanisms.groups.shared_threshold import SHARED_SPLIT
 
 _LIBRARY = "it is there for comparison, as a library function; use gem"
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
@@ -40,7 +44,8 @@ class Circumstances:
 
     Attributes:
       grouped: is there a GROUP BY?
-      summed: is some release a sum or a count, not of distinct values?
+      sums: how many releases are sums or counts, not of distinct values.
+      epsilon: of those together.
       owners: owner positions of a join tuple.
       groups_per_unit: L0, or None when only the number of groups bounds it.
       tuples_per_unit: Delta, or None.
@@ -49,7 +54,8 @@ class Circumstances:
     """
 
     grouped: bool
-    summed: bool
+    sums: int
+    epsilon: float
     owners: int
     groups_per_unit: int | None
     tuples_per_unit: int | None
@@ -60,6 +66,22 @@ class Circumstances:
     def one_group(self) -> bool:
         """Does one unit reach one group at most?"""
         return not self.grouped or self.groups_per_unit == 1
+
+    @cached_property
+    def gaussian_pays(self) -> bool:
+        """Is the noise of approximate privacy less than that of pure privacy, or may it be for as many groups?
+
+        Of `group_lp`'s release, in each of k sums and L0 groups of a unit: with s the share of the budget that
+        releases, Laplace noise has the mean k L0 / (s epsilon), Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)).
+        Where L0 is None the mechanism decides, once the number of groups is known.
+        """
+        if self.delta == 0 or self.one_group or not self.sums:
+            return False
+        if self.groups_per_unit is None:
+            return True
+        rho = largest_rho(self.epsilon, self.delta)
+        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SPLIT) * self.epsilon**2 / (2 * rho)
+        return self.sums * self.groups_per_unit > worth
 
 
 @dataclass(frozen=True)
@@ -80,19 +102,18 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
         return _default(known)
     name = _served(asked)
     _check(name, policy, known)
-    spends = name in APPROXIMATE or (name == "group_lp" and known.delta > 0 and not known.one_group)
-    return MechanismChoice(name, spends and known.summed, "as asked")
+    spends = name in APPROXIMATE or (name == "group_lp" and known.gaussian_pays)
+    return MechanismChoice(name, spends and known.sums > 0, "as asked")
 
 
 def _default(known: Circumstances) -> MechanismChoice:
-    why = "the default: it selects one threshold and releases once"
-    if known.one_group or not known.summed:
-        return MechanismChoice("gem", False, why + (" in each group" if known.grouped else ""))
-    if known.delta > 0 and known.owners == 1 and not known.sampled:
+    if not known.grouped or not known.sums:
+        return MechanismChoice("gem", False, "the default: it selects one threshold and releases once")
+    if known.gaussian_pays and known.owners == 1 and not known.sampled:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
-    why = "the default where a unit reaches several groups: it selects a threshold and releases once in each group"
-    return MechanismChoice("group_lp", known.delta > 0, why)
+    why = "the default for groups: it selects a threshold and releases once in each group"
+    return MechanismChoice("group_lp", known.gaussian_pays, why)
 
 
 def _served(asked: str) -> MechanismName:

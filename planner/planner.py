@@ -72,9 +72,11 @@ def make_plan(
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
     reach = group_reach(reached([column for key in bound.keys for column in key.columns]), found.owners, policy)
+    sums = [release for release in released.releases if release.distinct is None]
     circumstances = Circumstances(
         grouped=bool(keys),
-        summed=any(release.distinct is None for release in released.releases),
+        sums=len(sums),
+        epsilon=math.fsum(release.epsilon for release in sums),
         owners=len(found.owners),
         groups_per_unit=reach.groups_per_unit,
         tuples_per_unit=tuples,

@@ -35,7 +35,7 @@ def test_keys_are_found_where_enough_people_share_them(backend: DuckdbBackend) -
     answer = answer_visits(backend, policy, plan)
     assert _groups(answer) == ["Aalen", "Berne", "Calw"]  # one person's town, and NULL, are not shown
     assert (answer.epsilon, answer.delta) == (4.0, 1e-6)
-    assert answer.mechanism == "gem, group_threshold"
+    assert answer.mechanism == "group_lp, group_threshold"
     truth = {"Aalen": 2000, "Berne": 900, "Calw": 80}
     assert all(abs(int(n) - truth[str(town)]) < 60 for town, n in answer.rows)  # type: ignore[arg-type]
     assert any("found among private rows" in note for note in answer.notes)

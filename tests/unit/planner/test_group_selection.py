@@ -89,7 +89,7 @@ def test_a_column_is_found_only_where_the_policy_opens_it() -> None:
     assert plan.selection is not None
     assert plan.selection.epsilon + plan.releases[0].epsilon == plan.epsilon == 1.0
     assert plan.selection.delta == plan.delta == 1e-6
-    assert (plan.mechanism, plan.release_delta, plan.groups_per_unit) == ("gem", 0.0, 1)
+    assert (plan.mechanism, plan.release_delta, plan.groups_per_unit) == ("group_lp", 0.0, 1)
 
 
 def test_a_known_domain_is_better_than_a_found_one() -> None:

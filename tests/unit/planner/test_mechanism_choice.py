@@ -13,7 +13,14 @@ from planner.plan import MechanismName
 from tests.support.planning import demo_policy
 
 MANY = Circumstances(
-    grouped=True, summed=True, owners=1, groups_per_unit=None, tuples_per_unit=None, sampled=False, delta=1e-7
+    grouped=True,
+    sums=1,
+    epsilon=4.0,
+    owners=1,
+    groups_per_unit=None,
+    tuples_per_unit=None,
+    sampled=False,
+    delta=1e-7,
 )
 
 
@@ -25,10 +32,14 @@ MANY = Circumstances(
         (replace(MANY, sampled=True), "group_lp", True),
         (replace(MANY, delta=0.0), "group_lp", False),
         (replace(MANY, owners=3, delta=0.0), "group_lp", False),
-        (replace(MANY, groups_per_unit=1), "gem", False),
-        (replace(MANY, groups_per_unit=2, owners=2), "group_lp", True),
+        (replace(MANY, groups_per_unit=1), "group_lp", False),
+        (replace(MANY, groups_per_unit=2), "group_lp", False),
+        (replace(MANY, groups_per_unit=2, sums=20), "l2_clip", True),
+        (replace(MANY, groups_per_unit=10, owners=2), "group_lp", False),
+        (replace(MANY, groups_per_unit=50, owners=2), "group_lp", True),
+        (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True),
         (replace(MANY, grouped=False), "gem", False),
-        (replace(MANY, summed=False), "gem", False),
+        (replace(MANY, sums=0), "gem", False),
     ],
 )
 def test_the_default(known: Circumstances, mechanism: str, approximate: bool) -> None:
@@ -54,10 +65,12 @@ def test_by_name() -> None:
 def test_group_lp_is_pure_where_that_is_enough() -> None:
     assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, delta=0.0)).approximate
     assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=1)).approximate
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=10)).approximate
+    assert choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=50)).approximate
 
 
 def test_counts_of_distinct_values_spend_no_delta() -> None:
-    assert not choose_mechanism("pmsja", demo_policy(), replace(MANY, summed=False)).approximate
+    assert not choose_mechanism("pmsja", demo_policy(), replace(MANY, sums=0)).approximate
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_found_keys_have_no_number_and_a_threshold() -> None:
     assert shown.n_groups is None
     assert [(one.release, one.mechanism) for one in shown.mechanisms] == [
         ("number of privacy units", "group_threshold"),
-        ("count(*)", "gem"),
+        ("count(*)", "group_lp"),
     ]
     assert shown.selection is not None
     assert "at least 31.8" in shown.selection  # 1 + 2 ln(1 / (2 delta))
