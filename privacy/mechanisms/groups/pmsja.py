@@ -175,12 +175,12 @@ class Pmsja:
     def _missing(self) -> Fraction:
         return exact(self.missing) * exact(self.delta)
 
-    @property
+    @cached_property
     def _scale(self) -> float:
         """Of Z, in steps."""
         return float((WHOLE + DEFAULT_GAP) / self._bounding) * (1 + 2.0**-50)
 
-    @property
+    @cached_property
     def _shift(self) -> int:
         """k, in steps: P(Z < -k) = a^(k + 1) / (1 + a) <= delta_2, a = exp(-1 / scale)."""
         tail = math.log(float(self._missing)) + math.log1p(math.exp(-1 / self._scale))
