@@ -14,10 +14,14 @@ from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.build import Sum, group_measurements
+from privacy.mechanisms.groups.group_lp import GroupLp
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.pmsja import Pmsja
 from privacy.mechanisms.groups.pmsja_published import PmsjaAsPublished
 from privacy.mechanisms.groups.s4s_vector import S4SVector
 from privacy.mechanisms.groups.s4s_vector_published import S4SVectorAsPublished
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.truncated_vector import vector_instance
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
@@ -42,25 +46,26 @@ class Contender:
 
 
 def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
-    """All of them, the default first."""
-
-    def each_pure(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        return _each_group(Gem(epsilon, case.groups_per_unit, case.gap, case.ladder), case, tuples)
-
-    def each_concentrated(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        budget = ConcentratedBudget.of(epsilon, delta)
-        return _each_group(ConcentratedGem(budget, case.groups_per_unit, case.gap, case.ladder), case, tuples)
+    """All of them, the default first: `group_lp` as a plan with several owners per tuple has it."""
 
     def default(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        return (each_pure if _pure_is_less(case, epsilon, delta) else each_concentrated)(case, tuples)
+        built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+        assert isinstance(built, GroupLp)
+        return _each_group(built.scalar, case, tuples)
+
+    def own(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+        pure = Gem(epsilon, case.groups_per_unit, case.gap, case.ladder)
+        budget = ConcentratedBudget.of(epsilon, delta)
+        concentrated = ConcentratedGem(budget, case.groups_per_unit, case.gap, case.ladder)
+        noise = [one.expected_noise(case.n_groups)[-1][1] for one in (pure, concentrated)]
+        return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
 
     def together(made: Callable[[VectorCase], Together]) -> Callable[[VectorCase, CodedJoinTuples], Releases]:
         return lambda case, tuples: _together(made(case), tuples)
 
     return (
         Contender("default", default),
-        Contender("group_lp, pure", each_pure),
-        Contender("group_lp, zCDP", each_concentrated),
+        Contender("group_lp, own thresholds", own),
         Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.ladder))),
         Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, None, c.ladder))),
         Contender(
@@ -73,6 +78,7 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
     )
 
 
+Scalar = Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
 Together = Pmsja | PmsjaAsPublished | S4SVector | S4SVectorAsPublished
 
 
@@ -86,7 +92,7 @@ def seconds(contender: Contender, case: VectorCase, tuples: JoinTuples, entropy:
     return min(taken)
 
 
-def _each_group(scalar: Gem | ConcentratedGem, case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+def _each_group(scalar: Scalar, case: VectorCase, tuples: CodedJoinTuples) -> Releases:
     answer = truncate(tuples, 0, case.ladder, case.gap)
     return lambda entropy: scalar.release(answer, entropy).values
 
@@ -94,11 +100,3 @@ def _each_group(scalar: Gem | ConcentratedGem, case: VectorCase, tuples: CodedJo
 def _together(mechanism: Together, tuples: CodedJoinTuples) -> Releases:
     instance = vector_instance(tuples, 0, mechanism.n_groups)
     return lambda entropy: mechanism.released(instance, entropy).values
-
-
-def _pure_is_less(case: VectorCase, epsilon: float, delta: float) -> bool:
-    """Whether group_lp expects less noise from its share of epsilon than from its share of rho: public."""
-    pure = Gem(epsilon, case.groups_per_unit, case.gap, case.ladder)
-    budget = ConcentratedBudget.of(epsilon, delta)
-    concentrated = ConcentratedGem(budget, case.groups_per_unit, case.gap, case.ladder)
-    return pure.expected_noise(case.n_groups)[-1][1] <= concentrated.expected_noise(case.n_groups)[-1][1]

@@ -11,9 +11,7 @@ from tests.support.vector_study.study import Studied
 
 _MARKS = {
     "default": "o",
-    "group_lp, pure": ".",
-    "group_lp, zCDP": ".",
-    "l2_clip": "P",
+    "group_lp, own thresholds": "P",
     "pmsja": "^",
     "s4s_vector": "s",
     "pmsja as published": "v",
