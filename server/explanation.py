@@ -55,7 +55,7 @@ def explanation(
         tuples_per_unit=plan.tuples_per_unit,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
-        sampling_advice=tuple(_advice(plan, measuring, whole, reached)),
+        sampling_advice=tuple(sampling_advice(plan, measuring.releases, whole.releases if whole else (), reached)),
         epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measuring, reached),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
@@ -81,12 +81,6 @@ def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[st
     for release, measured in zip(plan.releases, measuring.releases, strict=True):
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
-
-
-def _advice(plan: Plan, measuring: Measuring, whole: Measuring | None, n_groups: int) -> Iterator[tuple[str, str]]:
-    """About sampling, for mechanisms that it pays for."""
-    if whole is not None and not plan.release_delta:
-        yield from sampling_advice(plan, measuring.apart, whole.apart, n_groups)
 
 
 def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) -> float | None:

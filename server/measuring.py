@@ -64,11 +64,6 @@ class Measuring:
     threshold: GroupThreshold | None = None
     group_rule: int | None = None
 
-    @property
-    def apart(self) -> tuple[Measurement, ...]:
-        """The releases from each group's truncated answers."""
-        return tuple(one for one in self.releases if not isinstance(one, TOGETHER))
-
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """The measurement of each release, and of the selection of groups, from public quantities.

@@ -114,7 +114,7 @@ def test_a_value_that_some_owner_does_not_determine_is_not_called_determined(sch
 
 @pytest.mark.parametrize(
     ("statement", "mechanisms"),
-    [(ONE_OWNER, ["gem"]), (DETERMINED, ["fixed"]), (TWO_OWNERS, ["gem"]), (BY_NATION, ["gem", "gem", "gem"])],
+    [(ONE_OWNER, ["gem"]), (DETERMINED, ["fixed"]), (TWO_OWNERS, ["gem"]), (BY_NATION, ["group_lp", "gem", "gem"])],
 )
 def test_a_measured_count_is_near_the_truth(
     statement: str, mechanisms: list[str], schema: Schema, tpch_url: str, tpch_owner_url: str

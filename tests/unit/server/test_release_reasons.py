@@ -39,12 +39,19 @@ def _policy(**settings: object) -> Policy:
 
 
 def _explained(
-    sql: str, policy: Policy, n_groups: int, mechanism: str | None = None, delta: float | None = None
+    sql: str,
+    policy: Policy,
+    n_groups: int,
+    mechanism: str | None = None,
+    delta: float | None = None,
+    sampling_rate: float | None = None,
 ) -> Explanation:
     schema, query = tpch_schema(), bound(sql, policy=policy)
-    plan = make_plan(query, schema, policy, epsilon=1.0, delta=delta, mechanism=mechanism)
-    found = provenance(query, schema, policy)
-    return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups)
+    plan = make_plan(
+        query, schema, policy, epsilon=1.0, delta=delta, mechanism=mechanism, sampling_rate=sampling_rate
+    )
+    found, whole = provenance(query, schema, policy), plan_measurements(replace(plan, sampling=None), policy)
+    return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups, whole)
 
 
 def _facts(shown: Explanation, name: str) -> list[str]:
@@ -103,3 +110,12 @@ def test_a_minimum_frequency_is_told() -> None:
 
 def test_without_a_selection_nothing_is_said() -> None:
     assert _facts(_explained(PAIRS, _policy(), 2), "groups shown") == []
+
+
+@pytest.mark.parametrize("delta", [None, 0.0])
+def test_a_sample_of_groups_is_advised_about(delta: float | None) -> None:
+    sql = "SELECT c_nationkey < 3, count(*) FROM customer GROUP BY 1"
+    shown = _explained(sql, _policy(), 2, delta=delta, sampling_rate=0.25)
+    ((label, advice),) = shown.sampling_advice
+    assert label == "count(*)"
+    assert "off by" in advice
