@@ -6,14 +6,11 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from privacy.accounting.charge import Charge
-from privacy.accounting.conversion import least_epsilon
+from privacy.accounting.approximate import approximate
+from privacy.accounting.event import ZCDP
 from privacy.accounting.largest_rho import largest_rho
-from privacy.accounting.orders import ORDERS, femto
-from privacy.accounting.zcdp_accountant import curve
-from privacy.accounting.zcdp_spent import ZCDPSpent
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.exact import exact, exact_epsilon
+from privacy.mechanisms.exact import exact_epsilon
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,7 @@ class ConcentratedBudget:
     @cached_property
     def epsilon(self) -> float:
         """The epsilon of rho alone at `delta`, by the tight conversion, rounded up."""
-        spent = ZCDPSpent(femto(exact(self.rho)))
-        return least_epsilon(ORDERS, curve(spent), Charge.granted(0.0, self.delta).atto_delta)
+        return approximate(ZCDP(self.rho), self.delta).epsilon
 
 
 Budget = PureBudget | ConcentratedBudget

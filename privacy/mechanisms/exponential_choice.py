@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.mechanisms.exact import float_at_least
-from privacy.mechanisms.lazy_choice import Choice
+from privacy.mechanisms.lazy_choice import Choice, settled_values
 from privacy.mechanisms.selection import SENSITIVITY, Scores
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -56,8 +56,7 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     racing = np.arange(n_groups)
     for _ in range(_MOST_ROUNDS):
         if not len(racing):
-            values = np.array([answer.solve(group, int(index[group])) for group in range(n_groups)], np.int64)
-            return Choice(index, values)
+            return Choice(index, settled_values(answer, index))
         taken, proposal = _proposals(entropy, scale, len(racing), length)
         winner = _first_taken(answer, scores, best[racing], worst[racing], racing, taken, proposal)
         decided = winner >= 0

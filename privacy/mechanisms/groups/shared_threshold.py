@@ -22,7 +22,7 @@ from privacy.mechanisms.gaussian_release import gaussian_noise
 from privacy.mechanisms.gaussian_rung import GaussianRung
 from privacy.mechanisms.gem import BETA, RARITY
 from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.lazy_choice import choose
+from privacy.mechanisms.lazy_choice import choose, settled_values
 from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
 from privacy.mechanisms.score_prices import farthest, priced_scores
@@ -114,9 +114,8 @@ class SharedThreshold:
         n_groups = answer.n_groups
         rung = self._choose(answer, entropy)
         index = np.full(n_groups, rung, np.intp)
-        exact_values = np.array([answer.solve(group, rung) for group in range(n_groups)], np.int64)
         steps = self._rungs(n_groups)
-        values = released(exact_values, self._noise(index, entropy), index, steps)
+        values = released(settled_values(answer, index), self._noise(index, entropy), index, steps)
         below, above = steps[rung].interval(self.confidence)
         everywhere = np.ones(n_groups)
         # The price of tau is for the sum over the groups in units of L0: the released sum is measured by it.

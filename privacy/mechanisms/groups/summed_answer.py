@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
+from privacy.mechanisms.lazy_choice import settled_values
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import saturating_sums
 
@@ -63,8 +64,8 @@ class SummedAnswer:
 
     def solve(self, group: int, index: int) -> int:
         """The sum at a threshold."""
-        values = [self._answer.solve(own, index) for own in range(self._answer.n_groups)]
-        return int(self._sum(np.array(values, np.int64)[:, None])[0, 0])
+        values = settled_values(self._answer, np.full(self._answer.n_groups, index, np.intp))
+        return int(self._sum(values[:, None])[0, 0])
 
     def _sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(1, L) sums over the groups of (G, L), saturating, divided by L0."""
