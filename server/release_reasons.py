@@ -79,7 +79,8 @@ def selection_rule(plan: Plan, measuring: Measuring, n_groups: int) -> str | Non
     if measuring.threshold is None or plan.selection is None:
         return None
     least, noise = measuring.threshold.threshold(n_groups), measuring.threshold.noise_scale(n_groups)
-    shown = f"those whose noisy number of privacy units is at least {least:,.6g} (noise of scale {noise:,.4g})"
+    whose = "those whose" if plan.group_keys else "the answer, if its"
+    shown = f"{whose} noisy number of privacy units is at least {least:,.6g} (noise of scale {noise:,.4g})"
     if len(plan.owners) > 1:
         shown += ", counted by rows in which nobody stands twice"
     reasons = []

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from planner.bind import bind
 from planner.errors import InvalidSetting, SensitivityUnbounded
+from planner.parse import parse
+from planner.planner import make_plan
+from planner.policy import ColumnPolicy
 from planner.policy_check import validate
+from planner.rewrite import rewrite
+from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
+from server.backends.postgres import PostgresBackend
+from server.measuring import measure, plan_measurements
 from server.query import QueryResponse
+from tests.support.planning import demo_policy
 from tests.support.visits import PLACES, answer_visits, plan_visits, visits, visits_policy
 
 TOWNS = "SELECT town, count(*) AS n FROM person GROUP BY town"
@@ -131,3 +142,28 @@ def test_nothing_found_is_an_empty_answer(backend: DuckdbBackend) -> None:
     policy = visits_policy()
     sql = "SELECT town, count(*), sum(age) FROM person WHERE age > 99 GROUP BY town ORDER BY 2 DESC LIMIT 3"
     assert answer_visits(backend, policy, plan_visits(backend, policy, sql)).rows == ()
+
+
+def test_postgres_finds_the_same(tpch_url: str) -> None:
+    """Padded text, a date and a count of distinct values."""
+    with psycopg.connect(tpch_url) as connection:
+        schema = read_schema(connection)
+    policy = demo_policy()
+    tables = dict(policy.tables)
+    for table, column in (("customer", "c_mktsegment"), ("orders", "o_orderpriority"), ("orders", "o_orderdate")):
+        opened = {**tables[table].columns, column: ColumnPolicy(discover=True)}
+        tables[table] = replace(tables[table], columns=opened)
+    policy = replace(policy, tables=tables, delta=1e-6, groups_per_unit={"customer": 3})
+    validate(policy, schema)
+    backend = PostgresBackend(tpch_url)
+    for sql, keys in (
+        ("SELECT c_mktsegment, count(*), count(distinct c_nationkey) FROM customer GROUP BY 1", 5),
+        ("SELECT o_orderpriority, count(*) FROM orders GROUP BY 1", 5),
+        ("SELECT o_orderdate, count(*) FROM orders WHERE o_orderkey < 10 GROUP BY 1", 0),
+    ):
+        bound = bind(parse(sql), schema, policy)
+        plan = make_plan(bound, schema, policy, epsilon=4.0, delta=None, mechanism=None)
+        domain, noisy = measure(backend, rewrite(plan), plan_measurements(plan, policy))
+        assert len(domain) == keys
+        assert all(isinstance(key, str) and key == key.strip() for (key,) in domain.groups)
+        assert all(len(answer.values) == keys for answer in noisy)
