@@ -12,7 +12,7 @@ from privacy.mechanisms.groups.smooth_sensitivity_ramp import GaussianRamp
 from privacy.sampling.renyi_order import divergence_budget
 from tests.benchmarks.rows import Row
 
-_DIMENSIONS = tuple(2**k for k in range(17))
+DIMENSIONS = tuple(2**k for k in range(17))
 _BOUNDS = (1.0, 100.0)
 _EPSILON, _DELTA = 1.0, 1e-7
 _BARS = {1.0: 32.0, 31.0: 82.0}
@@ -21,7 +21,7 @@ _BARS = {1.0: 32.0, 31.0: 82.0}
 Noise = dict[str, float]
 
 
-def smooth_noise(folder: Path) -> list[Row]:
+def smooth_noise(folder: Path, dimensions: tuple[int, ...] = DIMENSIONS) -> list[Row]:
     """The bars at d = 10, and sigma over d with its picture."""
     corrected, published = smooth_gaussian(3.2, 1e-7, 10), PublishedSmoothGaussian(3.2, 1e-7, 10)
     rows = []
@@ -30,12 +30,12 @@ def smooth_noise(folder: Path) -> list[Row]:
         rows += [Row(case, name, value, "1") for name, value in _noise(10, 3.2, bound).items()]
         rows.append(Row(case, "as published / corrected", published.sigma(bound) / corrected.sigma(bound), "1"))
         rows.append(Row(case, "sigma beyond its bar", float(corrected.sigma(bound) > bar), "missed"))
-    found = {bound: [_noise(d, _EPSILON, bound) for d in _DIMENSIONS] for bound in _BOUNDS}
+    found = {bound: [_noise(d, _EPSILON, bound) for d in dimensions] for bound in _BOUNDS}
     for bound, noises in found.items():
-        for d, noise in zip(_DIMENSIONS, noises, strict=True):
+        for d, noise in zip(dimensions, noises, strict=True):
             case = f"smooth sensitivity, d {d}, eps {_EPSILON:g}, B {bound:g}"
             rows += [Row(case, name, value, "1") for name, value in noise.items()]
-    _draw(found, folder)
+    _draw(found, dimensions, folder)
     return rows
 
 
@@ -50,7 +50,7 @@ def _noise(dimension: int, epsilon: float, bound: float) -> Noise:
     }
 
 
-def _draw(found: dict[float, list[Noise]], folder: Path) -> None:
+def _draw(found: dict[float, list[Noise]], dimensions: tuple[int, ...], folder: Path) -> None:
     """Write vector_smooth_sensitivity.svg, a panel per bound on local sensitivity."""
     if importlib.util.find_spec("matplotlib") is None:
         print("smooth sensitivity is not drawn: matplotlib is not installed")
@@ -64,7 +64,7 @@ def _draw(found: dict[float, list[Noise]], folder: Path) -> None:
         figure, panels = pyplot.subplots(1, len(found), figsize=(7.0, 2.8), sharey=True, layout="constrained")
         for panel, (bound, noises) in zip(panels, found.items(), strict=True):
             for name in noises[0]:
-                panel.plot(_DIMENSIONS, [noise[name] for noise in noises], marker=".", linewidth=0.8, label=name)
+                panel.plot(dimensions, [noise[name] for noise in noises], marker=".", linewidth=0.8, label=name)
             panel.set(xscale="log", yscale="log", xlabel="d", title=f"B = {bound:g}")
             panel.grid(alpha=0.3, linewidth=0.4)
         panels[0].set_ylabel("sigma")
