@@ -14,6 +14,7 @@ from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
+from privacy.truncation.small_flow import small_optimum
 from privacy.truncation.small_groups import settle_small_groups
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -51,5 +52,7 @@ def truncate(
     bounds = cheap_bounds(instance)
     if gap == 0:
         bounds = settle_small_groups(instance, bounds)
-    optimiser = partial(exact_optimum if gap == 0 else certified_optimum, control=control)
-    return LazyAnswer(instance, bounds, ladder, gap, optimiser)
+        return LazyAnswer(
+            instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
+        )
+    return LazyAnswer(instance, bounds, ladder, gap, partial(certified_optimum, control=control))
