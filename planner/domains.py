@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner.base_values import MAX_BASE, listed_literals
 from planner.bound_query import BoundKey, BoundQuery, bound_column
 from planner.declared_domain import declared_domain, listed, with_other
+from planner.discovered_keys import discovered_domain
 from planner.equalities import Equalities
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_blocks import Block, GroupBlocks, source_id
@@ -118,7 +119,10 @@ def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
         all_known = asked is not None and set(asked) <= set(declared)
         return GroupDomain((place,), kept if all_known else listed(kept, other), None, _DECLARED)
     if key.values is None:
-        raise _no_domain(key, sources.query)
+        found = discovered_domain(place, key, sources)
+        if found is None:
+            raise _no_domain(key, sources.query)
+        return found
     private = [column for column in key.columns if sources.rows(column[0]) is None]
     null = any(sources.declared(column).null_group and sources.may_be_null(column) for column in private)
     values = (*key.values, None) if null and None not in key.values else key.values
@@ -185,7 +189,7 @@ def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
     if isinstance(key.value, exp.Column):
         message = f"no public domain is known for the group key {names}"
         hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += "or list its values in WHERE; or join a public table"
+        hint += "or list its values in WHERE; or join a public table; or ask for `discover = true` and a delta"
     else:
         message = f"no public domain is known for a group key computed from {names}"
         hint = (

@@ -54,6 +54,11 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Sum: _UNARY,
 }
 
+_LEVELS = (
+    "each level would be released and charged like a query of its own, and its noisy totals would not add up; "
+    "group by plain columns, and add their rows up or ask for the totals in a second query"
+)
+
 _PARTS = {
     "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
     "windows": ("WINDOW", None),
@@ -65,10 +70,10 @@ _PARTS = {
     "into": ("INTO", None),
     "sample": ("TABLESAMPLE", "sample a table itself"),
     "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects nobody"),
-    "cube": ("CUBE", "group by plain columns"),
-    "rollup": ("ROLLUP", "group by plain columns"),
-    "grouping_sets": ("GROUPING SETS", "group by plain columns"),
-    "totals": ("WITH TOTALS", "group by plain columns"),
+    "cube": ("CUBE", _LEVELS),
+    "rollup": ("ROLLUP", _LEVELS),
+    "grouping_sets": ("GROUPING SETS", _LEVELS),
+    "totals": ("WITH TOTALS", _LEVELS),
     "catalog": ("a database name before the schema name", "write schema.table"),
     "only": ("ONLY", None),
     "on": ("DISTINCT ON", "select DISTINCT over all columns"),
@@ -100,9 +105,9 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.RegexpLike: ("a regular expression", "use LIKE"),
     exp.RegexpILike: ("a regular expression", "use LIKE"),
     exp.Dot: ("a name of more than three parts", "write schema.table.column"),
-    exp.Rollup: ("ROLLUP", "group by plain columns"),
-    exp.Cube: ("CUBE", "group by plain columns"),
-    exp.GroupingSets: ("GROUPING SETS", "group by plain columns"),
+    exp.Rollup: ("ROLLUP", _LEVELS),
+    exp.Cube: ("CUBE", _LEVELS),
+    exp.GroupingSets: ("GROUPING SETS", _LEVELS),
 }
 
 

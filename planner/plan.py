@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from planner.released import ReleasedExpression, SortKey
 
-MechanismName = Literal["gem", "r2t", "s4s"]
+MechanismName = Literal["gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector"]
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
 
@@ -79,6 +79,7 @@ class GroupDomain:
       keys: the places of the keys in Plan.group_keys.
       values: of the one key, or None when `statement` finds them.
       statement: SQL over public tables and declared values, one column per key, distinct and in order; or None.
+        Without values and without a statement the key's values are found among the private rows (GroupSelection).
       why: where they come from, for EXPLAIN; `{n}` stands for how many there are.
     """
 
@@ -86,6 +87,29 @@ class GroupDomain:
     values: tuple[KeyCell, ...] | None
     statement: exp.Select | None
     why: str
+
+    @property
+    def is_discovered(self) -> bool:
+        """Are the values found among the private rows?"""
+        return self.values is None and self.statement is None
+
+
+@dataclass(frozen=True)
+class GroupSelection:
+    """Which groups an answer shows, decided by their noisy numbers of privacy units: a release of its own.
+
+    Attributes:
+      weight: SQL of the weight of a tuple that counts: the whole one, whatever the aggregates ask.
+      epsilon: the part of the query's epsilon that it spends, for all groups together.
+      delta: the part of the query's delta: more than 0 where keys are found among the private rows, which may only
+        show what could be there without any one unit (privacy.md section 7); 0 where all keys are public.
+      minimum: the custodian's minimum frequency, or None.
+    """
+
+    weight: exp.Expr
+    epsilon: float
+    delta: float
+    minimum: int | None
 
 
 @dataclass(frozen=True)
@@ -145,7 +169,7 @@ class Plan:
       order: how the released rows are sorted; empty leaves them in the order of the domain.
       limit, offset: how many of the sorted rows are shown; None shows all.
       groups_per_unit: L0, the largest number of groups one unit can reach; None when only d bounds it.
-      epsilon, delta: the charge.
+      epsilon, delta: the charge: the releases', and the selection's.
       mechanism: which mechanism releases.
       reason: one sentence why this mechanism and these numbers, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
@@ -153,6 +177,11 @@ class Plan:
       tuples_per_unit: Delta, the public bound on the join tuples of one unit by declared fan-outs, before
         compaction; None when none follows.
       sampling: how the join tuples are sampled; None reads them all.
+      group_rule: the most groups that one unit's tuples count in by the custodian's declaration, enforced by leaving
+        its tuples in further groups out. `groups_per_unit` is then twice the number: when some of a unit's rows
+        change, as many groups may leave as enter. None: there is no such rule, or a key's owner needs none.
+      selection: which groups are shown; None shows all.
+      release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
     """
 
     source: exp.Select
@@ -174,6 +203,9 @@ class Plan:
     policy_hash: str
     tuples_per_unit: int | None = None
     sampling: SamplingPlan | None = None
+    group_rule: int | None = None
+    selection: GroupSelection | None = None
+    release_delta: float = 0.0
 
     def gap(self, release: Release) -> float:
         """eta of a release, the solver's constant relative gap: 0 where exact integers are always within reach.
@@ -182,8 +214,16 @@ class Plan:
         value. The number of owner positions is public; what a tuple of the data needs is not, and does not matter
         (privacy.md section 2, fact 5).
         """
-        parties = len(self.owners) + (release.distinct is not None)
-        return 0.0 if parties <= _EXACT_PARTIES else _GAP
+        return _gap(len(self.owners) + (release.distinct is not None))
+
+    @property
+    def selection_gap(self) -> float:
+        """eta of the selection of groups, which counts tuples."""
+        return _gap(len(self.owners))
+
+
+def _gap(parties: int) -> float:
+    return 0.0 if parties <= _EXACT_PARTIES else _GAP
 
 
 @dataclass(frozen=True)
@@ -194,12 +234,14 @@ class BackendQuery:
       join: SELECT o0, o1, ..., k0, k1, ..., w0, w1, ...: owner keys, group keys, weights (bigint units) of the
         releases without `distinct`, in order, one row per distinct owners and keys. Column names are exactly
         those. None when every release counts distinct values.
+        Behind them, where groups are selected, the weight that counts a tuple as one.
       distinct: per release, the statement of a COUNT(DISTINCT x): SELECT o0, ..., k0, ..., v, w0: one row per
         distinct owners, keys and value v; None for other releases.
       relations: the privacy-unit relation of each owner column.
-      domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does.
+      domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
+        neither the join's own rows say what its key can be: a private set of groups, of which some are released.
       values: per domain, the values of its one key, or None.
-      n_releases: number of weight columns of the join, the count of `counted` included.
+      n_releases: number of weight columns of the join, that of the selection and the count of `counted` included.
       fingerprint: the schema the statement is valid for.
       sampling_rate: q when the answer is that of a sample, None otherwise.
       counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
@@ -217,3 +259,9 @@ class BackendQuery:
     sampling_rate: float | None = None
     counted: bool = False
     domain_keys: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def discovered(self) -> tuple[int, ...]:
+        """The domains that the join's own rows say."""
+        pairs = enumerate(zip(self.domains, self.values, strict=True))
+        return tuple(place for place, pair in pairs if pair == (None, None))

@@ -31,6 +31,8 @@ class ColumnPolicy:
       other: the group of values outside the domain and of NULL; without it they are dropped.
       null_group: is NULL a group of its own, as in SQL? Otherwise rows where it is NULL are dropped, unless `other`
         takes them.
+      discover: may its values be shown as group keys although nothing public says what they are? Only those that
+        enough privacy units share, and at the price of a delta (privacy.md section 7).
     """
 
     range: tuple[float, float] | None = None
@@ -39,6 +41,7 @@ class ColumnPolicy:
     step: int | str | None = None
     other: DomainValue | None = None
     null_group: bool = False
+    discover: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,9 @@ class Policy:
       foreign_keys: declared ones.
       tables: per queryable table.
       time_grain: what now() is snapped to, one of `planner.clock.GRAINS`.
+      groups_per_unit: per privacy-unit relation, the most groups that one unit's rows count in where a unit may be in
+        several; its rows in further groups are left out. Bounds the noise where each row has one owner.
+      minimum_frequency: groups whose noisy number of privacy units is below it are withheld; None shows all.
     """
 
     name: str
@@ -109,6 +115,8 @@ class Policy:
     foreign_keys: tuple[DeclaredForeignKey, ...]
     tables: Mapping[str, TablePolicy]
     time_grain: str = "day"
+    groups_per_unit: Mapping[str, int] = field(default_factory=dict)
+    minimum_frequency: int | None = None
 
     @cached_property
     def hash(self) -> str:
@@ -140,6 +148,7 @@ def parse_policy(text: str) -> Policy:
     ledger = document.section("ledger")
     privacy = document.section("privacy")
     units = document.section("privacy_units")
+    groups = document.section("groups_per_unit")
     epsilon = privacy.number("epsilon")
     policy = Policy(
         name=name,
@@ -153,6 +162,8 @@ def parse_policy(text: str) -> Policy:
         foreign_keys=tuple(_foreign_key(section) for section in document.sections("foreign_keys")),
         tables=_tables(document.section("tables")),
         time_grain=privacy.choice("time_grain", GRAINS, "day"),
+        groups_per_unit=_counts(groups),
+        minimum_frequency=privacy.count("minimum_frequency"),
     )
     for section in (document, database, ledger, privacy):
         section.finish()
@@ -205,9 +216,12 @@ def _table(section: TomlSection) -> TablePolicy:
     rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
     section.finish()
-    rows = {relation: count for relation in units.names() if (count := units.count(relation)) is not None}
     declared = {name: _column(columns.section(name)) for name in columns.names()}
-    return TablePolicy(public, declared, rows, rows_are_units)
+    return TablePolicy(public, declared, _counts(units), rows_are_units)
+
+
+def _counts(section: TomlSection) -> dict[str, int]:
+    return {name: count for name in section.names() if (count := section.count(name)) is not None}
 
 
 def _column(section: TomlSection) -> ColumnPolicy:
@@ -219,6 +233,7 @@ def _column(section: TomlSection) -> ColumnPolicy:
         step=section.step("step"),
         other=section.value("other"),
         null_group=section.flag("null_group", False),
+        discover=section.flag("discover", False),
     )
     section.finish()
     return column

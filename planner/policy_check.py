@@ -9,7 +9,7 @@ from planner.errors import PolicyInvalid
 from planner.ownership import Ownership, row_key
 from planner.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql_types import Family, SqlType, canonical_cast, result_type, sql_type
+from planner.sql_types import Family, SqlType, canonical_cast, is_discoverable, result_type, sql_type
 
 _MAX_DOMAIN = 10_000
 _MAX_ABS = 1e100
@@ -43,6 +43,9 @@ def _units(policy: Policy, schema: Schema) -> Iterator[str]:
                 yield f"privacy_units.{name}: {problem}"
         if name not in policy.tables:
             yield f"privacy_units.{name}: the table has no [tables.{name}]"
+    for name in policy.groups_per_unit:
+        if name not in policy.privacy_units:
+            yield f"groups_per_unit.{name}: is no privacy unit"
 
 
 def _unit_key(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -74,8 +77,10 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             if found is None:
                 yield f"tables.{name}.columns.{column}: no such column"
             else:
-                for problem in _column(sql_type(found.type), found.type, settings):
-                    yield f"tables.{name}.columns.{column}: {problem}"
+                problems = [*_column(sql_type(found.type), found.type, settings)]
+                if settings.discover and declared.public:
+                    problems.append("a public column needs no `discover`")
+                yield from (f"tables.{name}.columns.{column}: {problem}" for problem in problems)
 
 
 def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
@@ -97,6 +102,10 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
             yield "`other` takes NULL, too: no null_group beside it"
         if not _fits(settings.other, kind):
             yield f"`other` is not of type {written}"
+    if settings.discover and not is_discoverable(kind):
+        yield f"`discover` is for whole numbers, text, dates and times, not {written}"
+    if settings.discover and declared_domain(settings, kind) is not None:
+        yield "its values are declared: no `discover` beside them"
 
 
 def _range(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:

@@ -30,8 +30,12 @@ def draft(schema: Schema, name: str) -> str:
         "epsilon = 1.0        # default charge of a query",
         "max_epsilon = 1.0    # the most that one query may ask for",
         "delta = 0.0",
+        "# minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share",
         "",
         *_units(schema),
+        "",
+        "# [groups_per_unit]    # the most groups that one unit counts in; its rows in others are left out",
+        "# unit = 10",
         "",
         *_references(schema),
     ]
@@ -111,6 +115,7 @@ def _table(table: Table) -> list[str]:
         lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}" for column in numbers]
         lines += [f'# {_key(column.name)} = {{ range = [1990-01-01, 2029-12-31], step = "day" }}' for column in dates]
         lines.append('# a column to GROUP BY lists its values: status = { domain = ["open", "closed"] }')
+        lines.append("# or lets those be found that many share: diagnosis = { discover = true }; needs a delta")
     return lines
 
 

@@ -38,20 +38,23 @@ class Releases:
     Attributes:
       releases: each once.
       values: per aggregate of the BoundQuery, over `releases`.
+      share: of epsilon, each one's.
     """
 
     releases: tuple[Release, ...]
     values: tuple[ReleasedExpression, ...]
+    share: float
 
 
 Determined = Callable[[Sequence[tuple[str, str]]], bool]
 
 
-def releases(query: BoundQuery, epsilon: float, distinct: Determined) -> Releases:
+def releases(query: BoundQuery, epsilon: float, distinct: Determined, *, beside: int = 0) -> Releases:
     """Weights of every aggregate, the budget shared equally; equal ones are released once.
 
     Args:
       distinct: does every owner of a tuple determine these columns, and to one value?
+      beside: how many shares of the budget are kept for other releases.
     """
     weights: list[_Weight] = []
     values = []
@@ -63,8 +66,8 @@ def releases(query: BoundQuery, epsilon: float, distinct: Determined) -> Release
                 weights.append(weight)
             terms.append((known[0] if known else len(weights) - 1, sign))
         values.append(_signed_sum(terms))
-    share = _share(epsilon, len(weights))
-    return Releases(tuple(_release(weight, share, distinct) for weight in weights), tuple(values))
+    share = equal_share(epsilon, len(weights) + beside)
+    return Releases(tuple(_release(weight, share, distinct) for weight in weights), tuple(values), share)
 
 
 def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
@@ -85,10 +88,10 @@ def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
     return value
 
 
-def _share(epsilon: float, count: int) -> float:
+def equal_share(epsilon: float, count: int) -> float:
     """epsilon / count, rounded so that the decimals of `count` shares never add up to more than epsilon's.
 
-    >>> [_share(1.0, 1), _share(1.0, 4), _share(5.0, 3)]
+    >>> [equal_share(1.0, 1), equal_share(1.0, 4), equal_share(5.0, 3)]
     [1.0, 0.25, 1.6666666666666665]
     """
     share = epsilon / count

@@ -32,6 +32,8 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
     """
     write = _writer(dialect, schema)
     summed = [release.weight for release in plan.releases if release.distinct is None]
+    if plan.selection is not None:
+        summed.append(plan.selection.weight)
     counted = plan.sampling is not None and plan.sampling.alias is None
     return BackendQuery(
         join=_summed(plan, summed, write, counted) if summed else None,

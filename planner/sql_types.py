@@ -130,6 +130,11 @@ def result_type(kind: SqlType) -> ResultType | None:
     return _RESULTS.get(kind.family)
 
 
+def is_discoverable(kind: SqlType) -> bool:
+    """May values of this type, found in private rows, be sorted and shown as group keys? NaN has no order."""
+    return kind.family in _RESULTS and kind.family is not Family.NUMERIC
+
+
 def canonical_cast(kind: SqlType) -> str | None:
     """The type that an owner key is cast to, so that equal keys look equal; None where it cannot be a key."""
     return _KEY_CASTS.get(kind.family)

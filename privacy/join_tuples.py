@@ -101,6 +101,8 @@ class CodedJoinTuples:
       row_start, member_start: (G + 1,) int64 where each group's tuples and members begin; some members may own none.
       weights: (k, m) int64 units of 2^-30 W, >= 0.
       owners: (smallest, largest) number of owners of a tuple; (1, 1) without tuples.
+      units: (n_members,) int32 the privacy unit that each member is, rising within a group; equal in two groups where
+        the unit is the same.
     """
 
     members: NDArray[np.int32]
@@ -108,6 +110,12 @@ class CodedJoinTuples:
     member_start: NDArray[np.int64]
     weights: NDArray[np.int64]
     owners: tuple[int, int]
+    units: NDArray[np.int32]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return len(self.row_start) - 1
 
     def __repr__(self) -> str:
         return f"CodedJoinTuples(releases={len(self.weights)}, <private>)"

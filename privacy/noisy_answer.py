@@ -8,8 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Covers = Literal["released_sample", "truncated_full", "truth_lower"]
-"""What an interval covers: the sampled answer, the truncated answer over all data, or a bound below the truth."""
+Covers = Literal["released_sample", "truncated_sample", "truncated_full", "truth_lower"]
+"""What an interval covers: the truncated answer over all data, sampling error included; that of the sample that was
+drawn, scaled up, without the sampling error; the truncated answer of unsampled data; or the truth, from below."""
+
+NoiseKind = Literal["laplace", "gaussian"]
+"""The distribution of a release's noise, on a grid of whole steps."""
 
 WEAK_SIGNAL = 5.0
 """With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
@@ -23,7 +27,7 @@ class NoisyAnswer:
     Attributes:
       values: (n_groups,) float64 in normalised weight (multiply by W).
       tau: (n_groups,) float64, the contribution bound that was chosen, in normalised weight.
-      noise_scale: (n_groups,) float64, the Laplace scale of the released value, in normalised weight.
+      noise_scale: (n_groups,) float64, in normalised weight: the scale of Laplace noise, sigma of Gaussian noise.
       low, high: (n_groups,) float64, the interval at `confidence`, in normalised weight;
         high is +inf for `truth_lower`.
       confidence: the probability, over the noise alone, that the interval covers what `covers` names.
@@ -32,6 +36,8 @@ class NoisyAnswer:
       epsilon: what this release spent, for all groups together.
       signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
         `WEAK_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
+      delta: what this release spent beside epsilon; 0 for pure differential privacy.
+      noise: what `noise_scale` is the scale of.
     """
 
     values: NDArray[np.float64]
@@ -44,6 +50,8 @@ class NoisyAnswer:
     mechanism: str
     epsilon: float
     signal: NDArray[np.float64]
+    delta: float = 0.0
+    noise: NoiseKind = "laplace"
 
     @property
     def weak(self) -> NDArray[np.bool_]:

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from planner.plan import Plan
-from privacy.mechanisms.measurement import Measurement
-from privacy.sampling.advise import Advice, advice
+from privacy.sampling.advise import Advice, Noisy, advice
 
 
 def sampling_advice(
-    plan: Plan, sampled: Sequence[Measurement], whole: Sequence[Measurement], n_groups: int
+    plan: Plan, sampled: Sequence[Noisy], whole: Sequence[Noisy], n_groups: int
 ) -> Iterator[tuple[str, str]]:
     """Each release's label and advice, from the declared fan-outs alone; nothing where no sample is amplified.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from planner.bound_query import BoundQuery
 from planner.plan import BackendQuery, Plan
 from planner.provenance import Provenance
 from planner.rewrite import to_sql
-from privacy.mechanisms.measurement import Measurement
 from server.advice_text import sampling_advice
 from server.join_graph import join_conditions, joined_tables, ownership_paths
-from server.query import Explanation, ReleaseMechanism, ResultColumn
+from server.measuring import Measuring
+from server.query import Explanation, ResultColumn
+from server.release_reasons import groups_reason, release_mechanisms, selection_rule
 
 _ROUNDING = 1 + 1e-5  # budgets are searched for to within a millionth
 
@@ -22,20 +23,23 @@ def explanation(
     found: Provenance,
     plan: Plan,
     query: BackendQuery,
-    measurements: Sequence[Measurement],
+    measuring: Measuring,
     n_groups: int,
-    whole: Sequence[Measurement] = (),
+    whole: Measuring | None = None,
 ) -> Explanation:
     """Describe a plan.
 
     Args:
       bound, found: what the plan was made from, and who owns its join tuples.
       plan, query: what would be run.
-      measurements: one per release; their expected noise is a function of the threshold tau, since the
-        threshold that will be chosen depends on private data.
-      n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon.
-      whole: the same measurements for all join tuples, to advise about sampling with; empty for no advice.
+      measuring: how it is measured; expected noise is a function of the threshold tau, since the threshold that will
+        be chosen depends on private data.
+      n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon. Where
+        groups are found among private rows it is not used.
+      whole: the same for all join tuples, to advise about sampling with; None for no advice.
     """
+    found_groups = bool(query.discovered)
+    reached = plan.groups_per_unit or n_groups if found_groups else n_groups
     return Explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
@@ -46,23 +50,21 @@ def explanation(
         reason=plan.reason,
         epsilon=plan.epsilon,
         delta=plan.delta,
-        expected_noise=tuple(_noise(plan, measurements, n_groups)),
+        expected_noise=tuple(_noise(plan, measuring, reached)),
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
         tuples_per_unit=plan.tuples_per_unit,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
-        sampling_advice=tuple(sampling_advice(plan, measurements, whole, n_groups)),
-        epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measurements, n_groups),
+        sampling_advice=tuple(sampling_advice(plan, measuring.releases, whole.releases if whole else (), reached)),
+        epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measuring, reached),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
         ownership=ownership_paths(found),
-        n_groups=n_groups,
+        n_groups=None if found_groups else n_groups,
         group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
-        groups_reason=_groups_reason(plan, n_groups),
-        mechanisms=tuple(
-            ReleaseMechanism(release.label, measured.name, release.epsilon, _mechanism_reason(measured))
-            for release, measured in zip(plan.releases, measurements, strict=True)
-        ),
+        groups_reason=groups_reason(plan, reached),
+        mechanisms=release_mechanisms(plan, measuring),
+        selection=selection_rule(plan, measuring, reached),
     )
 
 
@@ -73,19 +75,20 @@ def _statements(query: BackendQuery) -> Iterator[str]:
     yield from (statement for statement in query.distinct if statement is not None)
 
 
-def _noise(
-    plan: Plan, measurements: Sequence[Measurement], n_groups: int
-) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:
+def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:
     """Per release, (tau, half-width at 95%) in the answer's own unit; a sample's are those of the whole."""
     rate = plan.sampling.rate if plan.sampling else 1.0
-    for release, measured in zip(plan.releases, measurements, strict=True):
+    for release, measured in zip(plan.releases, measuring.releases, strict=True):
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
 
 
-def _epsilon_if_fanouts_fail(plan: Plan, measurements: Sequence[Measurement], n_groups: int) -> float | None:
+def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) -> float | None:
     """g(infinity) of all releases; None where no release rests on declared fan-outs."""
-    worst = math.fsum(measured.epsilon_if_bound_fails(n_groups) for measured in measurements)
+    if plan.sampling is None or not plan.sampling.amplifies or plan.release_delta:
+        return None
+    worst = math.fsum(measured.epsilon_if_bound_fails(n_groups) for measured in measuring.releases)
+    worst += 0.0 if plan.selection is None else plan.selection.epsilon
     return worst if worst > plan.epsilon * _ROUNDING else None
 
 
@@ -94,40 +97,11 @@ def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
     domain = next(one for one in plan.domains if index in one.keys)
     if domain.values is not None:
         source = domain.why.format(n=len(domain.values))
+    elif domain.statement is None:
+        source = domain.why
     elif index == domain.keys[0]:
-        assert domain.statement is not None, "a domain has either values or a statement"
         source = f"{domain.why}: {to_sql(domain.statement)}"
     else:
         source = f"{domain.why}, together with {bound.keys[domain.keys[0]].value.sql('postgres')}"
     note = plan.group_keys[index].left_out
     return bound.keys[index].value.sql("postgres"), source if note is None else f"{source}. {note}"
-
-
-def _groups_reason(plan: Plan, n_groups: int) -> str:
-    """Why one unit reaches at most L0 groups, and what of a release's epsilon each of them has for that."""
-    why = _reach_reason(plan)
-    reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
-    if not plan.group_keys or reached <= 1:
-        return f"{why}; each group has all of its release's epsilon"
-    return f"{why}; each group has 1/{reached} of its release's epsilon, so its noise is {reached} times as large"
-
-
-def _reach_reason(plan: Plan) -> str:
-    if not plan.group_keys:
-        return "there is one group"
-    if plan.groups_per_unit is None:
-        return "the group keys do not follow from a unit's key, so one unit may reach every group"
-    if plan.groups_per_unit == 1:
-        return "the group keys follow from the unit's key"
-    return "the group keys follow from the unit's key, in one way for each place that it may stand in"
-
-
-def _mechanism_reason(measured: Measurement) -> str:
-    """Why this mechanism releases."""
-    if measured.name == "fixed":
-        return "one unit reaches one value at most, so the threshold is 1 and nothing is selected"
-    if measured.name == "r2t":
-        return "races thresholds up to the declared global sensitivity; the answer is a lower bound"
-    if measured.name == "s4s":
-        return "races thresholds up to what one unit's tuples can reach; the answer is a lower bound"
-    return "selects one threshold, then releases once"

@@ -31,7 +31,10 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for key, source in explanation.group_sources:
         yield "group key", f"{key}: {source}"
     if explanation.group_sources:
-        yield "groups", f"{explanation.n_groups:,}, before HAVING and LIMIT"
+        known = explanation.n_groups is not None
+        yield "groups", f"{explanation.n_groups:,}, before HAVING and LIMIT" if known else "as many as are found"
+    if explanation.selection is not None:
+        yield "groups shown", explanation.selection
     groups = explanation.groups_per_unit
     bounded = "as many as there are" if groups is None else f"at most {groups}"
     yield "groups per person", f"{bounded}: {explanation.groups_reason}" if explanation.groups_reason else bounded
@@ -45,7 +48,8 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     mechanism, reason = explanation.mechanism, explanation.reason
     yield "mechanism", reason if reason.startswith(mechanism) else f"{mechanism}: {reason}"
     for release in explanation.mechanisms:
-        yield "release", f"{release.release} by {release.mechanism}, epsilon {release.epsilon:g}: {release.reason}"
+        spent = f"epsilon {release.epsilon:g}" + (f", delta {release.delta:g}" if release.delta else "")
+        yield "release", f"{release.release} by {release.mechanism}, {spent}: {release.reason}"
 
 
 def explanation_answer(explanation: Explanation, budget: Budget, request_id: str) -> QueryResponse:

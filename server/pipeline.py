@@ -1,10 +1,11 @@
-"""The way of a query, from text to answer. One frozen type per arrow; read `answer` and `measure`.
+"""The way of a query, from text to answer. One frozen type per arrow; read `answer`, then `measure`.
 
     QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan
       --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> QueryResponse
 
-Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process.
+Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process
+(`measuring.py`).
 A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
 
     QueryRequest --read--> Statement --bind_public--> PublicQuery --write--> PublicStatement --public--> QueryResponse
@@ -12,8 +13,7 @@ A query that names public tables only takes a way of its own, with no reservatio
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -36,22 +36,10 @@ from planner.public.route import names_private_table
 from planner.rewrite import rewrite
 from planner.schema import Schema
 from planner.syntax.queries import check_syntax
-from privacy.entropy import OpendpEntropy
-from privacy.mechanisms.build import measurement
-from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
-from privacy.sampling.design import SampleDesign
-from privacy.sampling.draws import SystemDraws
-from privacy.sampling.scale_up import scale_up
-from privacy.sampling.thin import thin
-from privacy.truncation.encode import encode
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
-from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.public_rows import Rows
-from server.backends.query_tuples import QueryTuples
 from server.errors import (
     BackendConnectionLost,
     BackendUnavailable,
@@ -64,6 +52,7 @@ from server.explanation import explanation
 from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
 from server.ledger.ledger import Charge, Ledger, Reservation
+from server.measuring import Measuring, measure, plan_measurements
 from server.plan_hash import plan_hash
 from server.public_answer import public_explanation, public_response, read_public
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
@@ -196,7 +185,7 @@ class Pipeline:
         self,
         reservation: Reservation,
         query: BackendQuery,
-        measurements: tuple[Measurement, ...],
+        measurements: Measuring,
         attempt: Attempt,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
@@ -219,67 +208,6 @@ class Pipeline:
                 )
                 raise QueryFailed("the query could not be finished; it was charged") from error
         raise AssertionError("the last attempt returns or raises")
-
-
-def measure(
-    backend: Backend, query: BackendQuery, measurements: tuple[Measurement, ...]
-) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-    """Read, encode, truncate, release: the private part of the way, run in a worker process."""
-    entropy = OpendpEntropy()
-    domain, tuples = backend.read(query)
-    answers = _truncated(_sampled(tuples, query), measurements)
-    noisy = (measured.release(next(answers), entropy) for measured in measurements)
-    rate = query.sampling_rate
-    if rate is None:
-        return domain, tuple(noisy)
-    return domain, tuple(scale_up(one, rate, len(made.ladder)) for one, made in zip(noisy, measurements, strict=True))
-
-
-def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
-    """Draw the sample here, where the database has only counted."""
-    if not query.counted:
-        return tuples
-    assert query.sampling_rate is not None and tuples.join is not None, "a counted join is a sampled one"
-    return replace(tuples, join=thin(tuples.join, query.sampling_rate, SystemDraws()))
-
-
-def _truncated(tuples: QueryTuples, measurements: tuple[Measurement, ...]) -> Iterator[TruncatedAnswer]:
-    """Each release's truncated answer in turn; the sums share one coding."""
-    coded = None if tuples.join is None else encode(tuples.join)
-    rows = itertools.count()
-    for measured, distinct in zip(measurements, tuples.distinct, strict=True):
-        if distinct is not None:
-            yield truncate_distinct(distinct, measured.ladder, measured.gap)
-        else:
-            assert coded is not None, "sums have a join"
-            yield truncate(coded, next(rows), measured.ladder, measured.gap)
-
-
-def plan_measurements(plan: Plan, policy: Policy) -> tuple[Measurement, ...]:
-    """The measurement of each release, from public quantities.
-
-    A count of values of which one unit reaches one at most has nothing to select: its threshold is 1.
-    """
-    return tuple(
-        measurement(
-            "fixed" if release.determined else plan.mechanism,
-            epsilon=release.epsilon,
-            groups_per_unit=plan.groups_per_unit,
-            gap=plan.gap(release),
-            global_sensitivity=policy.global_sensitivity,
-            whole=release.whole,
-            tuples_per_unit=plan.tuples_per_unit,
-            sample=_design(plan),
-        )
-        for release in plan.releases
-    )
-
-
-def _design(plan: Plan) -> SampleDesign | None:
-    """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
-    if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
-        return None
-    return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
 
 
 def _charge(request: QueryRequest, plan: Plan, query: BackendQuery) -> Charge:

@@ -69,7 +69,7 @@ class QueryResponse:
       rows: one tuple of cells per group that is shown.
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`); `exact` where there
+      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `exact` where there
         are none: for EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge.
@@ -115,12 +115,17 @@ class JoinCondition:
 
 @dataclass(frozen=True)
 class ReleaseMechanism:
-    """What releases one number per group, its part of epsilon, and why it."""
+    """What releases one number per group, its part of epsilon, and why it.
+
+    Attributes:
+      delta: its part of delta; releases that are composed under zCDP name the one that they share.
+    """
 
     release: str
     mechanism: str
     epsilon: float
     reason: str
+    delta: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -147,10 +152,11 @@ class Explanation:
         None where nothing rests on them.
       tables, conditions: the join graph.
       ownership: per owner, the foreign keys that lead to it.
-      n_groups: how many groups the answer has, before HAVING and LIMIT.
+      n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
       group_sources: per group key, its SQL and where its values come from.
       groups_reason: why one unit reaches `groups_per_unit` groups.
       mechanisms: one per release.
+      selection: which of the groups are shown, and why not all; None where they all are.
     """
 
     rewritten_sql: str
@@ -172,7 +178,8 @@ class Explanation:
     tables: tuple[JoinedTable, ...] = ()
     conditions: tuple[JoinCondition, ...] = ()
     ownership: tuple[str, ...] = ()
-    n_groups: int = 1
+    n_groups: int | None = 1
     group_sources: tuple[tuple[str, str], ...] = ()
     groups_reason: str = ""
     mechanisms: tuple[ReleaseMechanism, ...] = ()
+    selection: str | None = None

@@ -25,6 +25,8 @@ _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
     "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
     "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
+    "truncated_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise alone; "
+    "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
     "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
     "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
 }
@@ -46,6 +48,16 @@ _WEAK = (
 _CHOSEN = (
     "Which rows are shown was decided by noisy values: rows at the edge may be wrongly in or out, and values that "
     "were chosen for being large or small are further off than their intervals say."
+)
+
+_WITHHELD = (
+    "{what} withheld: the noisy number of privacy units is below {least:,}, which the policy asks for. The decision "
+    "is by noise, too: a group at the edge may be wrongly in or out."
+)
+
+_FOUND = (
+    "Group keys were found among private rows: only those that enough privacy units share are shown, and nothing is "
+    "said of others."
 )
 
 _T = TypeVar("_T")
@@ -82,14 +94,14 @@ def response(
         intervals=_rows([answer.intervals for answer in answers]),
         confidence=_confidence(plan, noisy),
         covers=_covers(noisy),
-        mechanism=", ".join(dict.fromkeys(one.mechanism for one in noisy)),
+        mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,
         budget=budget,
         request_id=request_id,
         weak=weak,
         taus=_rows([answer.taus for answer in answers]),
-        notes=tuple(_notes(plan, noisy, weak)),
+        notes=tuple(_notes(plan, domain, noisy, weak)),
     )
 
 
@@ -180,17 +192,36 @@ def _covers(noisy: Sequence[NoisyAnswer]) -> str:
     return "truth_lower" if "truth_lower" in names else names[0]
 
 
-def _notes(plan: Plan, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
+def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
+    """Everything that released a part of the answer, which groups it has included."""
+    names = dict.fromkeys(one.mechanism for one in noisy)
+    return ", ".join([*names, *(["group_threshold"] if plan.selection is not None else [])])
+
+
+def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
     """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
     yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
     yield from dict.fromkeys(key.left_out for key in plan.group_keys if key.left_out is not None)
+    yield from _selection_notes(plan, domain)
     if _chooses(plan):
         yield _CHOSEN
     if any(weak):
         yield _WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)")
+
+
+def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:
+    """Which groups the answer leaves out; how many only where the public knows the others."""
+    if plan.selection is None:
+        return
+    if plan.selection.delta:
+        yield _FOUND
+    if plan.selection.minimum is not None and (domain.withheld or plan.selection.delta):
+        known = f"{domain.withheld} of {domain.withheld + len(domain)} groups are"
+        what = "Smaller groups are" if plan.selection.delta else known if plan.group_keys else "The answer is"
+        yield _WITHHELD.format(what=what, least=plan.selection.minimum)
 
 
 def _chooses(plan: Plan) -> bool:

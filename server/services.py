@@ -20,7 +20,8 @@ from server.errors import ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.ledger import Ledger, Reservation
 from server.ledger.open_ledger import open_ledger
-from server.pipeline import Pipeline, measure
+from server.measuring import measure
+from server.pipeline import Pipeline
 from server.secrets import resolve
 from server.workers import WorkerLimits, WorkerPool
 

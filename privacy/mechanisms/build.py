@@ -38,7 +38,7 @@ def measurement(
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     if name == "gem":
-        return Gem(epsilon, groups_per_unit, gap, ladder=_ladder(whole, tuples_per_unit), sample=sample)
+        return Gem(epsilon, groups_per_unit, gap, ladder=useful_ladder(whole, tuples_per_unit), sample=sample)
     if name == "r2t":
         if global_sensitivity is None:
             raise InvalidParameter("r2t needs a global sensitivity")
@@ -52,7 +52,7 @@ def measurement(
     raise InvalidParameter("there is no mechanism of this name")
 
 
-def _ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:
+def useful_ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:
     """The thresholds that can help; a tuple weighs at most 1."""
     full = Ladder(low=0) if whole else Ladder()
     if tuples_per_unit is None:

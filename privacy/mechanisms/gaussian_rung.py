@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from scipy import special
-
 from privacy.errors import InvalidParameter
+from privacy.mechanisms.gaussian_tail import upper_quantile
 from privacy.mechanisms.rung import Rung
 from privacy.sampling.square_loss import SquareLoss
 from privacy.units import ONE
@@ -71,5 +70,10 @@ class GaussianRung:
         )
 
     def upper_quantile(self, tail: float) -> int:
-        """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (CKS 2020, Proposition 25)."""
-        return max(0, math.ceil(-float(special.ndtri(tail)) * self.scale * (1 + 2.0**-40)))
+        """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (`gaussian_tail`)."""
+        return upper_quantile(tail, self.scale)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the truncated answer lies below and above the released value, at most. As `Rung.interval`."""
+        steps = self.upper_quantile((1 - confidence) / 2)
+        return steps * self.step_weight, (steps + 1) * self.step_weight + self.grid.gap * self.tau

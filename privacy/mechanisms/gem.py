@@ -18,6 +18,7 @@ from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
 from privacy.mechanisms.lazy_choice import choose
 from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
+from privacy.mechanisms.score_prices import farthest, priced_scores
 from privacy.mechanisms.selection import Scores, selection_noise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.calibrate import choice_budget, release_budget
@@ -49,7 +50,7 @@ class Gem:
 
     Departure from the published scores: t = 2 ln(L / beta) / eps_1 makes the last of a long ladder's thresholds too
     rare to matter, and then asks as much of the next one, whose noise is only twice as large. Here a threshold
-    has to beat one that is k doublings smaller by min(k ln(rarity), ln(L / beta)) 2 / eps_1 in scores. Being
+    has to beat one that is k doublings smaller by min(k ln(rarity), ln(L G / beta)) 2 / eps_1 in scores. Being
     public handicaps, these change no sensitivity (Scores).
     Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
@@ -60,7 +61,8 @@ class Gem:
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds.
       split: eps_1 / (eps_1 + eps_2), in (0, 1).
-      beta: in (0, 1): smaller makes a threshold with far too much noise rarer and the usual one smaller.
+      beta: in (0, 1), for all G groups together: smaller makes a threshold with far too much noise rarer and the
+        usual one smaller.
       rarity: > 1, how many times rarer each further doubling too far is, up to what beta asks for; None for the
         published scores.
       c: >= 0, how many noise scales a threshold's noise counts for in its score.
@@ -116,7 +118,7 @@ class Gem:
         check_answer(answer, self.ladder, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
         prices = self.prices(answer.n_groups)
-        scores = self._scores(selecting, releasing)
+        scores = self._scores(selecting, releasing, answer.n_groups)
         noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
         choice = choose(answer, scores, noise)
         steps = self._rungs(releasing)
@@ -162,21 +164,13 @@ class Gem:
         are accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
-        return tuple(self.c / float(budget) + self._farthest(selecting) for budget in releasing)
+        far = farthest(self.ladder, float(selecting), self.beta, n_groups)
+        return tuple(self.c / float(budget) + far for budget in releasing)
 
-    def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...]) -> Scores:
+    def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int) -> Scores:
         """The scores, with the selection's part of the prices by distance, or as published."""
         noise = tuple(self.c / float(budget) for budget in releasing)
-        farthest = self._farthest(selecting)
-        if self.rarity is None:
-            return Scores(self.ladder, self.gap, tuple(price + farthest for price in noise))
-        step = 2 * math.log(self.rarity) / float(selecting)
-        margins = tuple(min(doublings * step, farthest) for doublings in range(len(self.ladder)))
-        return Scores(self.ladder, self.gap, noise, margins)
-
-    def _farthest(self, selecting: Fraction) -> float:
-        """t: how many noise scales of a score no threshold's noise exceeds, but with probability beta."""
-        return 2 * math.log(len(self.ladder) / self.beta) / float(selecting)
+        return priced_scores(self.ladder, self.gap, noise, float(selecting), self.beta, self.rarity, n_groups)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """eps_1 and, per threshold, eps_2 of one group."""

@@ -27,6 +27,19 @@ class Choice:
         return "Choice(<private>)"
 
 
+def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> NDArray[np.int64]:
+    """(G,) the value of every group at its threshold, solved where the bounds do not know it.
+
+    Args:
+      index: (G,) a rung per group.
+    """
+    rows = np.arange(answer.n_groups)
+    lower, upper = (bound[rows, index].copy() for bound in answer.bounds())
+    for group in np.flatnonzero(lower != upper):
+        lower[group] = answer.solve(int(group), int(index[group]))
+    return lower
+
+
 def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) -> Choice:
     """The argmin of score - noise in every group, the lowest index among equals.
 

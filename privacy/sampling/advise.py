@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.measurement import Measurement
 
 _SIGMAS = 1.96
 """Standard deviations that a normal distribution exceeds with probability 5%."""
+
+
+class Noisy(Protocol):
+    """A measurement, of one group's answers or of all groups together: here only its noise matters."""
+
+    def expected_noise(self, n_groups: int, /) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold in normalised weight. Public."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Advice:
 
 
 def advise(
-    made: Callable[[float], Measurement], tuples_per_unit: int, rates: Sequence[float], tuples: float | None = None
+    made: Callable[[float], Noisy], tuples_per_unit: int, rates: Sequence[float], tuples: float | None = None
 ) -> tuple[Advice, ...]:
     """Predict noise and sampling error for a range of sampling rates.
 
@@ -90,7 +98,7 @@ def advise(
     return tuple(_advice(made, tuples_per_unit, rate, whole, tuples) for rate in rates)
 
 
-def advice(sampled: Measurement, whole: Measurement, tuples_per_unit: int, rate: float, n_groups: int = 1) -> Advice:
+def advice(sampled: Noisy, whole: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> Advice:
     """The same for one rate in (0, 1) and measurements that are at hand, of one of several groups, without a hint."""
     noise, noise_of_all = (
         covering_noise(made, tuples_per_unit, here, n_groups) for made, here in ((sampled, rate), (whole, 1.0))
@@ -98,7 +106,7 @@ def advice(sampled: Measurement, whole: Measurement, tuples_per_unit: int, rate:
     return Advice(rate, noise, noise_of_all, _unit_sampling(rate), None)
 
 
-def covering_noise(measurement: Measurement, tuples_per_unit: int, rate: float, n_groups: int = 1) -> float:
+def covering_noise(measurement: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> float:
     """The half-width of the release, divided by q, at the smallest threshold that hardly cuts a unit of Delta tuples.
 
     In the sample it has q Delta tuples, and four standard deviations more with a chance of some 1e-4; where the
@@ -111,7 +119,7 @@ def covering_noise(measurement: Measurement, tuples_per_unit: int, rate: float, 
 
 
 def _advice(
-    made: Callable[[float], Measurement], tuples_per_unit: int, rate: float, whole: float, tuples: float | None
+    made: Callable[[float], Noisy], tuples_per_unit: int, rate: float, whole: float, tuples: float | None
 ) -> Advice:
     noise = whole if rate == 1 else covering_noise(made(rate), tuples_per_unit, rate)
     return Advice(rate, noise, whole, _unit_sampling(rate), tuples)

@@ -51,6 +51,30 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
     )
 
 
+def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
+    """Divide a release from a Bernoulli sample by its rate, where nothing is known of the sampling error.
+
+    The concentration of `scale_up` is that of an optimum of which a tuple adds at most its own weight. Sums that are
+    clipped, or cut by a program of another objective, are none.
+
+    Args:
+      noisy: a release of normalised weights.
+      rate: q in (0, 1].
+    Returns: `truncated_sample`: the interval covers the noise alone, around the sample's truncated answer over q.
+    """
+    if not 0 < rate <= 1:
+        raise InvalidParameter("a sampling rate lies in (0, 1]")
+    return replace(
+        noisy,
+        values=noisy.values / rate,
+        tau=noisy.tau / rate,
+        noise_scale=noisy.noise_scale / rate,
+        low=noisy.low / rate,
+        high=noisy.high / rate,
+        covers="truncated_sample",
+    )
+
+
 def _least_mean(value: NDArray[np.float64], x: float) -> NDArray[np.float64]:
     """The smallest mu with value <= mu + x/3 + sqrt(x^2/9 + 2 x mu); never above the value itself."""
     sample = np.maximum(value, 0.0)

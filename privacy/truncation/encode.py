@@ -45,12 +45,12 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
         moved, weights = np.empty((len(codes), alive), np.int32), np.empty((len(weights), alive), np.int64)
         _move(codes, group, tuples.weights, row_start[:-1].copy(), moved, weights)
         codes = moved
-    member_start = np.array([0, n_codes])
+    member_start, units = np.array([0, n_codes]), np.arange(n_codes, dtype=np.int32)
     if tuples.n_groups != 1:
-        member_start = _number_members(row_start, codes, n_codes)
+        member_start, units = _number_members(row_start, codes, n_codes)
         if int(member_start[-1]) > _LIMIT:
             raise InvalidParameter("more privacy units in groups than an int32 can number")
-    return CodedJoinTuples(codes, row_start, member_start, weights, owners if weights.shape[1] else (1, 1))
+    return CodedJoinTuples(codes, row_start, member_start, weights, owners if weights.shape[1] else (1, 1), units)
 
 
 @kernel
@@ -130,13 +130,16 @@ def _move(
 
 
 @kernel
-def _number_members(row_start: NDArray[np.int64], codes: NDArray[np.int32], n_codes: int) -> NDArray[np.int64]:
+def _number_members(
+    row_start: NDArray[np.int64], codes: NDArray[np.int32], n_codes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Number the units of each group, by group and then unit, in place of their codes.
 
-    Returns: (G + 1,) where each group's members begin.
+    Returns: (G + 1,) where each group's members begin, and the unit of each member.
     Cost: linear, and a sort of each group's units.
     """
     member_start = np.zeros(len(row_start), np.int64)
+    units = np.empty(n_codes, np.int32)
     number = np.full(n_codes, -1, np.int64)
     present = np.empty(n_codes, np.int32)
     count = 0
@@ -150,8 +153,13 @@ def _number_members(row_start: NDArray[np.int64], codes: NDArray[np.int32], n_co
                     present[size] = own[t]
                     size += 1
         present[:size].sort()
+        if count + size > len(units):
+            longer = np.empty(2 * (count + size), np.int32)
+            longer[:count] = units[:count]
+            units = longer
         for rank in range(size):
             number[present[rank]] = count + rank
+            units[count + rank] = present[rank]
         for position in range(len(codes)):
             own = codes[position]
             for t in range(row_start[group], row_start[group + 1]):
@@ -159,4 +167,4 @@ def _number_members(row_start: NDArray[np.int64], codes: NDArray[np.int32], n_co
                     own[t] = number[own[t]]
         count += size
         member_start[group + 1] = count
-    return member_start
+    return member_start, units[:count].copy()

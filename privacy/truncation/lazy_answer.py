@@ -22,6 +22,15 @@ Optimiser = Callable[[PreparedProgram, int], Certificate]
 """Bounds of a program's optimum that are at most so many units apart, or SolverFailed."""
 
 
+Quick = Callable[[int, int], int | None]
+"""floor(fbar) of a group at a threshold in units, or None where it is not quickly found."""
+
+
+def no_quick_way(group: int, tau: int) -> int | None:
+    """None: every cell is a program."""
+    return None
+
+
 class LazyAnswer:
     """A TruncatedAnswer: v in [fbar - gap * tau, fbar], each cell a function of (data, group, tau) alone.
 
@@ -41,6 +50,7 @@ class LazyAnswer:
         ladder: Ladder,
         gap: float,
         optimiser: Optimiser = certified_optimum,
+        quick: Quick = no_quick_way,
     ) -> None:
         """Settle the cells whose bounds are close enough.
 
@@ -48,6 +58,7 @@ class LazyAnswer:
           start: bounds of every cell of the instance.
           gap: eta in [0, 1), a public constant; 0, or gap * tau is at least two units at every threshold.
           optimiser: solves one program; replaced in tests.
+          quick: exact values of small groups, for an exact optimiser only: hardly more work than a look.
         Raises: InvalidParameter for a gap out of range.
         """
         if not 0.0 <= gap < 1.0 or (gap and int(gap * int(ladder.units[0])) < 2):
@@ -58,6 +69,7 @@ class LazyAnswer:
         self._ladder = ladder
         self._gap = gap
         self._optimiser = optimiser
+        self._quick = quick
         self._slack = np.array([int(gap * tau) for tau in ladder.units.tolist()], np.int64)
         self._linear = start.linear
         self._fbar_low, self._fbar_high = start.lower.copy(), start.upper.copy()
@@ -100,7 +112,7 @@ class LazyAnswer:
         Cost: linear in the cores at first; at the third call that of `solve`.
         """
         anchor = self._anchor(group, index)
-        if self._known[group, index]:
+        if self._known[group, index] or self._quickly(group, index):
             return
         if not self._looked[group, anchor]:
             self._look(group, anchor)
@@ -119,13 +131,22 @@ class LazyAnswer:
         Cost: nothing when known; otherwise linear in the core, and a program unless its bounds are close enough.
         """
         anchor = self._anchor(group, index)
-        if not self._known[group, index]:
+        if not self._known[group, index] and not self._quickly(group, index):
             reduced = self._look(group, anchor)
             if not self._known[group, index]:
                 assert reduced.core is not None
                 proof = self._optimiser(reduced.core, self._close(anchor)).plus(reduced.settled)
                 self._settle(group, anchor, proof)
         return int(self._low[group, index])
+
+    def _quickly(self, group: int, index: int) -> bool:
+        """Enter the value of a cell of a small group; what it says about other cells would cost more than they do."""
+        value = self._quick(group, int(self._ladder.units[index]))
+        if value is None:
+            return False
+        self._low[group, index] = self._high[group, index] = min(value, MAX_UNITS)
+        self._known[group, index] = True
+        return True
 
     def _anchor(self, group: int, index: int) -> int:
         """The threshold at which a cell is solved."""

@@ -14,6 +14,8 @@ from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
+from privacy.truncation.small_flow import small_optimum
+from privacy.truncation.small_groups import settle_small_groups
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -47,5 +49,10 @@ def truncate(
     if gap == 0 and owners > 2:
         raise InvalidParameter("exact values need at most two owners per tuple")
     instance = ladder_instance(tuples, release, ladder)
-    optimiser = partial(exact_optimum if gap == 0 else certified_optimum, control=control)
-    return LazyAnswer(instance, cheap_bounds(instance), ladder, gap, optimiser)
+    bounds = cheap_bounds(instance)
+    if gap == 0:
+        bounds = settle_small_groups(instance, bounds)
+        return LazyAnswer(
+            instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
+        )
+    return LazyAnswer(instance, bounds, ladder, gap, partial(certified_optimum, control=control))

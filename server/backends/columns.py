@@ -6,7 +6,7 @@ import itertools
 import math
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
@@ -29,24 +29,35 @@ MAX_GROUPS = 100_000
 
 @dataclass(frozen=True)
 class Domain:
-    """The public groups of a query.
+    """The groups of a query: public, or found among its rows and private until a release has chosen from them.
 
     Attributes:
       keys: per GROUP BY key, its values in order; keys of one block stand side by side, one entry per combination.
       blocks: which keys stand side by side; empty: each stands alone, in order.
+      selected: how many groups there are, where they are some of all combinations; they stand in one block.
+      withheld: how many groups of a public domain are not shown.
     """
 
-    keys: tuple[tuple[object, ...], ...]
+    keys: tuple[tuple[object, ...], ...] = field(repr=False)
     blocks: tuple[tuple[int, ...], ...] = ()
+    selected: int | None = field(default=None, repr=False)
+    withheld: int = 0
 
     @property
     def groups(self) -> list[tuple[object, ...]]:
         """Every combination of the blocks, in the order of the group index; one empty tuple without GROUP BY."""
         columns = [[self.keys[key][place] for place in self.places(key).tolist()] for key in range(len(self.keys))]
-        return list(zip(*columns, strict=True)) if columns else [()]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
     def __len__(self) -> int:
-        return math.prod(self._sizes)
+        return math.prod(self._sizes) if self.selected is None else self.selected
+
+    def only(self, groups: NDArray[np.intp], withheld: int = 0) -> Domain:
+        """Some of the groups, by their places; `withheld` of the others are told of."""
+        every = tuple(range(len(self.keys)))
+        columns = ((self.keys[key], self.places(key)[groups].tolist()) for key in every)
+        keys = tuple(tuple(values[place] for place in places) for values, places in columns)
+        return Domain(keys, (every,), len(groups), withheld)
 
     def places(self, key: int) -> NDArray[np.int64]:
         """(G,) which entry of a key each group has: it changes once in the product of all blocks after its own."""
@@ -67,6 +78,8 @@ class Domain:
 def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object, ...]]]) -> Domain:
     """The values of every key: declared ones, or those that a statement over public tables returns now.
 
+    A key whose values only private rows hold has none here (`found_domain`).
+
     Args:
       query: what is asked.
       run: executes a statement in the snapshot.
@@ -76,8 +89,8 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
     keys: dict[int, tuple[object, ...]] = {}
     for places, statement, values in zip(by_block, query.domains, query.values, strict=True):
         if statement is None:
-            assert values is not None and len(places) == 1, "a domain has either a statement or the values of one key"
-            keys[places[0]] = tuple(values)
+            assert len(places) == 1, "several keys share a domain only by a statement"
+            keys[places[0]] = values or ()  # no values: the rows say what they are
         else:
             rows = run(statement)
             keys |= {key: tuple(row[column] for row in rows) for column, key in enumerate(places)}
@@ -122,7 +135,7 @@ def _parts(
     owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
     group = np.zeros(len(rest[0]), np.int64)
     for places in domain.by_block:
-        index = _key_index([keys[key] for key in places], [domain.keys[key] for key in places])
+        index = key_index([keys[key] for key in places], [domain.keys[key] for key in places])
         group = np.where((group < 0) | (index < 0), -1, group * len(domain.keys[places[0]]) + index)
     owned = tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True))
     return owned, group, rest
@@ -146,7 +159,7 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
     return OwnerColumn(relation, keys, missing)
 
 
-def _key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np.int64]:
+def key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np.int64]:
     """The place of each combination of keys in their domain, -1 for what is not in it; NULL is a value like others.
 
     A policy writes 0.1, which no float is: keys with a fraction are decimals.

@@ -91,7 +91,7 @@ class DuckdbBackend:
         """
         with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
-            return domain, query_tuples(query, domain, partial(self._columns, connection))
+            return query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone. Raises: as `read`."""

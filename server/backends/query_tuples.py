@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples
 from server.backends.columns import Column, Domain, distinct_tuples, join_tuples
+from server.backends.found_domain import found_domain
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
 """Runs a statement and returns its columns; told how many there are, for a result without rows."""
@@ -25,25 +29,40 @@ class QueryTuples:
     join: JoinTuples | None
     distinct: tuple[DistinctTuples | None, ...]
 
+    def regrouped(self, place: NDArray[np.int64], n_groups: int) -> QueryTuples:
+        """The tuples of some groups alone.
+
+        Args:
+          place: (G + 1,) the new index of each group, -1 for none; the last entry is that of tuples of no group.
+          n_groups: how many groups there are then.
+        """
+        join = self.join and replace(self.join, group=place[self.join.group], n_groups=n_groups)
+        distinct = (one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct)
+        return QueryTuples(join, tuple(distinct))
+
     def __repr__(self) -> str:
         return f"QueryTuples(releases={len(self.distinct)}, <private>)"
 
 
-def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> QueryTuples:
+def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tuple[Domain, QueryTuples]:
     """Read and code every statement of a question.
 
     Args:
       query: the statements.
       domain: the public groups of the same snapshot.
       read: bound to the snapshot.
+    Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are private.
     Raises: what `read` raises; BackendFailed for a column of a type that cannot be compared outside the database.
     """
     shared = len(query.relations) + len(domain.keys)
     join = None
     if query.join is not None:
-        join = join_tuples(read(query.join, shared + query.n_releases), query, domain)
+        columns = read(query.join, shared + query.n_releases)
+        if query.discovered:
+            domain = found_domain(columns, query, domain)
+        join = join_tuples(columns, query, domain)
     distinct = [
         None if statement is None else distinct_tuples(read(statement, shared + 2), query, domain)
         for statement in query.distinct
     ]
-    return QueryTuples(join, tuple(distinct))
+    return domain, QueryTuples(join, tuple(distinct))

@@ -45,6 +45,10 @@ class Mechanism(StrEnum):
     GEM = "gem"
     R2T = "r2t"
     S4S = "s4s"
+    GROUP_LP = "group_lp"
+    L2_CLIP = "l2_clip"
+    PMSJA = "pmsja"
+    S4S_VECTOR = "s4s_vector"
 
 
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]

@@ -81,7 +81,9 @@ class AnswerBody(BaseModel):
         description="Like rows; null for group keys, texts, conditions and what is always NULL."
     )
     confidence: float = Field(description="Of each interval, over the noise.")
-    covers: str = Field(description="`truncated_full`, `released_sample`, `truth_lower`; `exact` without noise.")
+    covers: str = Field(
+        description="`truncated_full`, `released_sample`, `truncated_sample`, `truth_lower`; `exact` without noise."
+    )
     mechanism: str
     weak: list[bool] = Field(
         default_factory=list,

@@ -67,6 +67,7 @@ class ReleaseMechanismBody(BaseModel):
     mechanism: str
     epsilon: float = Field(description="The part of the charge that it spends.")
     reason: str
+    delta: float = Field(0.0, description="Likewise; releases that are composed under zCDP share the one they name.")
 
 
 class ExplanationBody(BaseModel):
@@ -96,10 +97,13 @@ class ExplanationBody(BaseModel):
     tables: list[JoinedTableBody] = Field(description="The tables of the join.")
     conditions: list[JoinConditionBody] = Field(description="The conditions of the join.")
     ownership: list[str] = Field(description="Per owner, the foreign keys that lead to it.")
-    n_groups: int = Field(description="How many groups the answer has, before HAVING and LIMIT.")
+    n_groups: int | None = Field(
+        description="How many groups the answer has, before HAVING and LIMIT; null where private rows decide."
+    )
     group_sources: list[tuple[str, str]] = Field(description="Per group key, its SQL and where its values come from.")
     groups_reason: str = Field(description="Why one person reaches so many groups.")
     mechanisms: list[ReleaseMechanismBody] = Field(description="One per release.")
+    selection: str | None = Field(None, description="Which groups are shown, where not all of them are.")
 
     @classmethod
     def of(cls, explanation: Explanation) -> ExplanationBody:

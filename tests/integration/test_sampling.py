@@ -18,7 +18,7 @@ from privacy.sampling.thin import thin
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
-from server.pipeline import measure, plan_measurements
+from server.measuring import measure, plan_measurements
 from tests.support.proxies import POLICY
 
 RUNS = 12

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.r2t import R2T
 from privacy.mechanisms.s4s import S4S
@@ -28,7 +31,11 @@ MEASUREMENTS: list[Measurement] = [
     R2T(30.0, 2.0**32, gap=0.01),
     S4S(1.0, 256, sample=SampleDesign(0.1, 256, 1.0)),
     S4SRenyi(1.0, 1e-6, 256, 0.1, gap=0.01),
+    ConcentratedGem(ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6)),
+    SharedThreshold(PureBudget(3.0), 2, ladder=Ladder(-1, 6)),
+    SharedThreshold(ConcentratedBudget(2.0, 1e-6), gap=0.01, ladder=Ladder(-20, 32)),
 ]
+NAMES = ["gem", "gem-long", "r2t", "r2t-long", "s4s", "s4s-rdp", "zcdp", "shared", "shared-long"]
 
 
 @st.composite
@@ -54,7 +61,7 @@ def same(first: NoisyAnswer, second: NoisyAnswer) -> bool:
     return all(np.array_equal(getattr(first, field), getattr(second, field)) for field in fields)
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=["gem", "gem-long", "r2t", "r2t-long", "s4s", "s4s-rdp"])
+@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=NAMES)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_lazy_is_the_same_as_full(measurement: Measurement, data: st.DataObject, seed: int) -> None:
     lazy = data.draw(hidden(measurement.ladder))

@@ -18,7 +18,7 @@ from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
-from server.pipeline import measure, plan_measurements
+from server.measuring import measure, plan_measurements
 from server.query import Budget, QueryResponse
 from server.response import response
 from tests.golden.domains.cases import CASES

@@ -82,6 +82,22 @@ def test_mistakes_are_named(before: str, after: str, word: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_groups_are_bounded_selected_and_found() -> None:
+    text = MINIMAL.replace(
+        "max_epsilon = 2", "max_epsilon = 2\nminimum_frequency = 10\n[groups_per_unit]\nperson = 3"
+    )
+    policy = parse_policy(text + "columns = { town = { discover = true } }")
+    assert (policy.minimum_frequency, policy.groups_per_unit) == (10, {"person": 3})
+    assert policy.column("person", "town").discover
+    plain = parse_policy(MINIMAL)
+    assert (plain.minimum_frequency, plain.groups_per_unit) == (None, {})
+    assert not plain.column("person", "town").discover
+    assert len({policy.hash, plain.hash}) == 2
+    for mistake in ("minimum_frequency = 0", "minimum_frequency = 2.5", "minimum_frequency = true"):
+        with pytest.raises(PolicyInvalid, match="minimum_frequency"):
+            parse_policy(MINIMAL.replace("max_epsilon = 2", f"max_epsilon = 2\n{mistake}"))
+
+
 def test_urls_without_a_password_are_taken() -> None:
     url = "postgresql://reader@/db?host=/run/pg"
     assert parse_policy(MINIMAL.replace("env:DB", url)).database_url == url

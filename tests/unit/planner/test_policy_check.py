@@ -36,6 +36,22 @@ CASES = [
     ('key = ["s_suppkey"]', 'key = ["s_key"]', "no column s_key"),
     ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "different types"),
     ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "no enforced primary or unique key"),
+    (
+        "[tables.nation]",
+        "[groups_per_unit]\nnation = 3\n[tables.nation]",
+        "groups_per_unit.nation: is no privacy unit",
+    ),
+    ("range = [0, 0.08]", "discover = true", "l_tax: `discover` is for whole numbers"),
+    (
+        "l_tax = { range = [0, 0.08] }",
+        "l_linenumber = { range = [1, 7], discover = true }",
+        "no `discover` beside them",
+    ),
+    (
+        "[tables.nation]\npublic = true",
+        "[tables.nation]\npublic = true\ncolumns = { n_name = { discover = true } }",
+        "n_name: a public column needs no `discover`",
+    ),
 ]
 
 

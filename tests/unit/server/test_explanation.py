@@ -9,7 +9,7 @@ from planner.provenance import provenance
 from planner.rewrite import rewrite
 from server.explanation import explanation
 from server.explanation_text import explanation_answer, explanation_facts
-from server.pipeline import plan_measurements
+from server.measuring import plan_measurements
 from server.query import Budget, Explanation
 from tests.support.planning import bound, demo_policy
 from tests.support.tpch_schema import tpch_schema
@@ -80,7 +80,7 @@ def test_the_path_of_ownership_is_told() -> None:
 def test_each_release_has_its_mechanism_and_reason() -> None:
     shown = explained(JOIN, n_groups=25)
     assert [(one.release, one.mechanism, one.epsilon) for one in shown.mechanisms] == [
-        ("count(*)", "gem", 0.5),
+        ("count(*)", "group_lp", 0.5),
         ("count(distinct c_custkey)", "fixed", 0.5),
     ]
     assert "one value at most" in shown.mechanisms[1].reason

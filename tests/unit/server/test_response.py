@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from sqlglot import exp
 
+from planner.plan import GroupSelection, Plan
 from planner.released import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from server.backends.columns import Domain
 from server.query import Budget, Interval, QueryResponse
@@ -156,6 +160,37 @@ def test_a_plan_of_the_planner() -> None:
     assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
     assert answer.rows == (("free", 25, 50.0),)
     assert answer.intervals[0][1:] == (Interval(24.0, 26.0), Interval(50 * 24 / 26, 50 * 26 / 24))
+
+
+def _selected(delta: float, minimum: int | None) -> Plan:
+    plan = answer_plan(KEY, X, types=["text", "int8"], keys=["text"])
+    return replace(plan, selection=GroupSelection(exp.Literal.number(1), 0.5, delta, minimum))
+
+
+def test_withheld_groups_are_counted_where_the_public_knows_them() -> None:
+    shown = LETTERS.only(np.array([0, 2]), withheld=2)
+    answer = response(_selected(0.0, 10), shown, [noisy_answer([5, 6])], BUDGET, "r")
+    assert answer.rows == (("a", 5), ("c", 6))
+    assert answer.mechanism == "gem, group_threshold"
+    assert any("2 of 4 groups are withheld" in note and "below 10" in note for note in answer.notes)
+    everything = LETTERS.only(np.arange(4))
+    assert len(response(_selected(0.0, 10), everything, [noisy_answer([1] * 4)], BUDGET, "r").notes) == 1
+
+
+def test_of_found_groups_no_number_is_told() -> None:
+    shown = LETTERS.only(np.array([0]))
+    for minimum, count in ((None, 2), (10, 3)):
+        notes = response(_selected(1e-6, minimum), shown, [noisy_answer([5])], BUDGET, "r").notes
+        assert len(notes) == count
+        assert any("found among private rows" in note for note in notes)
+        assert not any("of 4" in note or "of 1" in note for note in notes)
+
+
+def test_an_answer_that_is_withheld_has_no_row() -> None:
+    plan = replace(_selected(0.0, 10), group_keys=(), outputs=answer_plan(X, types=["int8"]).outputs)
+    answer = response(plan, PLAIN.only(np.arange(0), withheld=1), [noisy_answer([])], BUDGET, "r")
+    assert answer.rows == ()
+    assert any("The answer is withheld" in note for note in answer.notes)
 
 
 def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:

@@ -41,6 +41,15 @@ def test_tuples_lie_by_group_and_a_unit_in_two_groups_is_two_members() -> None:
     assert coded.row_start.tolist() == [0, 2, 2, 4, 4]
     assert coded.member_start.tolist() == [0, 2, 2, 5, 5]
     assert _rows(coded) == [([1], [2, 7]), ([1, 0], [5, 0]), ([2, 3], [1, 6]), ([4], [4, 9])]
+    assert coded.units.tolist() == [0, 1, 0, 1, 2]
+    assert coded.n_groups == 4
+
+
+def test_every_member_of_many_groups_knows_its_unit() -> None:
+    keys = [key for start in range(40) for key in (start % 3, start % 5)]
+    groups = [group for group in range(40) for _ in range(2)]
+    coded = encode(join_tuples([owner("n", keys)], [1] * 80, groups, 40))
+    assert [coded.units[u] for u in coded.members[0]] == keys
 
 
 def test_weights_are_copied_only_when_a_tuple_is_dropped_or_moved() -> None:

@@ -1,0 +1,43 @@
+"""One budget for the releases of a select list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from privacy.errors import InvalidParameter
+from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
+
+_DOWN = 1 - 2.0**-40
+"""Shrinks shares by more than their rounding, so that they add up to no more than the whole."""
+
+
+def allocate(budget: Budget, needs: Sequence[float]) -> tuple[Budget, ...]:
+    """Divide a budget so that the squared relative errors of all releases add up to the least.
+
+    A release of relative noise k at budget 1 has k / epsilon at epsilon and k / sqrt(rho) at rho. The sum of
+    squares under a fixed total is least with epsilon_i proportional to k_i^(2/3), and rho_i to k_i. Equal needs have
+    equal shares, and a need 8 times as large has 4 times the epsilon. AVG is a SUM and a COUNT, a SUM over both
+    signs is two: their errors add up likewise, so that they are releases like others.
+
+    Args:
+      budget: of all releases together; pure shares add up in epsilon, concentrated ones in rho.
+      needs: public, > 0: each release's expected noise at one and the same budget, relative to what is expected
+        of its answer; all equal where nothing is known.
+    Returns: one budget per release. The concentrated ones state their own epsilons at the common delta, of which
+      the whole's is less than the sum.
+    Raises: InvalidParameter without releases, or for a need that is not positive and finite.
+    """
+    if not needs or not all(0 < need < math.inf for need in needs):
+        raise InvalidParameter("every release needs something")
+    if isinstance(budget, PureBudget):
+        return tuple(PureBudget(budget.epsilon * share) for share in _shares([need ** (2 / 3) for need in needs]))
+    return tuple(ConcentratedBudget(budget.rho * share, budget.delta) for share in _shares(needs))
+
+
+def _shares(parts: Sequence[float]) -> list[float]:
+    """Fractions of the whole in proportion to the parts, rounded down; one release has all of it."""
+    if len(parts) == 1:
+        return [1.0]
+    whole = math.fsum(parts)
+    return [part / whole * _DOWN for part in parts]

@@ -1,0 +1,86 @@
+"""`group_lp`: every group is truncated by itself, at a threshold of its own or of all, and released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from privacy.accounting.event import PrivacyEvent
+from privacy.entropy import Entropy
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.truncate import truncate
+
+
+@dataclass(frozen=True)
+class GroupLp:
+    """One scalar truncation per group, and one joint budget over the groups that a unit reaches.
+
+    A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
+    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 (`Gem`) or
+    rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law. One
+    threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
+    least error unless the groups' people differ by orders of magnitude.
+
+    Where the tuples went through `keep_groups`, one group of a unit may leave and another enter: L0 is then twice
+    what was kept.
+    Source: privacy.md section 5.
+
+    Attributes:
+      scalar: the mechanism of truncated answers, with the budget of all groups.
+    """
+
+    scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+
+    @property
+    def name(self) -> str:
+        """`group_lp`."""
+        return "group_lp"
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        return self.scalar.epsilon
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return 0.0 if isinstance(self.scalar, Gem) else self.scalar.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP or rho-zCDP, over all groups."""
+        return self.scalar.event
+
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds."""
+        return self.scalar.ladder
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Truncate every group and release it.
+
+        Args:
+          tuples: m join tuples in G groups.
+          row: which row of tuples.weights.
+          entropy: where the noise comes from.
+          control: watches and stops the solves.
+        Returns: one noisy value per group; each interval covers the truncated answer at its tau.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
+        Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
+        """
+        answer = truncate(tuples, row, self.scalar.ladder, self.scalar.gap, control)
+        return replace(self.scalar.release(answer, entropy), mechanism=self.name)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        return self.scalar.expected_noise(n_groups)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """As the scalar mechanism's, for all groups."""
+        return self.scalar.epsilon_if_bound_fails(n_groups)

@@ -1,0 +1,63 @@
+"""What every mechanism looks like that measures all groups together."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from privacy.accounting.event import PrivacyEvent
+from privacy.entropy import Entropy
+from privacy.join_tuples import CodedJoinTuples
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+
+
+class GroupMeasurement(Protocol):
+    """A mechanism with its budget: coded join tuples in, one noisy value per group out. All but `release` is public.
+
+    One unit may be in several groups, so these mechanisms see the tuples, not each group's truncated answer. Sampling
+    has happened before; where it is counted on, the mechanism was told how (a SampleDesign).
+    """
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The delta of one release; 0 for pure differential privacy."""
+        ...
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """What one release does to privacy, for the accountant."""
+        ...
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Release one noisy value per group.
+
+        Args:
+          tuples: m join tuples in G groups, as `encode` returns them.
+          row: which row of tuples.weights.
+          entropy: where the noise comes from.
+          control: watches and stops long solves.
+        Raises: InvalidParameter for a row, or owners per tuple, that the mechanism was not made for, before noise is
+          drawn; EntropyFailed; SolverFailed; Cancelled.
+        """
+        ...
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold in normalised weight: what a group's interval would be there. Public."""
+        ...
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """What one release tells about a unit beyond the bound that amplification rests on, for all groups. Public.
+
+        At the same delta. `epsilon`, unless amplification by sampling was claimed.
+        """
+        ...

@@ -1,0 +1,157 @@
+"""`l2_clip`: every unit's vector over the groups is clipped in Euclidean length, and Gaussian noise hides one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from privacy.accounting.event import ZCDP, PrivacyEvent
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.concentrated_gem import DOWN, MEAN_GAUSSIAN
+from privacy.mechanisms.exponential_choice import exponential_choice
+from privacy.mechanisms.gaussian_release import drawn
+from privacy.mechanisms.gaussian_tail import upper_quantile
+from privacy.mechanisms.gem import BETA, RARITY
+from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
+from privacy.mechanisms.score_prices import farthest, priced_scores
+from privacy.mechanisms.selection import Scores
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+
+CLIP_SPLIT = 0.2
+"""The share of rho that selection gets by default: there is one to pay for, and a release in every group."""
+
+
+@dataclass(frozen=True)
+class L2Clip:
+    """One tau for all groups, chosen by gem on -sum_u |C(x_u)|; then sum_u C(x_u) plus one Gaussian per group.
+
+    rho-zCDP: the selection has eps_s^2 / 8, its scores being of sensitivity tau; the release S^2 / (2 scale^2), S
+    the Euclidean sensitivity of whole numbers of steps (ClippedVectors). It pays where one unit reaches many groups,
+    with less in most of them than in all together: the noise of a group is tau / sqrt(2 rho), whatever L0 is.
+
+    The tuples must not have gone through `keep_groups`: a group that enters is not a partial removal, and there
+    is no need for it.
+    Source: privacy.md section 5.
+
+    Attributes:
+      budget: rho for all groups together, and the delta at which it is stated.
+      ladder: the thresholds.
+      split: the share of rho that selects, in (0, 1).
+      beta, rarity: as in `Gem`.
+      confidence: of each group's interval, over the release noise, in (0, 1).
+    """
+
+    budget: ConcentratedBudget
+    ladder: Ladder = field(default_factory=Ladder)
+    split: float = CLIP_SPLIT
+    beta: float = BETA
+    rarity: float | None = RARITY
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not all(0 < share < 1 for share in (self.split, self.beta, self.confidence)):
+            raise InvalidParameter("split, beta and confidence are between 0 and 1")
+        if self.rarity is not None and not 1 < self.rarity < math.inf:
+            raise InvalidParameter("rarity is finite and above 1")
+
+    @property
+    def name(self) -> str:
+        """`l2_clip`."""
+        return "l2_clip"
+
+    @property
+    def epsilon(self) -> float:
+        """What rho is at `delta`."""
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta at which the budget is stated."""
+        return self.budget.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """rho-zCDP, over all groups."""
+        return ZCDP(self.budget.rho)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose tau, clip, release one noisy value per group.
+
+        Args:
+          tuples: m join tuples of one owner position in G groups.
+          row: which row of tuples.weights.
+          entropy: where the noise comes from.
+          control: watches and stops between the passes.
+        Returns: the noisy values; each interval covers the group's sum of clipped entries.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
+        Cost: linear in m, L passes over the members, some twenty draws and one per group.
+        """
+        vectors = ClippedVectors(tuples, row)
+        control.check("clip")
+        lengths = vectors.lengths(self.ladder)
+        control.check("clip")
+        scores, selecting = self._scores(vectors.n_groups), Fraction(self._selecting)
+        index = int(exponential_choice(lengths, scores, selecting, entropy).index[0])
+        scale = self._scale(vectors.n_groups)
+        tau = float(self.ladder.taus[index])
+        step = tau / STEPS
+        noisy = vectors.sums(int(self.ladder.units[index])) + drawn(entropy, scale, vectors.n_groups)
+        values = noisy.astype(np.float64) * np.float64(step)
+        reach = self._reach(vectors.n_groups) * step
+        everywhere = np.ones(vectors.n_groups)
+        return NoisyAnswer(
+            values=values,
+            tau=tau * everywhere,
+            noise_scale=scale * step * everywhere,
+            low=values - reach,
+            high=values + reach,
+            confidence=self.confidence,
+            covers="truncated_full",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+            signal=max(0.0, float(values.sum())) / (self._price(vectors.n_groups) * tau) * everywhere,
+            delta=self.delta,
+            noise="gaussian",
+        )
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        reach = self._reach(n_groups) / STEPS
+        return [(tau, reach * tau) for tau in self.ladder.taus.tolist()]
+
+    @property
+    def _selecting(self) -> float:
+        """eps_s = sqrt(8 rho_s), rounded down."""
+        return math.sqrt(8 * self.split * self.budget.rho) * DOWN
+
+    def _scale(self, n_groups: int) -> float:
+        """sigma of every group's noise in steps, rounded up."""
+        return sum_sensitivity(n_groups) / math.sqrt(2 * (1 - self.split) * self.budget.rho * DOWN) * (1 + 2.0**-50)
+
+    def _reach(self, n_groups: int) -> int:
+        """How many steps the noise of one group exceeds with probability 1 - confidence at most."""
+        return upper_quantile((1 - self.confidence) / 2, self._scale(n_groups))
+
+    def _noise_price(self, n_groups: int) -> float:
+        """What noise is charged at: the mean length of the noise vector in multiples of tau."""
+        return math.sqrt(max(1, n_groups)) * MEAN_GAUSSIAN * self._scale(n_groups) / STEPS
+
+    def _price(self, n_groups: int) -> float:
+        """What a unit of tau costs in the scores, far from it."""
+        return self._noise_price(n_groups) + farthest(self.ladder, self._selecting, self.beta)
+
+    def _scores(self, n_groups: int) -> Scores:
+        noise = (self._noise_price(n_groups),) * len(self.ladder)
+        return priced_scores(self.ladder, 0.0, noise, self._selecting, self.beta, self.rarity)

@@ -1,0 +1,70 @@
+"""The groups that a question's own rows hold: private, until a release has decided which of them are shown."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import BackendQuery
+from server.backends.columns import Column, Domain, key_index
+
+
+def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> Domain:
+    """Every combination of keys in the rows of a join, those outside of a public domain left out.
+
+    The combinations are found jointly: a public key beside a found one adds no groups that no row is in, each of
+    which one unit could bring into being.
+
+    Args:
+      columns: o0.., k0.., w0.. of BackendQuery.join.
+      query: with a domain that the rows say.
+      domain: the public ones; a key that is to be found has no values there.
+    Returns: one block of all keys, in the order of the public domains and of the found values. Private.
+    Cost: linear, and sorts of what is distinct.
+    """
+    start = len(query.relations)
+    keys = columns[start : start + len(domain.keys)]
+    blocks = [
+        _found(place[0], keys[place[0]]) if block in query.discovered else _known(place, keys, domain)
+        for block, place in enumerate(domain.by_block)
+    ]
+    codes = np.zeros(len(columns[start]), np.int64)
+    for block in blocks:
+        codes = np.where((codes < 0) | (block.index < 0), -1, codes * max(1, block.size) + block.index)
+    groups = np.unique(codes[codes >= 0])
+    values: dict[int, tuple[object, ...]] = {}
+    rest = groups
+    for block in reversed(blocks):
+        rest, here = np.divmod(rest, max(1, block.size))
+        places = here.tolist()
+        values |= {key: tuple(column[place] for place in places) for key, column in block.values.items()}
+    every = tuple(range(len(keys)))
+    return Domain(tuple(values[key] for key in every), (every,), len(groups))
+
+
+class _Block:
+    """Keys that are known together: the values of each, and which of them every row has."""
+
+    def __init__(self, values: dict[int, tuple[object, ...]], index: NDArray[np.int64]) -> None:
+        self.values = values
+        self.index = index
+        self.size = len(next(iter(values.values())))
+
+
+def _known(places: Sequence[int], keys: Sequence[Column], domain: Domain) -> _Block:
+    values = {place: domain.keys[place] for place in places}
+    return _Block(values, key_index([keys[place] for place in places], list(values.values())))
+
+
+def _found(place: int, column: Column) -> _Block:
+    """The distinct values in order, NULL last."""
+    distinct = sorted(set(column), key=_null_last)
+    rank: dict[object, int] = dict(zip(distinct, itertools.count()))
+    return _Block({place: tuple(distinct)}, np.fromiter(map(rank.__getitem__, column), np.int64, len(column)))
+
+
+def _null_last(value: object) -> tuple[bool, object]:
+    return value is None, value

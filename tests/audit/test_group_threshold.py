@@ -1,0 +1,99 @@
+"""Which groups are shown: found keys keep their delta, counts their epsilon, and usual mistakes are caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import delta_lower_bound, epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.entropy import Entropy
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.mechanisms.rung import Rung
+from privacy.truncation.encode import encode
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncate import truncate
+from privacy.units import ONE
+from tests.audit.auditing import FAILURE_PROBABILITY, RUNS
+from tests.audit.mutants import WeakerNoise
+from tests.support.simulated_entropy import SimulatedEntropy
+
+FINDING = GroupThreshold(1.0, 0.02, groups_per_unit=2)
+COUNTING = GroupThreshold(1.0, groups_per_unit=2, minimum=10)
+
+
+class WithoutTheUnitItself(GroupThreshold):
+    """Shows what exceeds the noise's quantile, as if a group of one unit had the count 0."""
+
+    def _least_steps(self, rung: Rung) -> int:
+        return super()._least_steps(rung) - ONE // rung.step
+
+
+class WithEmptyGroups(GroupThreshold):
+    """Takes every key that occurs for a group, though the rule has left its tuples out."""
+
+    def _is_there(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return values >= 0
+
+
+def _shown(made: GroupThreshold, counts: tuple[int, ...], entropy: Entropy, runs: int = RUNS) -> Outputs:
+    """Per run, which of the groups are shown."""
+    table = np.tile(np.array(counts, np.int64) * ONE, runs)
+    shown = np.zeros(len(table), np.int64)
+    shown[made.release(TabulatedAnswer(table[:, None], Ladder(0, 0)), entropy)] = 1
+    label = shown.reshape(runs, len(counts)) @ (1 << np.arange(len(counts)))
+    return Outputs(np.zeros(runs), label)
+
+
+def _delta(made: GroupThreshold, first: tuple[int, ...], second: tuple[int, ...]) -> float:
+    entropy = SimulatedEntropy(seed=20260106)
+    outputs = _shown(made, first, entropy), _shown(made, second, entropy)
+    return delta_lower_bound(*outputs, FAILURE_PROBABILITY, 1.0)
+
+
+def _epsilon(made: GroupThreshold, entropy: Entropy) -> float:
+    """One unit in two of three groups, at the threshold; the other group is there in any case."""
+    outputs = _shown(made, (10, 10), entropy), _shown(made, (9, 9), entropy)
+    return epsilon_lower_bound(*outputs, FAILURE_PROBABILITY)
+
+
+def test_groups_of_one_unit_are_shown_as_rarely_as_promised() -> None:
+    assert 0.015 < _delta(FINDING, (1, 1), (0, 0)) <= 0.02
+    assert _delta(FINDING, (1, 9), (0, 8)) <= 0.02
+
+
+def test_catches_two_groups_where_one_is_claimed() -> None:
+    assert _delta(replace(FINDING, groups_per_unit=1), (1, 1), (0, 0)) > 0.02
+
+
+def test_catches_a_threshold_without_the_unit_itself() -> None:
+    assert _delta(WithoutTheUnitItself(1.0, 0.02, groups_per_unit=2), (1, 1), (0, 0)) > 0.02
+
+
+def test_keys_that_the_rule_left_out_are_not_found() -> None:
+    """One unit with ten keys, of which it counts in one."""
+    tuples = JoinTuples(
+        (OwnerColumn("person", np.zeros(10, np.int64), np.zeros(10, bool)),), np.arange(10), 10, np.full((1, 10), ONE)
+    )
+    answer = truncate(keep_groups(encode(tuples), 1), 0, FINDING.ladder, 0.0)
+    counts = tuple((answer.bounds()[0][:, 0] // ONE).tolist())
+    assert sum(counts) == 1
+    assert _delta(FINDING, counts, (0,) * 10) <= 0.02
+    entropy = SimulatedEntropy(seed=20260110)
+    mutant = WithEmptyGroups(1.0, 0.02, groups_per_unit=2)
+    outputs = _shown(mutant, counts, entropy), _shown(FINDING, (0,) * 10, entropy)
+    assert delta_lower_bound(*outputs, FAILURE_PROBABILITY, 1.0) > 0.02
+
+
+def test_the_minimum_frequency_spends_what_it_may() -> None:
+    assert 0.6 < _epsilon(COUNTING, SimulatedEntropy(seed=20260107)) <= 1.0
+
+
+def test_catches_half_the_noise_and_an_undivided_budget() -> None:
+    assert _epsilon(COUNTING, WeakerNoise(SimulatedEntropy(seed=20260108), laplace=0.5)) > 1.0
+    assert _epsilon(replace(COUNTING, groups_per_unit=1), SimulatedEntropy(seed=20260109)) > 1.0

@@ -1,0 +1,130 @@
+"""Mechanisms for all groups together, on a real database: which is chosen, what it costs, how far off it is."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from planner.errors import InvalidSetting
+from server.backends.duckdb import DuckdbBackend
+from server.query import QueryResponse
+from tests.support.visits import PEOPLE, PLACES, VISITS, answer_visits, plan_visits, visits, visits_policy
+
+PER_PLACE = "SELECT place, count(*) AS n FROM visit GROUP BY place"
+MEETINGS = "SELECT place, count(*) AS n FROM meeting GROUP BY place"
+EACH = PEOPLE * VISITS / PLACES
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
+    return visits(Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb")
+
+
+def _counts(answer: QueryResponse) -> list[float]:
+    return [float(row[1]) for row in answer.rows]  # type: ignore[arg-type]
+
+
+def _error(answer: QueryResponse, truth: float) -> float:
+    """L2 error per group, relative."""
+    return math.sqrt(sum((count - truth) ** 2 for count in _counts(answer)) / len(answer.rows)) / truth
+
+
+def _asked(backend: DuckdbBackend, sql: str, **settings: object) -> QueryResponse:
+    policy = visits_policy(privacy=str(settings.pop("privacy", "")), groups=str(settings.pop("groups", "")))
+    return answer_visits(backend, policy, plan_visits(backend, policy, sql, **settings))  # type: ignore[arg-type]
+
+
+def test_one_owner_and_a_delta_are_clipped(backend: DuckdbBackend) -> None:
+    answer = _asked(backend, PER_PLACE)
+    assert (answer.mechanism, answer.epsilon, answer.delta) == ("l2_clip", 4.0, 1e-6)
+    assert len(answer.rows) == PLACES
+    assert _error(answer, EACH) < 0.2
+    covered = [cell.low <= EACH <= cell.high for _, cell in answer.intervals]  # type: ignore[union-attr, operator]
+    assert sum(covered) > 0.7 * PLACES
+
+
+def test_without_a_delta_noise_is_pure_and_larger(backend: DuckdbBackend) -> None:
+    pure, clipped = _asked(backend, PER_PLACE, delta=0.0), _asked(backend, PER_PLACE)
+    assert (pure.mechanism, pure.delta) == ("group_lp", 0.0)
+    assert _error(clipped, EACH) < _error(pure, EACH)
+
+
+def test_several_owners_share_a_threshold(backend: DuckdbBackend) -> None:
+    answer = _asked(backend, MEETINGS)
+    assert (answer.mechanism, answer.delta) == ("group_lp", 1e-6)
+    assert _error(answer, 9000 / PLACES) < 0.5
+
+
+@pytest.mark.parametrize("mechanism", ["group_lp", "l2_clip", "pmsja", "s4s_vector"])
+def test_each_is_served_by_name(backend: DuckdbBackend, mechanism: str) -> None:
+    answer = _asked(backend, PER_PLACE, mechanism=mechanism, epsilon=8.0)
+    assert (answer.mechanism, answer.epsilon, answer.delta) == (mechanism, 8.0, 1e-6)
+    assert len(answer.rows) == PLACES
+    assert _error(answer, EACH) < 3.0
+
+
+@pytest.mark.parametrize("rate", [None, 0.5])
+def test_group_lp_needs_no_delta(backend: DuckdbBackend, rate: float | None) -> None:
+    answer = _asked(backend, MEETINGS, mechanism="group_lp", delta=0.0, sampling_rate=rate)
+    assert (answer.mechanism, answer.delta) == ("group_lp", 0.0)
+
+
+@pytest.mark.parametrize("mechanism", ["l2_clip", "pmsja", "s4s_vector"])
+def test_others_do(backend: DuckdbBackend, mechanism: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"{mechanism} needs a delta"):
+        _asked(backend, PER_PLACE, mechanism=mechanism, delta=0.0)
+
+
+def test_a_clip_needs_one_owner(backend: DuckdbBackend) -> None:
+    with pytest.raises(InvalidSetting, match="one owner"):
+        _asked(backend, MEETINGS, mechanism="l2_clip")
+
+
+@pytest.mark.parametrize("mechanism", ["pmsja_as_published", "s4s_vector_as_published"])
+def test_published_constants_are_refused(backend: DuckdbBackend, mechanism: str) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        _asked(backend, PER_PLACE, mechanism=mechanism)
+    assert "sound" in str(refused.value.hint)
+
+
+def test_a_mixed_select_list_shares_epsilon_and_delta(backend: DuckdbBackend) -> None:
+    sql = (
+        "SELECT place, count(*) AS n, avg(minutes) AS mean, count(distinct reason) AS reasons FROM visit "
+        "GROUP BY place HAVING count(*) > 0 ORDER BY n DESC"
+    )
+    policy = visits_policy()
+    plan = plan_visits(backend, policy, sql, epsilon=10.0)
+    assert [release.label for release in plan.releases] == ["count(*)", "avg(minutes)", "count(distinct reason)"]
+    assert sum(Fraction(repr(release.epsilon)) for release in plan.releases) <= 10
+    answer = answer_visits(backend, policy, plan)
+    assert answer.mechanism == "l2_clip, gem"
+    assert (answer.epsilon, answer.delta) == (10.0, 1e-6)
+    counts = [row[1] for row in answer.rows]
+    assert counts == sorted(counts, reverse=True)  # type: ignore[type-var]
+
+
+def test_the_custodians_rule_divides_by_twice_its_number(backend: DuckdbBackend) -> None:
+    policy = visits_policy(groups=f"person = {VISITS}")
+    plan = plan_visits(backend, policy, PER_PLACE, mechanism="group_lp", delta=0.0)
+    assert (plan.groups_per_unit, plan.group_rule) == (2 * VISITS, VISITS)
+    ruled = answer_visits(backend, policy, plan)
+    assert _error(ruled, EACH) < _error(_asked(backend, PER_PLACE, mechanism="group_lp", delta=0.0), EACH)
+
+
+def test_the_custodians_rule_leaves_out_what_goes_beyond_it(backend: DuckdbBackend) -> None:
+    answer = _asked(backend, PER_PLACE, groups="person = 2", mechanism="group_lp", epsilon=10.0)
+    assert 0.7 < sum(_counts(answer)) / (PEOPLE * 2) < 1.3
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "covers"),
+    [("group_lp", "released_sample"), ("l2_clip", "truncated_sample"), ("s4s_vector", "truncated_sample")],
+)
+def test_a_sample_of_several_groups_is_scaled(backend: DuckdbBackend, mechanism: str, covers: str) -> None:
+    answer = _asked(backend, PER_PLACE, mechanism=mechanism, sampling_rate=0.5, epsilon=8.0)
+    assert 0.5 < sum(_counts(answer)) / (PEOPLE * VISITS) < 1.5
+    assert answer.covers == covers
+    assert _asked(backend, PER_PLACE, sampling_rate=0.5).mechanism == "group_lp"  # whose interval knows the sample

@@ -1,0 +1,86 @@
+"""The queries of the study, with everything about them that a custodian would declare in public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.join_tuples import JoinTuples
+from privacy.ladder import Ladder
+from privacy.units import ONE
+from tests.support.vector_study.path_groups import EDGES, PATTERNS, is_there, path_tuples
+from tests.support.vector_study.tpch_groups import QUERIES, grouped_tuples
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorCase:
+    """One query and its public bounds.
+
+    Attributes:
+      name: of data and query.
+      tuples: one row per join tuple, weights of at most ONE.
+      groups_per_unit: L0, as a planner proves it; None when only the number of groups bounds it.
+      whole: every weight is ONE.
+    """
+
+    name: str
+    tuples: JoinTuples
+    groups_per_unit: int | None
+    whole: bool
+
+    @cached_property
+    def truth(self) -> NDArray[np.float64]:
+        """(d,) the answer, in normalised weight."""
+        totals = np.zeros(self.tuples.n_groups)
+        np.add.at(totals, self.tuples.group, self.tuples.weights[0] / ONE)
+        return totals
+
+    @property
+    def n_groups(self) -> int:
+        """d."""
+        return self.tuples.n_groups
+
+    @property
+    def gap(self) -> float:
+        """eta, as the server has it for so many owners per tuple."""
+        return 0.0 if len(self.tuples.owners) <= 2 else 0.01
+
+    @property
+    def ladder(self) -> Ladder:
+        """What our own mechanisms choose from: as the server has it for these weights."""
+        return Ladder(0 if self.whole else -20, 32)
+
+    @property
+    def published_ladder(self) -> Ladder:
+        """1, 2, 4, ...; of revenue in thousands, as its authors have it, up to a factor below 2."""
+        return Ladder(0 if self.whole else -7, 32)
+
+    def __repr__(self) -> str:
+        return f"VectorCase({self.name!r}, <private>)"
+
+
+def names() -> list[str]:
+    """All cases, by name."""
+    paths = [f"{edges}, {pattern}" for edges, pattern in product(EDGES, PATTERNS)]
+    return [*(f"TPC-H {query.name}" for query in QUERIES), *(f"MathOverflow {path}" for path in paths)]
+
+
+def cases(wanted: list[str], scale: float) -> Iterator[VectorCase]:
+    """The wanted cases, of TPC-H at a scale; graphs whose files are absent are left out, with a word about it."""
+    queries = [query for query in QUERIES if f"TPC-H {query.name}" in wanted]
+    tables = grouped_tuples(queries, scale)
+    for query in queries:
+        # In Q5 the nation is the customer's and the supplier's; elsewhere one owner reaches all groups.
+        per_unit = 1 if query.name == "Q5" else None
+        yield VectorCase(f"TPC-H {query.name}", tables.pop(query.name), per_unit, query.name in ("Q7a", "Q7b"))
+    for edges, pattern in product(EDGES, PATTERNS):
+        name = f"MathOverflow {edges}, {pattern}"
+        if name in wanted and not is_there(edges):
+            print(f"{name} is left out: its file is not there")
+        elif name in wanted:
+            yield VectorCase(name, path_tuples(edges, pattern), None, True)

@@ -1,0 +1,102 @@
+"""The mechanisms that are compared: how each prepares tuples, and releases them again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.join_tuples import CodedJoinTuples, JoinTuples
+from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.build import Sum, group_measurements
+from privacy.mechanisms.groups.group_lp import GroupLp
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
+from privacy.mechanisms.groups.pmsja import Pmsja
+from privacy.mechanisms.groups.pmsja_published import PmsjaAsPublished
+from privacy.mechanisms.groups.s4s_vector import S4SVector
+from privacy.mechanisms.groups.s4s_vector_published import S4SVectorAsPublished
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.truncated_vector import vector_instance
+from privacy.truncation.encode import encode
+from privacy.truncation.truncate import truncate
+from tests.support.vector_study.case import VectorCase
+
+Values = NDArray[np.float64]
+Releases = Callable[[Entropy], Values]
+"""Each call is an independent release of the same tuples: (d,) values of the sample."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One mechanism.
+
+    Attributes:
+      name: as an analyst says it, and with which constants.
+      prepare: from a case and coded tuples to releases; what one release solves is known to the next.
+    """
+
+    name: str
+    prepare: Callable[[VectorCase, CodedJoinTuples], Releases]
+
+
+def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
+    """All of them, the default first: `group_lp` as a plan with several owners per tuple has it."""
+
+    def default(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+        built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+        assert isinstance(built, GroupLp)
+        return _each_group(built.scalar, case, tuples)
+
+    def own(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+        pure = Gem(epsilon, case.groups_per_unit, case.gap, case.ladder)
+        budget = ConcentratedBudget.of(epsilon, delta)
+        concentrated = ConcentratedGem(budget, case.groups_per_unit, case.gap, case.ladder)
+        noise = [one.expected_noise(case.n_groups)[-1][1] for one in (pure, concentrated)]
+        return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
+
+    def together(made: Callable[[VectorCase], Together]) -> Callable[[VectorCase, CodedJoinTuples], Releases]:
+        return lambda case, tuples: _together(made(case), tuples)
+
+    return (
+        Contender("default", default),
+        Contender("group_lp, own thresholds", own),
+        Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.ladder))),
+        Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, None, c.ladder))),
+        Contender(
+            "pmsja as published", together(lambda c: PmsjaAsPublished(epsilon, delta, c.n_groups, c.published_ladder))
+        ),
+        Contender(
+            "s4s_vector as published",
+            together(lambda c: S4SVectorAsPublished(epsilon, delta, c.n_groups, c.published_ladder)),
+        ),
+    )
+
+
+Scalar = Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+Together = Pmsja | PmsjaAsPublished | S4SVector | S4SVectorAsPublished
+
+
+def seconds(contender: Contender, case: VectorCase, tuples: JoinTuples, entropy: Entropy, times: int) -> float:
+    """The least time from tuples, as a database returns them, to one noisy answer."""
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        contender.prepare(case, encode(tuples))(entropy)
+        taken.append(time.perf_counter() - started)
+    return min(taken)
+
+
+def _each_group(scalar: Scalar, case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+    answer = truncate(tuples, 0, case.ladder, case.gap)
+    return lambda entropy: scalar.release(answer, entropy).values
+
+
+def _together(mechanism: Together, tuples: CodedJoinTuples) -> Releases:
+    instance = vector_instance(tuples, 0, mechanism.n_groups)
+    return lambda entropy: mechanism.released(instance, entropy).values

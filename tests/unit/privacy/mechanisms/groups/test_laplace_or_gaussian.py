@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privacy.accounting.event import ApproxDP
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import ONE
+from tests.support.simulated_entropy import SimulatedEntropy
+
+LADDER = Ladder(0, 0)
+BUDGET = ConcentratedBudget.of(4.0, 1e-7)
+
+
+def either(groups: int | None = None) -> LaplaceOrGaussian:
+    return LaplaceOrGaussian(
+        SharedThreshold(PureBudget(4.0), groups, ladder=LADDER), SharedThreshold(BUDGET, groups, ladder=LADDER)
+    )
+
+
+@pytest.mark.parametrize(("groups", "noise"), [(1, "laplace"), (15, "laplace"), (16, "gaussian"), (100, "gaussian")])
+def test_takes_the_smaller_noise_of_as_many_groups(groups: int, noise: str) -> None:
+    answer = TabulatedAnswer(np.full((groups, 1), ONE), LADDER)
+    assert either().release(answer, SimulatedEntropy(1)).noise == noise
+    assert either().expected_noise(groups) == either().chosen(groups).expected_noise(groups)
+
+
+def test_the_choice_is_by_the_groups_of_a_unit_and_not_by_how_many_there_are() -> None:
+    assert either(2).chosen(1000) == either(2).pure
+    assert either(50).chosen(1000) == either(50).concentrated
+
+
+def test_is_charged_for_either() -> None:
+    assert either().event == ApproxDP(max(4.0, BUDGET.epsilon), 1e-7)
+    assert either().epsilon_if_bound_fails(7) == either().epsilon
+
+
+def test_refuses_two_of_one_kind_or_of_other_queries() -> None:
+    pure, concentrated = SharedThreshold(PureBudget(4.0)), SharedThreshold(BUDGET)
+    for pair in (
+        (pure, pure),
+        (concentrated, pure),
+        (pure, SharedThreshold(BUDGET, 3)),
+        (pure, either().concentrated),
+    ):
+        with pytest.raises(InvalidParameter):
+            LaplaceOrGaussian(*pair)
