@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from sqlglot import exp
@@ -133,8 +133,16 @@ def column_type(table: Table, name: str) -> SqlType:
 
 
 def bound_column(alias: str, name: str) -> exp.Column:
-    """`"alias"."name"`."""
-    return exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=alias, quoted=True))
+    """`"alias"."name"`; columns share the parts of their names, which know no parent."""
+    column = exp.Column()
+    column.args = {"this": _quoted(name), "table": _quoted(alias)}
+    return column
+
+
+@lru_cache(maxsize=4096)
+def _quoted(name: str) -> exp.Identifier:
+    """Names of the catalog and aliases made from them: few."""
+    return exp.Identifier(this=name, quoted=True)
 
 
 def column_copy(column: exp.Column) -> exp.Column:

@@ -8,7 +8,6 @@ from functools import cache
 from sqlglot import exp
 
 from planner.schema import Table
-from planner.trees import copied
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
@@ -31,7 +30,9 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
     data_type = _data_type(kind)
     if isinstance(expression, exp.Cast) and expression.to.this is data_type.this and expression.to == data_type:
         return expression
-    return exp.Cast(this=expression, to=copied(data_type))
+    target = exp.DataType()
+    target.args = data_type.args  # the type of all casts like this one, which knows no parent
+    return exp.Cast(this=expression, to=target)
 
 
 def named_sql(expression: exp.Expr, name: str) -> exp.Alias:

@@ -8,6 +8,8 @@ from sqlglot import exp
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 
+_LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Var, exp.DataType)
+
 
 def nodes(tree: exp.Expr) -> list[exp.Expr]:
     """The node and all below it, level by level, in the order of `tree.walk()`. Cost: linear.
@@ -61,6 +63,7 @@ def copied(tree: Tree) -> Tree:
     """A tree of its own, with everything that the planner notes in its nodes: places, labels, slots.
 
     Notes are never changed once made, so copies share them; comments are not copied, since nothing writes them.
+    Columns, literals, names and types are never changed either, nor asked for their parent: copies share these, too.
     It recurses, but not along `a AND b AND ...`: only those chains grow longer than `planner.limits` lets a
     statement nest. Cost: linear.
 
@@ -69,8 +72,8 @@ def copied(tree: Tree) -> Tree:
     >>> copied(tree) == tree, copied(tree) is tree
     (True, False)
     """
-    if tree.is_primitive:  # names and literals, which hold no tree
-        return _with_notes(type(tree)(**tree.args), tree)
+    if isinstance(tree, _LEAVES):
+        return tree
     if isinstance(tree, exp.Connector):
         return _copied_chain(tree)  # type: ignore[return-value]
     copy = type(tree)()
