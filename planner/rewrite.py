@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import exp
 
 from planner.dialects.duckdb import duckdb_sql
+from planner.dialects.postgres import PostgresWriter
 from planner.plan import BackendQuery, Plan, Release
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
@@ -69,4 +70,4 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
 
 def to_sql(tree: exp.Expr, *, pretty: bool = False, copy: bool = True) -> str:
     """SQL of a tree; raises rather than drop what the dialect lacks. Without `copy` the tree is used up."""
-    return tree.sql("postgres", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty, copy=copy)
+    return PostgresWriter(pretty=pretty).generate(tree, copy=copy)
