@@ -9,7 +9,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from planner.base_values import BaseValues, base_values, never_null
-from planner.bound_query import BoundQuery, BoundTable, bound_column, column_type
+from planner.bound_query import BoundQuery, BoundTable, bound_column, column_ref, column_type
 from planner.equalities import ColumnRef, Equalities
 from planner.ownership import ownership
 from planner.policy import ColumnPolicy, Policy
@@ -172,7 +172,7 @@ class KeySources:
 def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Expr:
     """A copy whose columns are those that stand for them."""
     if isinstance(tree, exp.Column):
-        column = (tree.table, tree.name)
+        column = column_ref(tree)
         return tree if meant[column] == column else bound_column(*meant[column])
     copy = copied(tree)
     for node in nodes(copy):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery, BoundTable
+from planner.bound_query import BoundQuery, BoundTable, column_ref
 from planner.equalities import ColumnRef
 from planner.fixed_columns import equal_columns, is_exact
 from planner.policy import Policy
@@ -149,7 +149,7 @@ def _constants(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
         if not isinstance(literal, exp.Literal) or literal.is_string:
             continue
         if query.type_of(column).family is Family.INTEGER and is_exact(literal.name):
-            yield (column.table, column.name), literal.name
+            yield column_ref(column), literal.name
 
 
 def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, ColumnRef]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable
+from planner.bound_query import BoundTable, column_ref
 from planner.sql_nodes import add_conditions, conjunction, table_sql
 from planner.trees import columns_of, copied
 
@@ -26,7 +26,7 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     """
     first, *others = tables
     select = exp.Select(from_=exp.From(this=table_sql(first.table, first.alias)))
-    used = [({column.table for column in columns_of(predicate)}, predicate) for predicate in predicates]
+    used = [({column_ref(column)[0] for column in columns_of(predicate)}, predicate) for predicate in predicates]
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
         seen.add(entry.alias)
