@@ -1,0 +1,32 @@
+"""The short way of writing says what the parser library says, plain or not."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp, parse_one
+
+from planner.dialects.postgres import PostgresWriter
+from tests.golden.tpch.queries import NUMBERS, published
+
+STATEMENTS = [
+    *(published(number) for number in NUMBERS),
+    'SELECT "a""b"."c d", t.*, x, s.t.x, "é"."1", "new\nline"."x" FROM "public"."t" AS "a""b"',
+    "SELECT CAST(a AS DECIMAL(3, 1)), CAST(a AS DOUBLE PRECISION), CAST(a AS FLOAT(3)), CAST(a AS INT[]), a::text",
+    "SELECT CAST(a AS TIMESTAMP WITH TIME ZONE), CAST(a AS VARCHAR(3)), CAST(a AS mood), CAST(a AS INTERVAL)",
+    "SELECT a + b + c - d * e / f % g ^ h, a || b || c, (a < b) = (c > d), a = 1 AND b <> 2 OR NOT c >= 3",
+    "SELECT a IS NULL, a IS NOT NULL, a IS TRUE IS FALSE, a LIKE 'x' ESCAPE '!', a NOT ILIKE 'x', a IS DISTINCT FROM b",
+    "SELECT a OPERATOR(pg_catalog.+) b + c, a -> b ->> 'c', -(-1), a BETWEEN 1 AND 2 /* comment */",
+]
+
+
+@pytest.mark.parametrize("pretty", [False, True])
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_it_writes_what_the_library_writes(sql: str, pretty: bool) -> None:
+    tree = parse_one(sql, dialect="postgres")
+    assert PostgresWriter(pretty=pretty).generate(tree) == tree.sql("postgres", comments=False, pretty=pretty)
+
+
+@pytest.mark.parametrize("kind", exp.DType)
+def test_every_type_without_parameters_has_its_name(kind: exp.DType) -> None:
+    tree = exp.DataType(this=kind)
+    assert PostgresWriter().generate(tree) == tree.sql("postgres")
