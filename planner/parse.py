@@ -129,7 +129,7 @@ def _check_words(tokens: list[Token]) -> None:
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             raise InvalidSyntax("more than one statement", hint="send one at a time", position=token.start + 1)
-        if token.token_type in (TokenType.L_BRACKET, TokenType.L_BRACE):
+        if token.token_type is TokenType.L_BRACKET:
             raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)
     if word == "WITH":
         _check_with(tokens)

@@ -226,7 +226,7 @@ class Scope:
             return _marked(column_copy(node)) if found is node else found
         if isinstance(node, exp.Connector):
             return self._bind_chain(node, among)
-        if isinstance(node, LEAVES):
+        if type(node) in LEAVES:
             return node
         arguments: dict[str, object] = {}
         for name, value in node.args.items():

@@ -9,7 +9,9 @@ from sqlglot import exp
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 
-LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Var, exp.DataType)
+LEAVES: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Var, exp.DataType}
+)
 """What nothing changes once it is made, nor asks for its parent: trees share it."""
 
 
@@ -78,7 +80,7 @@ def copied(tree: Tree) -> Tree:
     >>> copied(tree) == tree, copied(tree) is tree
     (True, False)
     """
-    if isinstance(tree, LEAVES):
+    if type(tree) in LEAVES:
         return tree
     if isinstance(tree, exp.Connector):
         return _copied_chain(tree)  # type: ignore[return-value]

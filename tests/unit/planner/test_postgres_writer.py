@@ -14,7 +14,7 @@ STATEMENTS = [
     "SELECT CAST(a AS DECIMAL(3, 1)), CAST(a AS DOUBLE PRECISION), CAST(a AS FLOAT(3)), CAST(a AS INT[]), a::text",
     "SELECT CAST(a AS TIMESTAMP WITH TIME ZONE), CAST(a AS VARCHAR(3)), CAST(a AS mood), CAST(a AS INTERVAL)",
     "SELECT a + b + c - d * e / f % g ^ h, a || b || c, (a < b) = (c > d), a = 1 AND b <> 2 OR NOT c >= 3",
-    "SELECT a IS NULL, a IS NOT NULL, a IS TRUE IS FALSE, a LIKE 'x' ESCAPE '!', a NOT ILIKE 'x', a IS DISTINCT FROM b",
+    "SELECT a IS NULL, a IS NOT NULL, a IS TRUE, a LIKE 'x' ESCAPE '!', NOT a ILIKE 'x', a IS DISTINCT FROM b",
     "SELECT a OPERATOR(pg_catalog.+) b + c, a -> b ->> 'c', -(-1), a BETWEEN 1 AND 2 /* comment */",
 ]
 

@@ -22,10 +22,17 @@ def test_a_copy_is_the_librarys_copy(number: int) -> None:
     copy = copied(tree)
     assert copy == tree.copy()
     assert copy.sql("postgres") == tree.sql("postgres")
-    inner = [node for node in nodes(copy) if not isinstance(node, LEAVES)]
+    inner = [node for node in nodes(copy) if type(node) not in LEAVES]
     assert not {id(node) for node in inner} & {id(node) for node in nodes(tree)}
     assert all(child.parent is not None for node in inner for child in children(node))
-    assert all(node.parent.args[node.arg_key] is node for node in inner if node.parent and node.index is None)
+    assert all(_held(node) is node for node in inner if node is not copy)
+
+
+def _held(node: exp.Expr) -> object:
+    """What stands where a node says that it stands."""
+    assert node.parent is not None and node.arg_key is not None
+    held = node.parent.args[node.arg_key]
+    return held if node.index is None else held[node.index]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

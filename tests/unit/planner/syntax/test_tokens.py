@@ -1,4 +1,4 @@
-"""The tokens made of lexemes are those of the parser library's own scanner, wherever both read the statement alike."""
+"""The tokens made of lexemes are those of the parser library's own scanner, wherever both read a text alike."""
 
 from __future__ import annotations
 
