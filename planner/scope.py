@@ -33,7 +33,9 @@ _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 def fold(identifier: exp.Expr) -> str:
     """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
     name = identifier.name
-    return name if identifier.args.get("quoted") else name.translate(_UPPER_TO_LOWER)
+    if identifier.args.get("quoted"):
+        return name
+    return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
 
 
 class Tables:

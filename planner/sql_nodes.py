@@ -33,7 +33,9 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
 
 def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
     """`expression AS "name"`; it takes the tree as it is."""
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+    named = exp.Alias(this=expression)
+    named.args["alias"] = quoted(name)
+    return named
 
 
 @cache

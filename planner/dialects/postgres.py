@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import ClassVar
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.postgres import Postgres
@@ -11,11 +12,21 @@ from sqlglot.generators.postgres import PostgresGenerator
 _DIALECT = Postgres()
 
 
+def _rounded(writer: PostgresGenerator, expression: exp.Round) -> str:
+    return _ROUND(writer, expression.copy())  # it notes types in the tree
+
+
+_ROUND = PostgresGenerator.TRANSFORMS[exp.Round]
+
+
 class PostgresWriter(PostgresGenerator):
     """Writes what PostgresGenerator writes, in half its time: nodes that are not of a plain kind are left to it.
 
+    The tree stays as it was, so it need not be copied, if it is one that the planner makes.
     Raises: UnsupportedError rather than drop what PostgreSQL lacks.
     """
+
+    TRANSFORMS: ClassVar = {**PostgresGenerator.TRANSFORMS, exp.Round: _rounded}
 
     def __init__(self, *, pretty: bool = False) -> None:
         super().__init__(dialect=_DIALECT, unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)

@@ -1,12 +1,21 @@
-"""The short way of writing says what the parser library says, plain or not."""
+"""The short way of writing says what the parser library says, plain or not, and leaves the tree as it was."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
 
 import pytest
 from sqlglot import exp, parse_one
 
+from planner.bind_scalar import bind_measure, bind_scalar
 from planner.dialects.postgres import PostgresWriter
+from planner.errors import PlannerError
+from planner.functions import TABLE
 from tests.golden.tpch.queries import NUMBERS, published
+from tests.support.hostile import COLUMNS, HostileNames
 
 STATEMENTS = [
     *(published(number) for number in NUMBERS),
@@ -30,3 +39,25 @@ def test_it_writes_what_the_library_writes(sql: str, pretty: bool) -> None:
 def test_every_type_without_parameters_has_its_name(kind: exp.DType) -> None:
     tree = exp.DataType(this=kind)
     assert PostgresWriter().generate(tree) == tree.sql("postgres")
+
+
+@pytest.mark.parametrize("example", [example for row in TABLE.values() for example in row.examples])
+def test_writing_changes_nothing(example: str) -> None:
+    written = 0
+    for tree in _bound(re.sub(r"\{(\w)\}", lambda hole: COLUMNS[hole[1]][0], example)):
+        selected = exp.select(tree.copy(), copy=False)
+        before = repr(selected)
+        texts = [PostgresWriter().generate(selected, copy=copy) for copy in (True, False, False)]
+        assert len(set(texts)) == 1
+        assert repr(selected) == before
+        written += 1
+    assert written
+
+
+def _bound(example: str) -> Iterator[exp.Expr]:
+    """What the planner makes of an expression: as conditions and keys use it, and as sums do."""
+    names = HostileNames(0.0, 10.0, (date(2000, 1, 1), date(2024, 12, 31)))
+    node = parse_one(f"SELECT {example}", dialect="postgres").expressions[0]
+    with suppress(PlannerError):
+        yield bind_scalar(node, names).sql
+        yield bind_measure(node, names)[0]
