@@ -110,7 +110,7 @@ class _Binder:
         if scalar.type != _BOOL:
             hint = "write a comparison"
             raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
-        return scalar.sql
+        return scalar.sql if scalar.plain is None else scalar.plain  # nobody else has it
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)

@@ -41,6 +41,9 @@ class ColumnPolicy:
     null_group: bool = False
 
 
+_UNDECLARED = ColumnPolicy()
+
+
 @dataclass(frozen=True)
 class TablePolicy:
     """What the custodian declares of one table; a table that has none is not queryable.
@@ -118,7 +121,7 @@ class Policy:
     def column(self, table: str, column: str) -> ColumnPolicy:
         """What is declared of the column: nothing, unless the file says so."""
         declared = self.tables.get(table)
-        return declared.columns.get(column, ColumnPolicy()) if declared else ColumnPolicy()
+        return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
 
     def is_public(self, table: str) -> bool:
         """Does the policy say that the table is public? Without a word it is not."""
