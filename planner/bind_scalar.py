@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from planner import numbers, ranges
 from planner.alignment import settle
+from planner.bound_query import column_ref
 from planner.errors import UnsupportedSQL
 from planner.functions import TABLE
 from planner.moments import AS_NUMBER, not_a_number
@@ -109,7 +110,7 @@ class _Binder:
         if scalar.type != _BOOL:
             hint = "write a comparison"
             raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
-        return scalar.sql
+        return scalar.sql if scalar.plain is None else scalar.plain  # nobody else has it
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)
@@ -121,7 +122,7 @@ class _Binder:
             return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)
         missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
         low, high = declared.range or (0.0, 0.0)
-        for interval in self._known.get((found.table, found.name), ()):
+        for interval in self._known.get(column_ref(found), ()):
             low, high = interval.within(low, high, kind)
 
         def clamped() -> Measured:

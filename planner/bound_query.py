@@ -13,7 +13,7 @@ from planner.ranges import Bounds
 from planner.released import ReleasedExpression, SortKey
 from planner.schema import Table
 from planner.sql_types import SqlType, sql_type
-from planner.trees import columns_of
+from planner.trees import columns_of, over_leaves, quoted
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class BoundKey:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """The (alias, column) pairs that the key is computed from."""
-        return list(dict.fromkeys((column.table, column.name) for column in columns_of(self.value)))
+        return list(dict.fromkeys(map(column_ref, columns_of(self.value))))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class BoundQuery:
 
     def table_of(self, column: exp.Column) -> BoundTable:
         """The entry of FROM that a bound column belongs to."""
-        return self._by_alias[column.table]
+        return self._by_alias[column_ref(column)[0]]
 
     def type_of(self, column: exp.Column) -> SqlType:
         """The type of a bound column."""
@@ -134,9 +134,14 @@ def column_type(table: Table, name: str) -> SqlType:
 
 def bound_column(alias: str, name: str) -> exp.Column:
     """`"alias"."name"`."""
-    return exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=alias, quoted=True))
+    return over_leaves(exp.Column, this=quoted(name), table=quoted(alias))
+
+
+def column_ref(column: exp.Column) -> tuple[str, str]:
+    """(alias, name) of a bound column."""
+    return column.args["table"].args["this"], column.args["this"].args["this"]
 
 
 def column_copy(column: exp.Column) -> exp.Column:
     """A copy of a bound column; exp.Expr.copy takes ten times as long."""
-    return bound_column(column.table, column.name)
+    return bound_column(*column_ref(column))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable
+from planner.bound_query import BoundTable, column_ref
 from planner.errors import UnsupportedSQL
 from planner.policy import Policy
 from planner.trees import columns_of
@@ -42,8 +42,8 @@ def check_connected(
         return alias
 
     outer = [(entry.alias, condition) for entry in tables for condition in entry.outer or ()]
-    ties = [{column.table for column in columns_of(condition)} for condition in conditions]
-    ties += [{alias, *(column.table for column in columns_of(condition))} for alias, condition in outer]
+    ties = [{column_ref(column)[0] for column in columns_of(condition)} for condition in conditions]
+    ties += [{alias, *(column_ref(column)[0] for column in columns_of(condition))} for alias, condition in outer]
     for tied in [*ties, *map(set, crossed)]:
         roots = sorted(part(alias) for alias in tied)
         for root in roots[1:]:

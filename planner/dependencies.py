@@ -22,23 +22,30 @@ def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], 
       equalities: closed.
     Returns: the bound, or None when some owner does not determine some key.
     """
+    classes = [equalities.find(key) for key in keys]
     functions: dict[str, set[tuple[str, ...]]] = {}
     for owner in owners:
-        terms = _determined(owner.columns, equalities)
-        group = tuple(terms.get(equalities.find(key), "") for key in keys)
+        terms = _determined(owner.columns, classes, equalities)
+        group = tuple(terms.get(key, "") for key in classes)
         if not all(group):
             return None
         functions.setdefault(owner.relation, set()).add(group)
     return max(len(groups) for groups in functions.values())
 
 
-def _determined(start: Sequence[ColumnRef], equalities: Equalities) -> dict[ColumnRef, str]:
-    """For every class that the unit's key determines, the expression that computes it from the key `u0`, `u1`, ..."""
+def _determined(
+    start: Sequence[ColumnRef], wanted: Sequence[ColumnRef], equalities: Equalities
+) -> dict[ColumnRef, str]:
+    """For the classes that the unit's key determines, the expressions that compute them from the key `u0`, `u1`, ...
+
+    Args:
+      wanted: the classes asked for; others may be left out.
+    """
     terms = {root: f"= {value}" for root, value in equalities.constants.items()}
     terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
     changed = True
-    while changed:
+    while changed and not all(root in terms for root in wanted):
         changed = _look_up(terms, equalities)
         for alias, table in tables:
             for key in sorted(table.unique_keys):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery
+from planner.bound_query import BoundQuery, column_ref
 from planner.equalities import ColumnRef
 from planner.sql_types import Family, SqlType
 from planner.trees import holds
@@ -38,20 +38,20 @@ def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
     for column, constant in _equal_to_constants(query):
         family = query.type_of(column).family
         if _is_one_value(constant, family):
-            yield (column.table, column.name), f"{family.value} {_written(constant)}"
+            yield column_ref(column), f"{family.value} {_written(constant)}"
 
 
 def known_columns(query: BoundQuery) -> Iterator[ColumnRef]:
     """The columns that equal something without a column, whatever it is: they are not NULL."""
     for column, _ in _equal_to_constants(query):
-        yield column.table, column.name
+        yield column_ref(column)
 
 
 def equal_columns(conditions: Iterable[exp.Expr], query: BoundQuery) -> Iterator[tuple[ColumnRef, ColumnRef]]:
     """The pairs of columns of one kind that conditions equate."""
     for left, right in _equations(conditions):
         if isinstance(right, exp.Column) and compare_exactly(query.type_of(left), query.type_of(right)):
-            yield (left.table, left.name), (right.table, right.name)
+            yield column_ref(left), column_ref(right)
 
 
 def _equations(conditions: Iterable[exp.Expr]) -> Iterator[tuple[exp.Column, exp.Expr]]:

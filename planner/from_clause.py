@@ -99,7 +99,7 @@ class _FromClause:
         """The sources of a table, a subquery, or joins in parentheses."""
         position = position_of(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            entered = [self.scope.add(self._table(node), position)]
+            entered = [self.scope.add(self._table(node, position), position)]
             return self._joined_inside(node, entered)
         if isinstance(node, (exp.Subquery, exp.Paren)):
             body = node.this
@@ -115,7 +115,7 @@ class _FromClause:
             tree = [*tree, *self._join(join, tree)]
         return tree
 
-    def _table(self, node: exp.Table) -> Source:
+    def _table(self, node: exp.Table, position: int | None) -> Source:
         alias = node.args.get("alias")
         written = fold(alias.this) if alias is not None and alias.this is not None else fold(node.this)
         columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
@@ -124,11 +124,11 @@ class _FromClause:
         if common is not None:
             if sample is not None:
                 hint = "sample one of the tables inside it"
-                raise UnsupportedSQL("TABLESAMPLE on a CTE is not supported", hint=hint, position=position_of(node))
+                raise UnsupportedSQL("TABLESAMPLE on a CTE is not supported", hint=hint, position=position)
             names = (*columns, *common.columns[len(columns) :])
-            return self._derived(written, common.body, common.visible, names, position_of(node))
+            return self._derived(written, common.body, common.visible, names, position)
         table = self._flat.tables.lookup(node)
-        entry = self._flat.tables.add(written, table, position_of(node))
+        entry = self._flat.tables.add(written, table, position)
         index = len(self.scope.tables) - 1
         if sample is not None:
             entry = replace(entry, sample=_sample_rate(sample))
@@ -137,7 +137,7 @@ class _FromClause:
             (column.name, (entry.alias, column.name)) for column in table.columns
         ]
         namespace = table.namespace if alias is None else None
-        return Source(written, namespace, named(meant, columns, position_of(node)), index, index + 1)
+        return Source(written, namespace, named(meant, columns, position), index, index + 1)
 
     def _subquery(self, node: exp.Expr) -> Source:
         alias = node.args.get("alias")

@@ -16,7 +16,7 @@ from planner.errors import UnsupportedSQL
 from planner.instead import instead
 from planner.keywords import function_name
 from planner.positions import position_of
-from planner.trees import preorder
+from planner.trees import nodes, preorder
 
 _BINARY = frozenset({"this", "expression"})
 _UNARY = frozenset({"this"})
@@ -137,19 +137,18 @@ def check_grammar(
     Raises: UnsupportedSQL.
     """
     find = refused or _refusal
-    for node in preorder(select):
-        refusal = find(node, select)
-        if refusal is None:
-            continue
-        name, hint, near = refusal
-        position = position_of(near)
-        if isinstance(near, exp.Func) and name == _FUNCTION:
-            called, position = function_name(position, near, tokens)
-            reason, way = functions.why_refused(called)
-            message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
-            raise UnsupportedSQL(message, hint=hint or way or instead(called), position=position)
-        keyword = _keyword_position(name, tokens, position)
-        raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
+    if not any(find(node, select) for node in nodes(select)):  # the quicker walk
+        return
+    node, refusal = next((node, found) for node in preorder(select) if (found := find(node, select)))
+    name, hint, near = refusal
+    position = position_of(near)
+    if isinstance(near, exp.Func) and name == _FUNCTION:
+        called, position = function_name(position, near, tokens)
+        reason, way = functions.why_refused(called)
+        message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
+        raise UnsupportedSQL(message, hint=hint or way or instead(called), position=position)
+    keyword = _keyword_position(name, tokens, position)
+    raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=keyword or position or position_of(node))
 
 
 def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from planner.base_values import MAX_BASE
-from planner.bound_query import bound_column, column_type
+from planner.bound_query import bound_column, column_ref, column_type
 from planner.equalities import ColumnRef
 from planner.key_sources import ColumnValues, KeySources, PublicRows, Source, substituted
 from planner.rules.enumerate_domain import Rows
@@ -104,7 +104,7 @@ class GroupBlocks:
         if isinstance(source, ColumnValues):
             return [(source.alias, source.name)]
         if source.entry.outer is not None:
-            return [(c.table, c.name) for condition in source.entry.outer for c in columns_of(condition)]
+            return [column_ref(column) for condition in source.entry.outer for column in columns_of(condition)]
         if self._keys.rows(source.alias) is None:
             return []
         return [(source.alias, column.name) for column in source.entry.table.columns]
@@ -153,7 +153,7 @@ class GroupBlocks:
         meant: dict[ColumnRef, ColumnRef] = {}
         ids: dict[SourceId, None] = {}
         for column in columns_of(condition):
-            ref = (column.table, column.name)
+            ref = column_ref(column)
             place = self._place(ref)
             if place is None:
                 return None
@@ -204,7 +204,7 @@ def _equates_one_class(condition: exp.Expr, keys: KeySources) -> bool:
     left, right = condition.this, condition.expression
     if not (isinstance(left, exp.Column) and isinstance(right, exp.Column)):
         return False
-    return keys.equalities.same((left.table, left.name), (right.table, right.name))
+    return keys.equalities.same(column_ref(left), column_ref(right))
 
 
 def _tells(source: ColumnValues, condition: exp.Expr) -> bool:

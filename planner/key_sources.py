@@ -9,14 +9,14 @@ from functools import cached_property
 from sqlglot import exp
 
 from planner.base_values import BaseValues, base_values, never_null
-from planner.bound_query import BoundQuery, BoundTable, bound_column, column_type
+from planner.bound_query import BoundQuery, BoundTable, bound_column, column_ref, column_type
 from planner.equalities import ColumnRef, Equalities
 from planner.ownership import ownership
 from planner.policy import ColumnPolicy, Policy
 from planner.scalar import Span
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
-from planner.trees import columns_of, copied
+from planner.trees import copied, nodes
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,14 @@ class KeySources:
 
 def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Expr:
     """A copy whose columns are those that stand for them."""
+    if isinstance(tree, exp.Column):
+        column = column_ref(tree)
+        return tree if meant[column] == column else bound_column(*meant[column])
     copy = copied(tree)
-    if isinstance(copy, exp.Column):
-        return bound_column(*meant[copy.table, copy.name])
-    for column in columns_of(copy):
-        other = meant[column.table, column.name]
-        if other != (column.table, column.name):
-            column.replace(bound_column(*other))
+    for node in nodes(copy):
+        for name, value in node.args.items():
+            if isinstance(value, exp.Column):
+                node.set(name, substituted(value, meant))
+            elif isinstance(value, list):
+                node.set(name, [substituted(part, meant) if isinstance(part, exp.Column) else part for part in value])
     return copy

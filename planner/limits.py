@@ -34,8 +34,8 @@ MAX_GROUPS = 100_000
 MAX_PUBLIC_ROWS = 100_000
 """Rows of an answer from public tables."""
 
-_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE}
-_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE}
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 
 
@@ -67,12 +67,17 @@ def check_nesting(tokens: Sequence[Token]) -> None:
 
 def check_depth(tree: exp.Expr) -> None:
     """Raise StatementTooComplex when the tree is deeper than MAX_CHAIN; runs of one AND / OR count once."""
-    stack: list[tuple[exp.Expr, int]] = [(tree, 0)]
-    while stack:
-        node, depth = stack.pop()
+    level, depth = [tree], 0
+    while level:
         if depth > MAX_CHAIN:
             raise StatementTooComplex(
                 f"an expression is deeper than {MAX_CHAIN} levels", hint="split the expression into several queries"
             )
-        chained = type(node) if isinstance(node, (exp.And, exp.Or)) else None
-        stack += [(child, depth if type(child) is chained else depth + 1) for child in children(node)]
+        below: list[exp.Expr] = []
+        for node in level:  # it grows while it is read
+            if not isinstance(node, (exp.And, exp.Or)):
+                below += children(node)
+                continue
+            for child in children(node):
+                (level if type(child) is type(node) else below).append(child)
+        level, depth = below, depth + 1

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from sqlglot import exp
 
+from planner.bound_query import column_ref
 from planner.trees import children
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
@@ -31,22 +32,28 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
     >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
     ['a.x > 3', 'a.x < b.y']
     """
-    keyed = [(_key(condition), condition) for condition in map(_oriented, conditions)]
+    keyed = [_oriented(condition) for condition in conditions]
     keyed.sort(key=itemgetter(0))
     repeated = [False, *(one == other for one, other in pairwise(keyed))]  # trees are compared where keys are equal
     return tuple(condition for (_, condition), again in zip(keyed, repeated, strict=False) if not again)
 
 
-def _oriented(condition: exp.Expr) -> exp.Expr:
+def _oriented(condition: exp.Expr) -> tuple[_Key, exp.Expr]:
+    """The condition with the smaller side on the left, and its key."""
     mirrored = _MIRRORED.get(type(condition))
     if mirrored is None:
-        return condition
-    left, right = condition.this, condition.expression
-    return mirrored(this=right, expression=left) if _key(right) < _key(left) else condition
+        return _key(condition), condition
+    left, right = _key(condition.this), _key(condition.expression)
+    if right < left:
+        left, right = right, left
+        condition = mirrored(this=condition.expression, expression=condition.this)
+    return (left[0] and right[0], (type(condition).__name__, *left[1], *right[1])), condition
 
 
 def _key(node: exp.Expr) -> _Key:
     """What is written, in the order of the tree; without a column last. Good for an order, too weak for equality."""
+    if isinstance(node, exp.Column):
+        return False, column_ref(node)
     words: list[str] = []
     constant = True
     stack: list[exp.Expr] = [node]
@@ -54,7 +61,7 @@ def _key(node: exp.Expr) -> _Key:
         current = stack.pop()
         if isinstance(current, exp.Column):
             constant = False
-            words += (current.table, current.name)
+            words += column_ref(current)
             continue
         words.append(type(current).__name__)
         words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]

@@ -105,7 +105,7 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
     literals = [_literal(value, index) for index, value in enumerate(values, start=1)]
     copy = copied(select)
     for node in _placeholders(copy):
-        literal = copied(literals[_number(node) - 1])
+        literal = literals[_number(node) - 1].copy()  # with notes of its own
         literal.meta.update(node.meta)
         node.replace(literal)
     return copy

@@ -44,6 +44,9 @@ class ColumnPolicy:
     discover: bool = False
 
 
+_UNDECLARED = ColumnPolicy()
+
+
 @dataclass(frozen=True)
 class TablePolicy:
     """What the custodian declares of one table; a table that has none is not queryable.
@@ -126,7 +129,7 @@ class Policy:
     def column(self, table: str, column: str) -> ColumnPolicy:
         """What is declared of the column: nothing, unless the file says so."""
         declared = self.tables.get(table)
-        return declared.columns.get(column, ColumnPolicy()) if declared else ColumnPolicy()
+        return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
 
     def is_public(self, table: str) -> bool:
         """Does the policy say that the table is public? Without a word it is not."""

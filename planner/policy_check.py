@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planner.declared_domain import declared_domain
 from planner.errors import PolicyInvalid
@@ -10,6 +10,7 @@ from planner.ownership import Ownership, row_key
 from planner.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql_types import Family, SqlType, canonical_cast, is_discoverable, result_type, sql_type
+from planner.suggestions import did_you_mean
 
 _MAX_DOMAIN = 10_000
 _MAX_ABS = 1e100
@@ -30,14 +31,23 @@ def validate(policy: Policy, schema: Schema) -> None:
         raise PolicyInvalid("\n".join(["the policy does not fit the database:", *(f"- {text}" for text in problems)]))
 
 
+def _meant(name: str, names: Iterable[str]) -> str:
+    hint = did_you_mean(name, names)
+    return "" if hint is None else f"; {hint}"
+
+
+def _names(table: Table) -> Iterator[str]:
+    return (column.name for column in table.columns)
+
+
 def _units(policy: Policy, schema: Schema) -> Iterator[str]:
     for name, key in policy.privacy_units.items():
         table = schema.tables.get(name)
         if table is None:
-            yield f"privacy_units.{name}: no such table"
+            yield f"privacy_units.{name}: no such table{_meant(name, schema.tables)}"
         elif any(table.column(column) is None for column in key):
             missing = [column for column in key if table.column(column) is None]
-            yield f"privacy_units.{name}: no column {', '.join(missing)}"
+            yield f"privacy_units.{name}: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"
         else:
             for problem in _unit_key(table, key):
                 yield f"privacy_units.{name}: {problem}"
@@ -63,7 +73,7 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
     for name, declared in policy.tables.items():
         table = schema.tables.get(name)
         if table is None:
-            yield f"tables.{name}: no such table, or the proxy's role may not read it"
+            yield f"tables.{name}: no such table, or the proxy's role may not read it{_meant(name, schema.tables)}"
             continue
         for relation in declared.rows_per_unit:
             if relation not in policy.privacy_units:
@@ -75,7 +85,7 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
         for column, settings in declared.columns.items():
             found = table.column(column)
             if found is None:
-                yield f"tables.{name}.columns.{column}: no such column"
+                yield f"tables.{name}.columns.{column}: no such column{_meant(column, _names(table))}"
             else:
                 problems = [*_column(sql_type(found.type), found.type, settings)]
                 if settings.discover and declared.public:
@@ -153,12 +163,13 @@ def _foreign_key(declared: DeclaredForeignKey, schema: Schema) -> Iterator[str]:
     if child is not None and not declared.owning and _leads_out(declared, child, schema):
         return
     if child is None or parent is None:
-        yield f"{where}: no such table"
+        name = declared.table if child is None else declared.references
+        yield f"{where}: no such table{_meant(name, schema.tables)}"
         return
     missing = [name for name in declared.columns if child.column(name) is None]
     missing += [name for name in declared.key if parent.column(name) is None]
     if missing:
-        yield f"{where}: no column {', '.join(missing)}"
+        yield f"{where}: no column {', '.join(missing)}{_meant(missing[0], (*_names(child), *_names(parent)))}"
         return
     if declared.owning and set(declared.key) not in [set(key) for key in parent.unique_keys]:
         yield f"{where}: ({', '.join(declared.key)}) is no enforced primary or unique key"

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from planner.errors import PolicyInvalid
+from planner.suggestions import did_you_mean
 
 CALENDAR_UNITS = ("day", "week", "month", "quarter", "year")
 """What dates may step by."""
@@ -25,6 +26,7 @@ class TomlSection:
     def __init__(self, values: Mapping[str, Any], path: str) -> None:
         self._values = dict(values)
         self._path = path
+        self._known: list[str] = []  # settings that were asked for
 
     @classmethod
     def document(cls, text: str) -> TomlSection:
@@ -45,26 +47,33 @@ class TomlSection:
     def finish(self) -> None:
         """Raise PolicyInvalid for the keys that nobody has read."""
         if self._values:
-            names = ", ".join(self._path + key for key in sorted(self._values))
-            raise PolicyInvalid(f"unknown settings: {names}")
+            unknown = sorted(self._values)
+            hint = did_you_mean(unknown[0], self._known)
+            names = ", ".join(self._path + key for key in unknown)
+            raise PolicyInvalid(f"unknown settings: {names}{'' if hint is None else f'; {hint}'}")
+
+    def _taken(self, key: str, default: object = None) -> Any:
+        """The value of a setting, which is read now."""
+        self._known.append(key)
+        return self._values.pop(key, default)
 
     def section(self, key: str) -> TomlSection:
         """The table below `key`, empty when absent."""
-        value = self._values.pop(key, {})
+        value = self._taken(key, {})
         if not isinstance(value, dict):
             raise self.problem(key, "must be a table")
         return TomlSection(value, f"{self._path}{key}.")
 
     def sections(self, key: str) -> list[TomlSection]:
         """The array of tables `[[key]]`, empty when absent."""
-        value = self._values.pop(key, [])
+        value = self._taken(key, [])
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise self.problem(key, "must be an array of tables")
         return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(value)]
 
     def text(self, key: str) -> str:
         """A string that is not empty."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if value is None:
             raise self.problem(key, "is missing")
         if not isinstance(value, str) or not value:
@@ -77,28 +86,28 @@ class TomlSection:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings, not empty."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
             raise self.problem(key, "must be a list of names")
         return tuple(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """true or false."""
-        value = self._values.pop(key, default)
+        value = self._taken(key, default)
         if not isinstance(value, bool):
             raise self.problem(key, "must be true or false")
         return value
 
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:
         """One of several words."""
-        value = self._values.pop(key, default)
+        value = self._taken(key, default)
         if value not in choices:
             raise self.problem(key, f"must be one of {', '.join(choices)}")
         return str(value)
 
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number."""
-        value = self._values.pop(key, default)
+        value = self._taken(key, default)
         if value is None:
             raise self.problem(key, "is missing")
         return self._finite(key, value)
@@ -109,7 +118,7 @@ class TomlSection:
 
     def count(self, key: str) -> int | None:
         """A whole number from 1 to 10^12, or None when absent."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
@@ -118,7 +127,7 @@ class TomlSection:
 
     def interval(self, key: str) -> tuple[float, float] | None:
         """[lo, hi], or None when absent."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if value is None:
             return None
         if not isinstance(value, list) or len(value) != 2:
@@ -130,14 +139,14 @@ class TomlSection:
         value = self._values.get(key)
         if not isinstance(value, list) or len(value) != 2 or not any(isinstance(item, date) for item in value):
             return None
-        first, last = self._values.pop(key)
+        first, last = self._taken(key)
         if type(first) is not date or type(last) is not date:
             raise self.problem(key, "must be two numbers or two dates")
         return first, last
 
     def step(self, key: str) -> int | str | None:
         """A whole number or a unit of the calendar, or None when absent."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if value is None or (isinstance(value, str) and value in CALENDAR_UNITS):
             return value
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -146,12 +155,12 @@ class TomlSection:
 
     def value(self, key: str) -> DomainValue | None:
         """Text, a number, a truth value or a date (as ISO text), or None when absent."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         return None if value is None else self._value(key, value)
 
     def values(self, key: str) -> tuple[DomainValue, ...] | None:
         """A list of text, numbers, truth values or dates (as ISO text), or None when absent."""
-        value = self._values.pop(key, None)
+        value = self._taken(key, None)
         if value is None:
             return None
         if not isinstance(value, list):

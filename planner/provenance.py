@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from planner.bound_query import BoundQuery, BoundTable
+from planner.bound_query import BoundQuery, BoundTable, column_ref
 from planner.equalities import ColumnRef, Equalities
 from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.fixed_columns import equal_columns, fixed_columns, known_columns
@@ -17,6 +15,7 @@ from planner.policy import Policy
 from planner.rules.complete_provenance import Completion
 from planner.schema import ForeignKey, Schema, Table
 from planner.scope import generated_alias
+from planner.trees import columns_of
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,14 @@ def join_equalities(query: BoundQuery) -> Equalities:
 
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
     """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
-    conditions = entry.outer or ()
-    columns = ((column.table, column.name) for condition in conditions for column in condition.find_all(exp.Column))
+    if entry.outer is None:
+        return None
+    columns = (column_ref(column) for condition in entry.outer for column in columns_of(condition))
     read = dict.fromkeys(column for column in columns if column[0] != entry.alias)
-    pairs = [pair for pair in equal_columns(conditions, query) if pair[0][0] != pair[1][0]]
+    pairs = [pair for pair in equal_columns(entry.outer, query) if pair[0][0] != pair[1][0]]
     found = {name for pair in pairs for alias, name in pair if alias == entry.alias}
     unique = any(found.issuperset(key) for key in entry.table.unique_keys)
-    return tuple(read) if entry.outer is not None and unique else None
+    return tuple(read) if unique else None
 
 
 _Steps = Mapping[tuple[str, ForeignKey], int]

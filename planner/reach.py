@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery, BoundTable
+from planner.bound_query import BoundQuery, BoundTable, column_ref
 from planner.equalities import ColumnRef
 from planner.fixed_columns import equal_columns, is_exact
 from planner.policy import Policy
@@ -62,15 +62,15 @@ class Reach:
         self._bits: dict[ColumnRef, int] = {}
         self.rows = tuple(self._equalities.tables)
         self._index = {alias: index for index, alias in enumerate(self.rows)}
-        tables = list(self._equalities.tables.items())
-        self.tables = tuple(table for _, table in tables)
-        self.gives = [self.bits((alias, column.name) for column in table.columns) for alias, table in tables]
-        self.shows = [
-            self.bits((alias, column.name) for column in table.columns if not column.nullable)
-            for alias, table in tables
-        ]
-        columns = [(alias, column.name) for alias, table in tables for column in table.columns]
-        self.known = self.bits(column for column in columns if self._equalities.known(column))
+        self.tables = tuple(self._equalities.tables.values())
+        self.gives, self.shows = [0] * len(self.rows), [0] * len(self.rows)
+        self.known = 0
+        for row, (alias, table) in enumerate(self._equalities.tables.items()):
+            for column in table.columns:
+                bit = self.bits([(alias, column.name)])
+                self.gives[row] |= bit
+                self.shows[row] |= 0 if column.nullable else bit
+                self.known |= bit if self._equalities.known((alias, column.name)) else 0
         self.constants = {self._equalities.find(column): number for column, number in _constants(query)}
         self.constant = self.bits(self.constants)
         completions = {completion.alias: completion for completion in found.completions}
@@ -149,7 +149,7 @@ def _constants(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
         if not isinstance(literal, exp.Literal) or literal.is_string:
             continue
         if query.type_of(column).family is Family.INTEGER and is_exact(literal.name):
-            yield (column.table, column.name), literal.name
+            yield column_ref(column), literal.name
 
 
 def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, ColumnRef]]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from planner.bound_query import BoundAggregate, BoundQuery
+from planner.bound_query import BoundAggregate, BoundQuery, column_ref
 from planner.plan import Release
 from planner.released import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_where
@@ -72,7 +72,7 @@ def releases(query: BoundQuery, epsilon: float, distinct: Determined, *, beside:
 
 def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
     value = weight.distinct
-    columns = [] if value is None else [(column.table, column.name) for column in columns_of(value)]
+    columns = [] if value is None else list(map(column_ref, columns_of(value)))
     determined = value is not None and distinct(columns)
     return Release(weight.label, weight.sql, weight.bound, share, weight.whole, value, determined)
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import exp
 
 from planner.dialects.duckdb import duckdb_sql
+from planner.dialects.postgres import PostgresWriter
 from planner.plan import BackendQuery, Plan, Release
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
 from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
-from planner.trees import copied
 
 Dialect = Literal["postgres", "duckdb"]
 Write = Callable[[exp.Expr], str]
@@ -28,7 +28,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
       schema: the catalog that the plan was made for; DuckDB's statements depend on the columns' types.
     Returns: text that depends on the plan only; every identifier is quoted, every literal was read by the planner.
     Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
-    Cost: about 2 ms for TPC-H Q5.
+    Cost: about 0.5 ms for TPC-H Q5.
     """
     write = _writer(dialect, schema)
     summed = [release.weight for release in plan.releases if release.distinct is None]
@@ -39,7 +39,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
         join=_summed(plan, summed, write, counted) if summed else None,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
-        domains=tuple(None if one.statement is None else write(copied(one.statement)) for one in plan.domains),
+        domains=tuple(None if one.statement is None else write(one.statement) for one in plan.domains),
         values=tuple(domain.values for domain in plan.domains),
         n_releases=len(summed) + counted,
         fingerprint=plan.fingerprint,
@@ -51,7 +51,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
 
 def _writer(dialect: Dialect, schema: Schema | None) -> Write:
     if dialect == "postgres":
-        return partial(to_sql, copy=False)
+        return to_sql
     assert schema is not None, "DuckDB's statements depend on the columns' types"
     return partial(duckdb_sql, schema=schema)
 
@@ -69,6 +69,6 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
     return write(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
 
 
-def to_sql(tree: exp.Expr, *, pretty: bool = False, copy: bool = True) -> str:
-    """SQL of a tree; raises rather than drop what the dialect lacks. Without `copy` the tree is used up."""
-    return tree.sql("postgres", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty, copy=copy)
+def to_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
+    """SQL of a tree, which stays as it is; raises rather than drop what the dialect lacks."""
+    return PostgresWriter(pretty=pretty).generate(tree, copy=False)

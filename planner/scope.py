@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable, bound_column, column_copy, column_type
+from planner.bound_query import BoundTable, bound_column, column_copy, column_ref, column_type
 from planner.errors import (
     AmbiguousColumn,
     InvalidSyntax,
@@ -23,7 +23,7 @@ from planner.positions import position_of
 from planner.schema import Schema, Table
 from planner.sql_types import SqlType
 from planner.suggestions import did_you_mean
-from planner.trees import copied, nodes
+from planner.trees import LEAVES, copied, nodes
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _MAX_DERIVED_NODES = 4096
@@ -33,7 +33,9 @@ _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 def fold(identifier: exp.Expr) -> str:
     """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
     name = identifier.name
-    return name if identifier.args.get("quoted") else name.translate(_UPPER_TO_LOWER)
+    if identifier.args.get("quoted"):
+        return name
+    return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
 
 
 class Tables:
@@ -84,12 +86,14 @@ class Tables:
 
     def type_of(self, column: exp.Column) -> SqlType:
         """The type of a bound column."""
-        return column_type(self._by_alias[column.table], column.name)
+        alias, name = column_ref(column)
+        return column_type(self._by_alias[alias], name)
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
         """The name of a bound column's table, and what the policy says of the column."""
-        table = self._by_alias[column.table].name
-        return table, self._policy.column(table, column.name)
+        alias, name = column_ref(column)
+        table = self._by_alias[alias].name
+        return table, self._policy.column(table, name)
 
     def may_be_null(self, column: exp.Column) -> bool:
         """May a bound column be NULL in some join tuple?"""
@@ -224,6 +228,8 @@ class Scope:
             return _marked(column_copy(node)) if found is node else found
         if isinstance(node, exp.Connector):
             return self._bind_chain(node, among)
+        if type(node) in LEAVES:
+            return node
         arguments: dict[str, object] = {}
         for name, value in node.args.items():
             if isinstance(value, list):

@@ -8,16 +8,13 @@ from functools import cache
 from sqlglot import exp
 
 from planner.schema import Table
-from planner.trees import copied
+from planner.trees import over_leaves, quoted
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
     """`"namespace"."table" AS "alias"`."""
-    return exp.Table(
-        this=exp.to_identifier(table.name, quoted=True),
-        db=exp.to_identifier(table.namespace, quoted=True),
-        alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)),
-    )
+    names = over_leaves(exp.TableAlias, this=quoted(alias))
+    return over_leaves(exp.Table, this=quoted(table.name), db=quoted(table.namespace), alias=names)
 
 
 def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
@@ -31,12 +28,14 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
     data_type = _data_type(kind)
     if isinstance(expression, exp.Cast) and expression.to.this is data_type.this and expression.to == data_type:
         return expression
-    return exp.Cast(this=expression, to=copied(data_type))
+    return exp.Cast(this=expression, to=over_leaves(exp.DataType, **data_type.args))
 
 
 def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
     """`expression AS "name"`; it takes the tree as it is."""
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+    named = exp.Alias(this=expression)
+    named.args["alias"] = quoted(name)
+    return named
 
 
 @cache

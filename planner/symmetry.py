@@ -7,7 +7,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery
+from planner.bound_query import BoundQuery, column_ref
 from planner.equalities import ColumnRef, Equalities
 from planner.sql_types import Family
 
@@ -39,7 +39,7 @@ class Symmetry:
         self._smaller = _closure(_comparisons(query, equalities, (exp.LT, exp.GT)))
         self._different = _both_ways(_comparisons(query, equalities, (exp.NEQ,)) | self._smaller)
         compared = {column for pair in self._different for column in pair}
-        self._classes = _classes(query, equalities, compared, colour)
+        self._classes = _classes(query, equalities, compared, colour) if compared else []
         self.group = self._broken()
         self.distinct = cache(self._distinct)
 
@@ -50,7 +50,7 @@ class Symmetry:
 
     def _apart(self, left: int, right: int) -> bool:
         one, other = self._entries[left], self._entries[right]
-        if one.table != other.table or one.outer is not None or other.outer is not None:
+        if not self._different or one.table != other.table or one.outer is not None or other.outer is not None:
             return False
         pairs = zip(self._classes[left], self._classes[right], strict=True)
         return any((a[0], b[0]) in self._different for a, b in pairs)
@@ -140,7 +140,7 @@ def _compared(
             continue
         family = query.type_of(left).family
         if family is query.type_of(right).family and family is not Family.OTHER:
-            a, b = (equalities.find((column.table, column.name)) for column in (left, right))
+            a, b = (equalities.find(column_ref(column)) for column in (left, right))
             yield (b, a) if isinstance(condition, exp.GT) else (a, b)
 
 

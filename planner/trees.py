@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeVar
 
 from sqlglot import exp
 
 Tree = TypeVar("Tree", bound=exp.Expr)
+
+LEAVES: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Var, exp.DataType}
+)
+"""What nothing changes once it is made, nor asks for its parent: trees share it."""
 
 
 def nodes(tree: exp.Expr) -> list[exp.Expr]:
@@ -18,6 +24,8 @@ def nodes(tree: exp.Expr) -> list[exp.Expr]:
     """
     found = [tree]
     for node in found:  # it grows while it is read
+        if node.is_primitive:  # names and literals, which hold no tree
+            continue
         for value in node.args.values():
             if isinstance(value, exp.Expr):
                 found.append(value)
@@ -29,6 +37,8 @@ def nodes(tree: exp.Expr) -> list[exp.Expr]:
 def children(node: exp.Expr) -> list[exp.Expr]:
     """The nodes right below, in order."""
     found: list[exp.Expr] = []
+    if node.is_primitive:
+        return found
     for value in node.args.values():
         if isinstance(value, exp.Expr):
             found.append(value)
@@ -61,6 +71,7 @@ def copied(tree: Tree) -> Tree:
     """A tree of its own, with everything that the planner notes in its nodes: places, labels, slots.
 
     Notes are never changed once made, so copies share them; comments are not copied, since nothing writes them.
+    Copies share the LEAVES, too.
     It recurses, but not along `a AND b AND ...`: only those chains grow longer than `planner.limits` lets a
     statement nest. Cost: linear.
 
@@ -69,8 +80,8 @@ def copied(tree: Tree) -> Tree:
     >>> copied(tree) == tree, copied(tree) is tree
     (True, False)
     """
-    if tree.is_primitive:  # names and literals, which hold no tree
-        return _with_notes(type(tree)(**tree.args), tree)
+    if type(tree) in LEAVES:
+        return tree
     if isinstance(tree, exp.Connector):
         return _copied_chain(tree)  # type: ignore[return-value]
     copy = type(tree)()
@@ -78,11 +89,12 @@ def copied(tree: Tree) -> Tree:
     for name, value in tree.args.items():
         if isinstance(value, exp.Expr):
             part = arguments[name] = copied(value)
-            part.parent, part.arg_key, part.index = copy, name, None
+            if part is not value:
+                part.parent, part.arg_key, part.index = copy, name, None
         elif type(value) is list:
             parts = arguments[name] = [copied(part) if isinstance(part, exp.Expr) else part for part in value]
             for index, part in enumerate(parts):
-                if isinstance(part, exp.Expr):
+                if isinstance(part, exp.Expr) and part is not value[index]:
                     part.parent, part.arg_key, part.index = copy, name, index
         else:
             arguments[name] = value
@@ -108,3 +120,16 @@ def _with_notes(copy: Tree, tree: exp.Expr) -> Tree:
     if tree._type is not None:
         copy._type = tree._type
     return copy
+
+
+def over_leaves(kind: type[Tree], **leaves: object) -> Tree:
+    """A node over leaves that others hold, too, so that they are given no parent: it would keep its tree alive."""
+    node = kind()
+    node.args = leaves
+    return node
+
+
+@lru_cache(maxsize=4096)
+def quoted(name: str) -> exp.Identifier:
+    """`"name"`: one of the catalog, or an alias, for `over_leaves`."""
+    return exp.Identifier(this=name, quoted=True)

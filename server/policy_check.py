@@ -118,7 +118,7 @@ def _range_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[
         column=sql.Identifier(column), low=sql.Literal(Decimal(repr(low))), high=sql.Literal(Decimal(repr(high)))
     )
     message = f"outside of the range [{low:g}, {high:g}]: answers see the values clamped to it"
-    yield Probe("error", f"{table.name}.{column}", message, _count(table, where))
+    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
 
 
 def _domain_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:

@@ -15,7 +15,8 @@ class Finding:
     """One thing that the custodian should know.
 
     Attributes:
-      severity: `error`: what the policy declares is not so; `warning`: it is, and costs accuracy.
+      severity: `error`: what the policy declares is not so, and answers rest on it; `warning`: they are sound,
+        but less accurate.
       subject: the table, and the column if it is about one.
       message: what is so, and what follows from it.
       rows: how many rows, exactly; a private number, so it is in no repr. None for a matter of structure.

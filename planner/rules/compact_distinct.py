@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.sql_nodes import named_sql
-from planner.trees import copied
 
 
 def compact_distinct(
@@ -31,12 +30,9 @@ def compact_distinct(
       1,
       2
     """
-    columns = [named_sql(copied(owner), f"o{i}") for i, owner in enumerate(owners)]
-    columns += [named_sql(copied(key), f"k{i}") for i, key in enumerate(keys)]
-    columns.append(named_sql(copied(value), "v"))
+    columns = [named_sql(owner, f"o{i}") for i, owner in enumerate(owners)]
+    columns += [named_sql(key, f"k{i}") for i, key in enumerate(keys)]
+    columns.append(named_sql(value, "v"))
     grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
-    columns.append(named_sql(exp.Max(this=copied(weight)), "w0"))
-    compact = copied(source)
-    compact.set("expressions", columns)
-    compact.set("group", exp.Group(expressions=grouped))
-    return compact
+    columns.append(named_sql(exp.Max(this=weight), "w0"))
+    return exp.Select(**{**source.args, "expressions": columns, "group": exp.Group(expressions=grouped)})

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.sql_nodes import cast_sql, named_sql
-from planner.trees import copied
 
 SATURATION = 1 << 62
 """Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
@@ -29,18 +28,13 @@ def compact_provenance(
     GROUP BY
       1
     """
-    columns = [named_sql(copied(owner), f"o{i}") for i, owner in enumerate(owners)]
-    columns += [named_sql(copied(key), f"k{i}") for i, key in enumerate(keys)]
+    columns = [named_sql(owner, f"o{i}") for i, owner in enumerate(owners)]
+    columns += [named_sql(key, f"k{i}") for i, key in enumerate(keys)]
     grouped = [exp.Literal.number(i + 1) for i in range(len(columns))]
     columns += [named_sql(_total(weight), f"w{i}") for i, weight in enumerate(weights)]
-    compact = copied(source)
-    compact.set("expressions", columns)
-    compact.set("group", exp.Group(expressions=grouped))
-    return compact
+    return exp.Select(**{**source.args, "expressions": columns, "group": exp.Group(expressions=grouped)})
 
 
 def _total(weight: exp.Expr) -> exp.Expr:
-    saturated = exp.Least(
-        this=exp.Sum(this=copied(weight)), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
-    )
+    saturated = exp.Least(this=exp.Sum(this=weight), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True)
     return cast_sql(saturated, "BIGINT")

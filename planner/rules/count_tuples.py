@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.sql_nodes import cast_sql
-from planner.trees import copied
+from planner.sql_nodes import cast_sql, named_sql
 
 SATURATION = 1 << 32
 """Counts stop here: as many full weights as a total can hold."""
@@ -35,18 +34,19 @@ def count_tuples(
       1,
       2
     """
-    columns = [exp.alias_(copied(owner), f"o{i}", quoted=True) for i, owner in enumerate(owners)]
-    columns += [exp.alias_(copied(key), f"k{i}", quoted=True) for i, key in enumerate(keys)]
+    columns = [named_sql(owner, f"o{i}") for i, owner in enumerate(owners)]
+    columns += [named_sql(key, f"k{i}") for i, key in enumerate(keys)]
     grouped = list(range(len(columns)))
     for index, weight in enumerate(weights):
         if not is_constant(weight):
             grouped.append(len(columns))
-        columns.append(exp.alias_(copied(weight), f"w{index}", quoted=True))
+        columns.append(named_sql(weight, f"w{index}"))
     count = exp.Least(
         this=exp.Count(this=exp.Star(), big_int=True), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
     )
-    columns.append(exp.alias_(cast_sql(count, "BIGINT"), f"w{len(weights)}", quoted=True))
-    return source.select(*columns, append=False).group_by(*(exp.Literal.number(i + 1) for i in grouped))
+    columns.append(named_sql(cast_sql(count, "BIGINT"), f"w{len(weights)}"))
+    group = exp.Group(expressions=[exp.Literal.number(i + 1) for i in grouped])
+    return exp.Select(**{**source.args, "expressions": columns, "group": group})
 
 
 def is_constant(weight: exp.Expr) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable
+from planner.bound_query import BoundTable, column_ref
 from planner.sql_nodes import add_conditions, conjunction, table_sql
-from planner.trees import columns_of, copied
+from planner.trees import columns_of
 
 
 def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:
@@ -26,19 +26,19 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     """
     first, *others = tables
     select = exp.Select(from_=exp.From(this=table_sql(first.table, first.alias)))
-    used = [({column.table for column in columns_of(predicate)}, predicate) for predicate in predicates]
+    used = [({column_ref(column)[0] for column in columns_of(predicate)}, predicate) for predicate in predicates]
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
         seen.add(entry.alias)
         if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
-            matches = conjunction(copied(part) for part in entry.outer) or exp.true()
+            matches = conjunction(entry.outer) or exp.true()
             select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), side="LEFT", on=matches))
             continue
-        ready = [copied(predicate) for aliases, predicate in waiting if aliases <= seen]
+        ready = [predicate for aliases, predicate in waiting if aliases <= seen]
         waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
         condition = conjunction(ready)
         kind = "INNER" if ready else "CROSS"
         select.append("joins", exp.Join(this=table_sql(entry.table, entry.alias), kind=kind, on=condition))
-    late = [copied(predicate) for _, predicate in waiting]
-    add_conditions(select, late + [copied(predicate) for aliases, predicate in used if len(aliases) < 2])
+    late = [predicate for _, predicate in waiting]
+    add_conditions(select, late + [predicate for aliases, predicate in used if len(aliases) < 2])
     return select

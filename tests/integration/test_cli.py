@@ -83,18 +83,30 @@ def test_init_names_the_secret_that_it_was_given(people: str, tmp_path: Path, ru
     assert (policy.name, policy.database_url) == ("noisegate", "file:url")
 
 
-def test_check_prints_findings_and_leaves_with_1(people: str, tmp_path: Path, run: Run, capsys: Capture) -> None:
+def test_check_warns_of_values_that_answers_see_clamped(
+    people: str, tmp_path: Path, run: Run, capsys: Capture
+) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(POLICY)
-    assert run("policy", "check", str(path)) == 1
+    assert run("policy", "check", str(path)) == 0
     out, err = capsys.readouterr()
-    assert re.search(r"error +person\.age +1 +outside of the range \[0, 120\]", out)
-    assert "errors 1, warnings 0" in err
+    assert re.search(r"warning +person\.age +1 +outside of the range \[0, 120\]", out)
+    assert "errors 0, warnings 1" in err
     with psycopg.connect(people) as connection:
         connection.execute("UPDATE person SET age = 30")
     assert run("policy", "check", str(path)) == 0
     out, err = capsys.readouterr()
     assert out == "" and "errors 0, warnings 0" in err
+
+
+@pytest.mark.usefixtures("people")
+def test_check_prints_errors_and_leaves_with_1(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY.replace("age = {", "aged = {"))
+    assert run("policy", "check", str(path)) == 1
+    out, err = capsys.readouterr()
+    assert re.search(r"error +tables\.person\.columns\.aged", out) and "did you mean age?" in out
+    assert "errors 1, warnings 0" in err
 
 
 @pytest.mark.parametrize("command", [("policy", "check"), ("serve",)])

@@ -74,11 +74,11 @@ def test_true_declarations_give_no_finding(scratch_url: str) -> None:
 @pytest.mark.parametrize(
     ("change", "severity", "subject", "rows", "words"),
     [
-        ("UPDATE purchase SET price = 100 WHERE id < 3", "error", "purchase.price", 2, "outside of the range"),
-        ("UPDATE purchase SET price = -0.01 WHERE id = 1", "error", "purchase.price", 1, "outside of the range"),
-        ("UPDATE purchase SET price = 'NaN' WHERE id = 1", "error", "purchase.price", 1, "outside of the range"),
-        ("UPDATE purchase SET weight = 'NaN' WHERE id = 1", "error", "purchase.weight", 1, "outside of the range"),
-        ("UPDATE purchase SET weight = 'Infinity'", "error", "purchase.weight", 3, "outside of the range"),
+        ("UPDATE purchase SET price = 100 WHERE id < 3", "warning", "purchase.price", 2, "outside of the range"),
+        ("UPDATE purchase SET price = -0.01 WHERE id = 1", "warning", "purchase.price", 1, "outside of the range"),
+        ("UPDATE purchase SET price = 'NaN' WHERE id = 1", "warning", "purchase.price", 1, "outside of the range"),
+        ("UPDATE purchase SET weight = 'NaN' WHERE id = 1", "warning", "purchase.weight", 1, "outside of the range"),
+        ("UPDATE purchase SET weight = 'Infinity'", "warning", "purchase.weight", 3, "outside of the range"),
         ("UPDATE purchase SET colour = 'green' WHERE id = 1", "warning", "purchase.colour", 1, "domain"),
         ("UPDATE purchase SET day = '2025-01-01' WHERE id = 1", "warning", "purchase.day", 1, "domain"),
         ("UPDATE purchase SET person_id = 77 WHERE id < 3", "error", "purchase.person_id", 2, "without their row"),

@@ -42,9 +42,13 @@ def test_defaults() -> None:
     ("before", "after", "word"),
     [
         ('name = "x"', 'name = "x"\nextra = 1', "extra"),
-        ("epsilon = 1\n", "epsilon = 1\nepsilom = 1\n", "privacy.epsilom"),
-        ("[tables.person]", "[tables.person]\npublik = true", "tables.person.publik"),
-        ("[tables.person]", "[tables.person.columns]\nx = { rang = [0, 1] }", "tables.person.columns.x.rang"),
+        ("epsilon = 1\n", "epsilon = 1\nepsilom = 1\n", "privacy.epsilom; did you mean epsilon"),
+        ("[tables.person]", "[tables.person]\npublik = true", "tables.person.publik; did you mean public"),
+        (
+            "[tables.person]",
+            "[tables.person.columns]\nx = { rang = [0, 1] }",
+            "tables.person.columns.x.rang; did you mean range",
+        ),
         (
             "[tables.person]",
             '[[foreign_keys]]\ntable = "a"\ncolumns = ["b"]\nreferences = "c"\nkey = ["d"]\nown = true',

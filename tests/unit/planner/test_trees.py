@@ -7,9 +7,12 @@ import sys
 import pytest
 from sqlglot import exp, parse_one
 
+from planner.bound_query import bound_column
 from planner.parse import parse
 from planner.placeholder_slot import SLOT, Slot
-from planner.trees import children, columns_of, copied, holds, nodes, preorder
+from planner.schema import Table
+from planner.sql_nodes import table_sql
+from planner.trees import LEAVES, children, columns_of, copied, holds, nodes, preorder
 from tests.golden.tpch.queries import NUMBERS, published
 
 
@@ -19,8 +22,17 @@ def test_a_copy_is_the_librarys_copy(number: int) -> None:
     copy = copied(tree)
     assert copy == tree.copy()
     assert copy.sql("postgres") == tree.sql("postgres")
-    assert not {id(node) for node in nodes(copy)} & {id(node) for node in nodes(tree)}
-    assert all(child.parent is node for node in nodes(copy) for child in children(node))
+    inner = [node for node in nodes(copy) if type(node) not in LEAVES]
+    assert not {id(node) for node in inner} & {id(node) for node in nodes(tree)}
+    assert all(child.parent is not None for node in inner for child in children(node))
+    assert all(_held(node) is node for node in inner if node is not copy)
+
+
+def _held(node: exp.Expr) -> object:
+    """What stands where a node says that it stands."""
+    assert node.parent is not None and node.arg_key is not None
+    held = node.parent.args[node.arg_key]
+    return held if node.index is None else held[node.index]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -33,16 +45,32 @@ def test_a_walk_is_the_librarys_walk(number: int) -> None:
     assert holds(tree, exp.AggFunc) is (tree.find(exp.AggFunc) is not None)
 
 
-def test_notes_are_copied_and_not_shared() -> None:
+def test_copies_share_leaves_that_stay_where_they_were() -> None:
     tree = parse("SELECT count(*) FROM orders WHERE o_orderkey = 1")
     column = next(iter(columns_of(tree)))
+    holder = column.parent
+    assert next(iter(columns_of(copied(tree)))) is column
+    assert column.parent is holder
+
+
+def test_names_that_trees_share_keep_no_tree_alive() -> None:
+    column, table = bound_column("t", "x"), table_sql(Table("x", "t", (), (), ()), "x")
+    copied(exp.From(this=table))
+    assert table.this is column.this
+    assert column.this.parent is None
+    assert column.args["table"].parent is None
+
+
+def test_notes_are_copied_and_not_shared() -> None:
+    tree = parse("SELECT count(*) FROM orders WHERE o_orderkey = $1")
+    (placeholder,) = tree.find_all(exp.Parameter)
     slot = Slot()
-    column.meta[SLOT] = slot
-    copy = next(iter(columns_of(copied(tree))))
-    assert copy.this.meta == column.this.meta != {}
+    placeholder.meta[SLOT] = slot
+    (copy,) = copied(tree).find_all(exp.Parameter)
+    assert copy.this.meta == placeholder.this.meta != {}
     assert copy.meta[SLOT] is slot
     copy.meta["bound"] = True
-    assert "bound" not in column.meta
+    assert "bound" not in placeholder.meta
 
 
 def test_a_long_chain_is_copied_without_recursion() -> None:
