@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -25,10 +25,10 @@ from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
-SPLIT = 0.5
+SPLIT = 0.4
 """The share of epsilon that selection gets by default; chosen by `make benchmark NAME=tuning`."""
 
-RARITY = 4.0
+RARITY = 3.0
 """How many times rarer each further doubling too far is by default, while its noise only doubles. Likewise chosen."""
 
 BETA = 0.001
@@ -67,6 +67,8 @@ class Gem:
       confidence: of the interval, over the release noise, in (0, 1).
       sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
         whose joint loss is the same charge.
+      monotone: a unit that comes adds to the truncated sum at every threshold, or nothing; scores are then less
+        sensitive (Scores). Not so where neighbours exchange a unit for another.
     """
 
     epsilon: float
@@ -79,6 +81,7 @@ class Gem:
     c: float = 1.0
     confidence: float = 0.95
     sample: SampleDesign | None = None
+    monotone: bool = False
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -118,7 +121,7 @@ class Gem:
         prices = self.prices(answer.n_groups)
         scores = self._scores(selecting, releasing)
         noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
-        choice = choose(answer, scores, noise)
+        choice = choose(answer, replace(scores, monotone=self.monotone), noise)
         steps = self._rungs(releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
         reach = np.array([rung.interval(self.confidence) for rung in steps])[choice.index]

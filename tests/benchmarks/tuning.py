@@ -42,7 +42,7 @@ def run(quick: bool) -> list[Row]:
             Row(case, "default, of the best", regret[task, default], "1"),
         ]
     mean = np.exp(np.log(regret).mean(axis=0))
-    published = GRID.index(Knobs(0.6, BETA, None))
+    published = GRID.index(Knobs(0.6, BETA, None, divisor="sum"))
     for i in [default, published, *np.argsort(regret.max(axis=0))[:8], *np.argsort(mean)[:8]]:
         rows += [
             Row(_spelled(GRID[i]), "worst task, of the best of the grid", regret[:, i].max(), "1"),
@@ -82,4 +82,4 @@ def regrets(trimmed: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _spelled(knobs: Knobs) -> str:
     rare = f"rarity {knobs.rarity:g}" if knobs.rarity else f"published, beta {knobs.beta:g}"
-    return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}"
+    return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}, {knobs.divisor}"

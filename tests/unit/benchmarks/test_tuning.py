@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
-from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
+from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -24,17 +26,18 @@ def test_the_default_is_on_the_grid() -> None:
     assert len(set(GRID)) == len(GRID)
 
 
-@pytest.mark.parametrize("rarity", [None, 4.0])
+@pytest.mark.parametrize("divisor", get_args(Divisor))
+@pytest.mark.parametrize("rarity", [None, RARITY])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None) -> None:
+def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None, divisor: Divisor) -> None:
     """20,000 runs each: the trimmed means have standard errors below 1%."""
     rungs = Ladder(0, 12)
     values = truncated(LOADS, rungs.taus)
-    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity)
+    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity, monotone=divisor == "larger")
     table = np.broadcast_to(np.round(values * ONE).astype(np.int64), (20_000, len(rungs)))
     released = gem.release(TabulatedAnswer(table, rungs), SimulatedEntropy(1)).values
     ours = trimmed_mean(np.abs(released - LOADS.sum()) / LOADS.sum())
-    knobs = Knobs(SPLIT, BETA, rarity)
+    knobs = Knobs(SPLIT, BETA, rarity, divisor=divisor)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 
@@ -46,7 +49,7 @@ def test_our_scores_err_less_than_the_published_ones() -> None:
         loads, taus = make(), ladder(2.0)
         ours, published = (
             trimmed_mean(errors(truncated(loads, taus), taus, float(loads.sum()), 1.0, knobs, noise))
-            for knobs in (DEFAULT, Knobs(0.6, BETA, None))
+            for knobs in (DEFAULT, Knobs(0.6, BETA, None, divisor="sum"))
         )
         ratios.append(ours / published)
     assert np.exp(np.mean(np.log(ratios))) < 0.9
