@@ -85,6 +85,8 @@ class Scores:
     def __post_init__(self) -> None:
         if not 0 <= self.gap <= 1:
             raise InvalidParameter("a solver gap is between 0 and 1")
+        if not self.ladder.doubling:
+            raise InvalidParameter("thresholds that are scored double")
         if len(self.prices) != len(self.ladder):
             raise InvalidParameter("every threshold has its price")
         if self.margins and len(self.margins) != len(self.ladder):

@@ -95,6 +95,11 @@ def test_refuses_what_the_proof_does_not_cover(gap: float, price: float) -> None
         Scores(LADDER, gap, (price,) * len(LADDER))
 
 
+def test_refuses_thresholds_of_another_base_whose_rounding_was_not_analysed() -> None:
+    with pytest.raises(InvalidParameter, match="double"):
+        Scores(Ladder(0, 2, 3), 0.0, (1.0,) * 3)
+
+
 @pytest.mark.parametrize("margins", [(0.0,), (0.0, -1.0, 0, 0, 0, 0), (0.0, 2.0**32, 0, 0, 0, 0)])
 def test_refuses_margins_that_the_proof_does_not_cover(margins: tuple[float, ...]) -> None:
     with pytest.raises(InvalidParameter):
