@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.gem import BETA, RARITY, SPLIT
+from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 
-DEFAULT = Knobs(SPLIT, BETA, RARITY)
+DEFAULT = Knobs(SPLIT, BETA, RARITY, COST)
 BAR = 1.2
 """How much worse than the best of the grid a default should be at most, in any task. No setting is: which of the
 three ladders has a threshold just above the loads is luck, worth up to the base, and a large share for selection is

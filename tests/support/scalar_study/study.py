@@ -47,11 +47,11 @@ class Effort:
       timings: of which the least time counts.
     """
 
-    whole_runs: int = 10_000
-    samples: int = 100
-    fewest: int = 2
-    runs: int = 2_000
-    tuples: float = 5e6
+    whole_runs: int = 4_000
+    samples: int = 40
+    fewest: int = 1
+    runs: int = 1_000
+    tuples: float = 3e6
     timings: int = 3
 
     def samples_of(self, case: ScalarCase, rate: float) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import BETA, RARITY, SPLIT, Gem
+from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT, Gem
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, regrets
@@ -21,7 +21,7 @@ LOADS = DISTRIBUTIONS["Pareto 2, 30,000 units"]()
 
 
 def test_the_default_is_on_the_grid() -> None:
-    assert Knobs(SPLIT, BETA, RARITY) == DEFAULT
+    assert Knobs(SPLIT, BETA, RARITY, COST) == DEFAULT
     assert DEFAULT in GRID
     assert len(set(GRID)) == len(GRID)
 
@@ -37,7 +37,7 @@ def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float
     table = np.broadcast_to(np.round(values * ONE).astype(np.int64), (20_000, len(rungs)))
     released = gem.release(TabulatedAnswer(table, rungs), SimulatedEntropy(1)).values
     ours = trimmed_mean(np.abs(released - LOADS.sum()) / LOADS.sum())
-    knobs = Knobs(SPLIT, BETA, rarity, divisor=divisor)
+    knobs = Knobs(SPLIT, BETA, rarity, COST, divisor=divisor)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 
