@@ -11,7 +11,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT, Gem
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
-from tests.benchmarks.tuning import DEFAULT, regrets
+from tests.benchmarks.tuning import DEFAULT, held, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
@@ -64,6 +64,20 @@ def test_truncation_is_a_minimum() -> None:
 
 def test_regret_is_held_against_the_best_of_each_task() -> None:
     assert regrets(np.array([[2.0, 4.0], [9.0, 3.0]])).tolist() == [[1.0, 2.0], [3.0, 1.0]]
+
+
+def test_the_bar_is_held_against_all_settings_and_against_those_of_each_base() -> None:
+    """Two tasks, in each of which another base is three times better; the default is in the middle."""
+    trimmed = np.array([[3.0 if knobs.base == base else 1.0 for knobs in GRID] for base in (2.0, 4.0)])
+    found = {row.case: row.value for row in held(trimmed) if row.unit == "settings"}
+    alone = sum(knobs.base == DEFAULT.base for knobs in GRID)
+    assert found == {
+        "all settings of the grid": alone,
+        "base 1.41 only": alone,
+        "base 2 only": alone,
+        "base 4 only": alone,
+    }
+    assert [row.value for row in held(trimmed) if row.metric == "default, worst task"] == [3.0, 1.0]
 
 
 def test_distributions_are_the_same_every_time() -> None:
