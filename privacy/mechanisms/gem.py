@@ -74,7 +74,7 @@ class Gem:
       beta: in (0, 1): smaller makes a threshold with far too much noise rarer and the usual one smaller.
       rarity: > 1, how many times rarer each further doubling too far is, up to what beta asks for; None for the
         published scores.
-      c: >= 0, how many noise scales a threshold's noise counts for in its score.
+      c: >= 0, how many noise scales a threshold's noise counts for in its score; 1 as published.
       confidence: of the interval, over the release noise, in (0, 1).
       sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
         whose joint loss is the same charge.
