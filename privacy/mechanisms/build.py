@@ -22,7 +22,7 @@ def measurement(
     tuples_per_unit: int | None = None,
     sample: SampleDesign | None = None,
 ) -> Measurement:
-    """Fix a mechanism's public parameters.
+    """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes.
 
     Args:
       name: `gem`, `r2t`, `s4s` (from one shared sample), or `fixed`: at the threshold 1.
@@ -38,7 +38,8 @@ def measurement(
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     if name == "gem":
-        return Gem(epsilon, groups_per_unit, gap, ladder=useful_ladder(whole, tuples_per_unit), sample=sample)
+        ladder = useful_ladder(whole, tuples_per_unit)
+        return Gem(epsilon, groups_per_unit, gap, ladder=ladder, sample=sample, monotone=True)
     if name == "r2t":
         if global_sensitivity is None:
             raise InvalidParameter("r2t needs a global sensitivity")

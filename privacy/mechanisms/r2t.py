@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,10 +21,13 @@ from privacy.mechanisms.rung import Rung, rungs
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
+_LEAST_BASE = Fraction(6, 5)
+"""Up to 2^32 a ladder has 122 powers of it."""
+
 
 @dataclass(frozen=True)
 class R2T:
-    """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = 2^j, j = 1..L, L = log2 of the bound.
+    """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = b^j, j = 1..L, L = log_b of the bound.
 
     epsilon-DP: each of the L releases spends eps / L (see Rung), and maximum and penalty are
     post-processing. Here with (1 + gap) tau for tau, in integers, and with the exact quantile of the
@@ -44,6 +46,8 @@ class R2T:
       groups_per_unit: L0, or None when only the number of groups bounds it.
       gap: eta; the solver's constant relative gap.
       confidence: 1 - beta / 2, in [1/2, 1).
+      base: b > 1, exact; the paper's is 2. A larger one has fewer releases, each with less noise, and coarser
+        thresholds.
     """
 
     epsilon: float
@@ -51,6 +55,7 @@ class R2T:
     groups_per_unit: int | None = None
     gap: float = 0.0
     confidence: float = 0.95
+    base: Fraction | int = 2
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -62,6 +67,9 @@ class R2T:
             raise InvalidParameter("a solver gap is between 0 and 1")
         if not 0.5 <= self.confidence < 1:
             raise InvalidParameter("confidence is at least a half and below 1")
+        if not isinstance(self.base, Fraction | int) or self.base < _LEAST_BASE:
+            raise InvalidParameter("the base of the thresholds is an exact number, 6/5 at least")
+        assert self.ladder, "made here, so that a base too large is refused now"
 
     @property
     def name(self) -> str:
@@ -70,9 +78,14 @@ class R2T:
 
     @cached_property
     def ladder(self) -> Ladder:
-        """2^1 to 2^L, the first power of two that the global sensitivity does not exceed."""
-        mantissa, exponent = math.frexp(self.global_sensitivity)
-        return Ladder(1, max(1, exponent - 1 if mantissa == 0.5 else exponent))
+        """b^1 to b^L, the first power of b that the global sensitivity does not exceed.
+
+        Raises: InvalidParameter for a base of which that power is beyond 2^32.
+        """
+        base, high = Fraction(self.base), 1
+        while base**high < self.global_sensitivity:
+            high += 1
+        return Ladder(1, high, self.base)
 
     @property
     def event(self) -> PrivacyEvent:

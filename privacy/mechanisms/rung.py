@@ -29,7 +29,7 @@ class Rung:
     post-processing. All of this is public: nothing depends on v.
 
     Attributes:
-      tau_units: the threshold, a power of two, in units of 2^-30.
+      tau_units: the threshold in units of 2^-30.
       gap: eta; v is within eta * tau below the truncated answer.
       epsilon: what this one release may spend.
     """
@@ -39,8 +39,8 @@ class Rung:
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        if self.tau_units < 1 or self.tau_units & (self.tau_units - 1):
-            raise InvalidParameter("a threshold is a power of two units")
+        if self.tau_units < 1:
+            raise InvalidParameter("a threshold is at least one unit")
         if not 0 <= self.gap <= 1:
             raise InvalidParameter("a solver gap is between 0 and 1")
         if self.epsilon <= 0:
@@ -54,7 +54,7 @@ class Rung:
     @property
     def step(self) -> int:
         """Units per step, a power of two."""
-        return max(1, self.tau_units >> STEP_BITS)
+        return 1 << max(0, self.tau_units.bit_length() - 1 - STEP_BITS)
 
     @cached_property
     def sensitivity(self) -> int:
@@ -82,10 +82,11 @@ class Rung:
         """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
 
         v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
-        is needed where gap tau is not a whole number of steps, or a step is more than one weight.
+        is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
         Source: privacy.md section 3.
         """
-        rounding = self.step_weight if self.gap or self.step > ONE else 0.0
+        uneven = self.gap or self.tau_units % self.step or self.step > ONE
+        rounding = self.step_weight if uneven else 0.0
         return Loss((self.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau)
 
     def upper_quantile(self, tail: float) -> int:

@@ -8,8 +8,11 @@ sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, the score of thresho
 The constants c / eps_2 and t only ever occur as their sum, the price of a unit of tau. eps_2, hence the price,
 may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
 
+Where every value only grows when a unit comes, v_j - v_i moves by the larger of the two sensitivities, and that
+takes the place of their sum: a third less noise between two thresholds side by side (`monotone`).
+
 What is compared with a rival may have any public handicap: no handicap moves a sensitivity. So the price may be
-charged by how far apart two thresholds are, a margin of `margins[k]` (tau'_i + tau'_j) for k doublings, in place
+charged by how far apart two thresholds are, a margin of `margins[k]` times the divisor for k doublings, in place
 of t (tau'_i - tau'_j). A threshold k doublings too large is then rare enough for what it costs, while the next one is
 not held back by how rare the last of a long ladder has to be.
 """
@@ -47,16 +50,18 @@ _CHUNK = 1024
 class Scores:
     """Integer scores of all thresholds, of many groups at once.
 
-    Sensitivity: at most N + 1 = `SENSITIVITY`, floating-point rounding included. Proof: take the
-    public floats offset_ij and inverse_ij <= (1 + 2^-51) N / (tau'_i + tau'_j) as exact constants. The
-    real number T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most
-    (tau'_j + tau'_i) inverse_ij <= N + 2^-41, and so does phi(max_j T_ij), phi clipping to [0, N M],
-    M = MAX_SCORE. The float differs from T_ij by three roundings (v_j - v_i is an exact int64), so by at
-    most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C the largest price and
-    margin together. Where
-    T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of 2^-50 N C (1 + 2^-49);
-    elsewhere the error is at most 2^-50 N (M + C) (1 + 2^-49), at most 2^-7 + 2^-50. So the clipped maximum moves
-    by less than N + 1, and its floor by at most N + 1.
+    Sensitivity: at most N + 1 = `SENSITIVITY`, floating-point rounding included. Proof: v_j - v_i moves by at most
+    reach_ij = tau'_i + tau'_j. If a unit that comes adds x_i in [0, tau_i] and x_j in [0, tau_j] to the fbar of
+    which v_i and v_j are at most gap tau short, then by x_j - x_i and as much as both may be short, so by at most
+    reach_ij = max(tau_i, tau_j) + gap (tau_i + tau_j). Take the public floats offset_ij and
+    inverse_ij <= (1 + 2^-51) N / reach_ij as exact constants. The real number
+    T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most reach_ij inverse_ij <= N + 2^-41, and so does
+    phi(max_j T_ij), phi clipping to [0, N M], M = MAX_SCORE. The float differs from T_ij by three roundings
+    (v_j - v_i is an exact int64), so by at most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij
+    <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C the largest price and margin together. Where T_ij > 2 N M both clip to
+    N M; where T_ij < 0 both clip to 0 but for an error of 2^-50 N C (1 + 2^-49); elsewhere the error is at most
+    2^-50 N (M + C) (1 + 2^-49), at most 2^-7 + 2^-50. So the clipped maximum moves by less than N + 1, and its floor
+    by at most N + 1.
 
     Monotone: each float operation is monotone in v_j and in -v_i, so bounds on v give exact bounds on
     the very integers that the values would give.
@@ -67,16 +72,21 @@ class Scores:
       prices: C_i >= 0 for each threshold, what a unit of tau'_i costs in units of weight; any are private.
       margins: (L,) M_k >= 0, by which, in scores, a threshold has to beat one that is k doublings smaller; M_0 is not
         used. Empty for none.
+      monotone: whoever makes the values promises that a unit that comes adds to fbar at every threshold, or nothing.
+        True of truncated sums, unless neighbours exchange a unit for another.
     """
 
     ladder: Ladder
     gap: float
     prices: tuple[float, ...]
     margins: tuple[float, ...] = ()
+    monotone: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap <= 1:
             raise InvalidParameter("a solver gap is between 0 and 1")
+        if not self.ladder.doubling:
+            raise InvalidParameter("thresholds that are scored double")
         if len(self.prices) != len(self.ladder):
             raise InvalidParameter("every threshold has its price")
         if self.margins and len(self.margins) != len(self.ladder):
@@ -87,21 +97,27 @@ class Scores:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
+    def _reach(self) -> NDArray[np.float64]:
+        """(L, L) by how much v_j - v_i can move, in units."""
+        tau = self.ladder.units.astype(np.float64)
+        both = tau[:, None] + tau[None, :]
+        if self.monotone:
+            return np.asarray(np.maximum(tau[:, None], tau[None, :]) + self.gap * both)
+        return np.asarray((1 + self.gap) * both)
+
+    @cached_property
     def _offset(self) -> NDArray[np.float64]:
-        sensitivity = (1 + self.gap) * self.ladder.units
-        cost = np.array(self.prices) * sensitivity
+        cost = np.array(self.prices) * (1 + self.gap) * self.ladder.units
         offset: NDArray[np.float64] = cost[:, None] - cost[None, :]
         if self.margins:
             rung = np.arange(len(self.ladder))
             above = rung[:, None] - rung[None, :]
-            margin = np.sign(above) * np.array(self.margins)[np.abs(above)]
-            offset += margin * (sensitivity[:, None] + sensitivity[None, :])
+            offset += np.sign(above) * np.array(self.margins)[np.abs(above)] * self._reach
         return offset
 
     @cached_property
     def _inverse(self) -> NDArray[np.float64]:
-        sensitivity = (1 + self.gap) * self.ladder.units
-        inverse = GRID / (sensitivity[:, None] + sensitivity[None, :])
+        inverse: NDArray[np.float64] = GRID / self._reach
         np.fill_diagonal(inverse, 0.0)  # a threshold does not compete with itself
         return inverse
 

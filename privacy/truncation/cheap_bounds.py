@@ -34,7 +34,9 @@ def cheap_bounds(instance: LadderInstance) -> StartingBounds:
     # owner that does not bind has a load, hence a T_u, of at most tau.
     settled = instance.cut == 0
     lower[settled] = upper[settled] = given_to_top[settled]
-    return StartingBounds(lower, upper, linear_until(instance, totals[:, 0], instance.ladder)).spread()
+    return StartingBounds(lower, upper, linear_until(instance, totals[:, 0], instance.ladder)).spread(
+        instance.ladder.doubling
+    )
 
 
 def linear_until(instance: LadderInstance, totals: NDArray[np.int64], ladder: Ladder) -> NDArray[np.int64]:

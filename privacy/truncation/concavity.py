@@ -12,7 +12,8 @@ _EXACT_BITS = 50
 """Values are shortened to this many bits, so that every difference of two is exact in a float."""
 
 _PAD = 8.0
-"""Shortened units: a line through exact points is computed with a relative error below 2^-50, so within one unit."""
+"""Shortened units: a line through exact points is computed with a relative error below 2^-50, so within one unit.
+A difference of two thresholds that is rounded is one of its five roundings."""
 
 
 def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np.int64]) -> None:
@@ -23,7 +24,7 @@ def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np
 
     Args:
       lower, upper: (L,) bounds of min(fbar, MAX_UNITS), which is concave too.
-      taus: (L,) ascending thresholds in units, powers of two within 52 doublings: their differences are exact.
+      taus: (L,) ascending thresholds in units, each exact in a float.
     Cost: O(L^3) float operations, a tenth of a millisecond for L = 53.
     """
     shift = max(0, int(upper.max()).bit_length() - _EXACT_BITS)

@@ -34,6 +34,8 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
     heaviest = graph.member_max(np.where(instance.is_value, 0, graph.loads))
     reached = graph.member_max(np.where(instance.is_value, graph.incidence.degrees, 0))
     linear = np.where(reached > 0, np.searchsorted(taus, ONE // np.maximum(reached, 1), side="right") - 1, -1)
+    if not ladder.doubling:
+        linear[:] = -1
     upper = np.repeat(everything[:, None], len(ladder), axis=1)
     lower = np.where(taus[None, :] >= heaviest[:, None], upper, 0)
     picked = _picked(instance)
@@ -43,7 +45,7 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
         low, high = _column_bounds(instance, int(taus[column]), picked)
         np.maximum(lower[:, column], low, out=lower[:, column])
         np.minimum(upper[:, column], high, out=upper[:, column])
-    return StartingBounds(lower, upper, linear).spread()
+    return StartingBounds(lower, upper, linear).spread(ladder.doubling)
 
 
 def _column_bounds(instance: DistinctInstance, tau: int, picked: NDArray[np.bool_]) -> Bounds:

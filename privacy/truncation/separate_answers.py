@@ -25,7 +25,8 @@ class SeparateAnswers:
     ladder: Ladder
 
     def __post_init__(self) -> None:
-        rungs = [Ladder(exponent, exponent) for exponent in range(self.ladder.low, self.ladder.high + 1)]
+        base = self.ladder.base
+        rungs = [Ladder(exponent, exponent, base) for exponent in range(self.ladder.low, self.ladder.high + 1)]
         if [answer.ladder for answer in self.answers] != rungs:
             raise InvalidParameter("there is one answer per threshold")
         if len({(answer.n_groups, answer.gap) for answer in self.answers}) != 1:

@@ -16,20 +16,29 @@ class StartingBounds:
 
     Attributes:
       lower, upper: (G, L) int64 units, lower <= min(fbar, MAX_UNITS) <= upper.
-      linear: (G,) index of the largest threshold up to which fbar is proportional to tau, -1 if unknown.
+      linear: (G,) index of the largest threshold up to which fbar is proportional to tau, -1 if unknown; known only
+        where thresholds double, so that a value is scaled down by a shift.
     """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     linear: NDArray[np.int64]
 
-    def spread(self) -> StartingBounds:
+    def spread(self, doubling: bool = True) -> StartingBounds:
         """Tighten every threshold by its neighbours, in place.
 
         fbar grows with tau and, being concave with fbar(0) = 0, at most doubles when tau doubles; exactly
         doubles up to `linear`.
+
+        Args:
+          doubling: each threshold is twice the one before; otherwise fbar grows, and `linear` is forgotten.
         """
         lower, upper = self.lower, self.upper
+        if not doubling:
+            self.linear[:] = -1
+            np.maximum.accumulate(lower, axis=1, out=lower)
+            upper[:] = np.minimum.accumulate(upper[:, ::-1], axis=1)[:, ::-1]
+            return self
         for column in range(lower.shape[1] - 2, -1, -1):
             above = upper[:, column + 1]
             halved = np.where(column < self.linear, above - (above >> 1), above)

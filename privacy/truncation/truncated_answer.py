@@ -14,7 +14,8 @@ class TruncatedAnswer(Protocol):
     """v(group, tau) on a ladder, with fbar - g <= v <= fbar for the constant g = gap * tau.
 
     Private: no repr, no serialisation. All values are int64 units of 2^-30, in [0, MAX_UNITS].
-    Sensitivity of v(group, tau): at most (1 + gap) * tau, for each group and threshold.
+    Sensitivity of v(group, tau): at most (1 + gap) * tau, for each group and threshold; fbar itself only grows when a
+    unit comes.
     v is a deterministic function of (data, group, tau): the order of questions does not change it.
     """
 

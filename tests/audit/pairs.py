@@ -64,3 +64,46 @@ def level_race(r2t: R2T, n_groups: int = 1) -> tuple[Table, Table]:
     level = np.array([penalty for _, penalty in r2t.expected_noise(n_groups)])
     table = np.floor((level + 1.0) * ONE).astype(np.int64)
     return table, table + np.floor((1 + r2t.gap) * r2t.ladder.units.astype(np.float64)).astype(np.int64)
+
+
+def margin_swing(gem: Gem, rarely: float = 4.0, rival: int = 9, champion: int = 12) -> tuple[Table, Table]:
+    """The same for scores whose margins grow with the distance: selection loses nearly all of its budget.
+
+    Three thresholds beat each other in a circle, which the farthest margin makes possible: it is more than that of
+    two neighbours. The lowest is as good as `rival`, which `champion`, a few doublings above it, beats by `lead`,
+    which the lowest beats by as much again. So the lowest is nearly always chosen: the others have scores of `lead`.
+    Between them values do not grow, and nothing there is attractive. The last threshold is worse than the lowest by
+    `rarely` / eps_1 and one more. A unit that fills `rival` and the last and nothing else makes the lowest worse by
+    one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1).
+    """
+    ladder, size = gem.ladder, len(gem.ladder)
+    tau = ladder.units.astype(np.float64)
+    selecting = gem.split * gem.epsilon
+    noise = gem.c / (gem.epsilon - selecting)
+    farthest = gem.prices()[0] - noise
+    assert gem.rarity is not None
+    step = 2 * np.log(gem.rarity) / selecting
+
+    def reach(i: int, j: int) -> float:
+        return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])
+
+    def cost_above(i: int, j: int, lead: float) -> float:
+        """What i costs more than j where j beats it by `lead` in scores."""
+        margin = np.sign(i - j) * min(abs(i - j) * step, farthest)
+        return float((lead - margin) * reach(i, j))
+
+    last, around = size - 1, [(rival, champion), (champion, 0)]
+    # The costs around the circle add up to nothing: cost_above is linear in the lead.
+    idle = cost_above(0, rival, 0.0) + sum(cost_above(i, j, 0.0) for i, j in around)
+    lead = -idle / sum(reach(i, j) for i, j in around)
+    cost = np.full(size, np.nan)
+    cost[0] = 0.0
+    cost[rival] = -cost_above(0, rival, 0.0)
+    cost[champion] = cost_above(champion, 0, lead)
+    cost[last] = cost_above(last, 0, rarely / selecting + 1)
+    value = noise * tau - cost
+    value[rival + 1] = value[rival] + tau[rival]  # unattractive, and still non-decreasing beside the unit
+    first = np.floor(np.maximum.accumulate(np.nan_to_num(value))).astype(np.int64)
+    gained = np.zeros(size, np.int64)
+    gained[[rival, last]] = ladder.units[[rival, last]]
+    return first, first + gained

@@ -9,7 +9,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
 from tests.audit.auditing import audit
 from tests.audit.mutants import UnsplitGem, WeakerNoise
-from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, selection_swing
+from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing
 from tests.support.simulated_entropy import SimulatedEntropy
 
 ONE_RUNG = Ladder(0, 0)
@@ -26,6 +26,14 @@ def test_selection_and_release_together_keep_the_claim_and_come_close(split: flo
     gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, rarity=None)
     found = audit(gem, selection_swing(gem))
     assert 0.6 < found <= 1.0
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
+def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, monotone: bool) -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, monotone=monotone)
+    found = audit(gem, margin_swing(gem), runs=300_000)
+    assert 0.5 < found <= 1.0
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
@@ -70,9 +78,22 @@ def test_catches_selection_without_the_factor_two() -> None:
     assert audit(gem, selection_swing(gem), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
 
 
+@pytest.mark.parametrize("monotone", [False, True])
+def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, monotone=monotone)
+    found = audit(gem, margin_swing(gem), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
+    assert found > 1.0
+
+
 def test_catches_an_unsplit_budget() -> None:
     gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, rarity=None)
     assert audit(gem, selection_swing(gem)) > 1.0
+
+
+def test_catches_an_unsplit_budget_of_a_selection_by_distance() -> None:
+    """The pair is made for the honest mechanism, whose costs are twice as high."""
+    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
+    assert audit(gem, margin_swing(Gem(2.0, 1, ladder=LONG, split=0.5)), runs=300_000) > 1.0
 
 
 def test_catches_one_group_per_unit_where_it_is_two() -> None:

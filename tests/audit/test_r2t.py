@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from privacy.mechanisms.r2t import R2T
@@ -17,6 +19,11 @@ BOUND = 16.0
 def test_a_level_race_spends_nearly_everything_and_no_more(epsilon: float) -> None:
     r2t = R2T(epsilon, BOUND, groups_per_unit=1)
     assert epsilon - 0.3 < audit(r2t, level_race(r2t), runs=300_000) <= epsilon
+
+
+def test_another_base_keeps_the_claim_too() -> None:
+    r2t = R2T(1.0, BOUND, groups_per_unit=1, base=Fraction(5, 2))
+    assert 0.7 < audit(r2t, level_race(r2t), runs=300_000) <= 1.0
 
 
 def test_empty_against_a_unit_at_every_bound() -> None:

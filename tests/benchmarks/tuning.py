@@ -7,17 +7,21 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.gem import BETA, RARITY, SPLIT
+from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 
-DEFAULT = Knobs(SPLIT, BETA, RARITY)
+DEFAULT = Knobs(SPLIT, BETA, RARITY, COST)
 BAR = 1.2
-"""How much worse than the best of the grid a default should be at most, in any task. No setting is: which of the
-three ladders has a threshold just above the loads is luck, worth up to the base, and a large share for selection is
-worth as much where selection is hard as it costs where it is easy."""
+"""How much worse than the best of the grid a default should be at most, in any task.
+
+No setting holds that: the last rows say by how much the best one misses it, among all settings and among those of one
+base. Which of the three ladders has a threshold just above the loads is luck, worth up to the base. And what is best
+where selection is easy (little budget for it, and prices that keep from every threshold too large) is two times
+worse where it is hard, and the other way round.
+"""
 
 
 _EPSILONS = (0.1, 1.0, 4.0)
@@ -42,7 +46,7 @@ def run(quick: bool) -> list[Row]:
             Row(case, "default, of the best", regret[task, default], "1"),
         ]
     mean = np.exp(np.log(regret).mean(axis=0))
-    published = GRID.index(Knobs(0.6, BETA, None))
+    published = GRID.index(Knobs(0.6, BETA, None, divisor="sum"))
     for i in [default, published, *np.argsort(regret.max(axis=0))[:8], *np.argsort(mean)[:8]]:
         rows += [
             Row(_spelled(GRID[i]), "worst task, of the best of the grid", regret[:, i].max(), "1"),
@@ -51,8 +55,24 @@ def run(quick: bool) -> list[Row]:
                 _spelled(GRID[i]), "most runs of a task with an error of 100% or more", 100 * failing[:, i].max(), "%"
             ),
         ]
-    never_worse = int((regret.max(axis=0) <= BAR).sum())
-    return [*rows, Row("settings of the grid", f"never worse than {BAR:g} times its best", never_worse, "settings")]
+    return rows + held(trimmed)
+
+
+def held(trimmed: NDArray[np.float64]) -> list[Row]:
+    """How many settings hold the bar, and how near the nearest comes: of all, and of the ladders of each base."""
+    rows = []
+    bases = sorted({knobs.base for knobs in GRID})
+    parts = [(f"base {base:.3g} only", [i for i, knobs in enumerate(GRID) if knobs.base == base]) for base in bases]
+    for name, part in [("all settings of the grid", list(range(len(GRID)))), *parts]:
+        worst = regrets(trimmed[:, part]).max(axis=0)
+        nearest = GRID[part[int(np.argmin(worst))]]
+        rows += [
+            Row(name, f"never worse than {BAR:g} times the best of them", int((worst <= BAR).sum()), "settings"),
+            Row(name, f"least worst task: {_spelled(nearest)}", worst.min(), "1"),
+        ]
+        if GRID.index(DEFAULT) in part:
+            rows.append(Row(name, "default, worst task", worst[part.index(GRID.index(DEFAULT))], "1"))
+    return rows
 
 
 def tasks() -> list[tuple[str, float]]:
@@ -82,4 +102,4 @@ def regrets(trimmed: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _spelled(knobs: Knobs) -> str:
     rare = f"rarity {knobs.rarity:g}" if knobs.rarity else f"published, beta {knobs.beta:g}"
-    return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}"
+    return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}, {knobs.divisor}"

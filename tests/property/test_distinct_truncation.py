@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,9 @@ from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tupl
 
 GAP = 0.05
 LADDER = Ladder(-4, 4)
+OTHER = Ladder(LADDER.low, LADDER.high, Fraction(12, 7))
+"""As many thresholds, of which none is twice another."""
+
 CELLS = range(len(LADDER))
 NEW_UNIT = 999
 
@@ -23,16 +28,19 @@ single = st.lists(st.tuples(st.integers(0, 6).map(lambda unit: frozenset({unit})
 several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), values), min_size=1, max_size=25)
 
 
-@given(several, st.permutations(CELLS))
+@given(several, st.permutations(CELLS), st.sampled_from([LADDER, OTHER]))
 @settings(max_examples=80, deadline=None)
-def test_values_are_the_projection_program_within_the_gap_and_the_bounds(pairs: list[Pair], order: list[int]) -> None:
-    answer = truncate_distinct(distinct_tuples(pairs), LADDER, GAP)
-    fresh = [truncate_distinct(distinct_tuples(pairs), LADDER, GAP).solve(0, j) for j in CELLS]
+def test_values_are_the_projection_program_within_the_gap_and_the_bounds(
+    pairs: list[Pair], order: list[int], ladder: Ladder
+) -> None:
+    answer = truncate_distinct(distinct_tuples(pairs), ladder, GAP)
+    fresh = [truncate_distinct(distinct_tuples(pairs), ladder, GAP).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= fresh) & (fresh <= high[0]))
         assert answer.solve(0, j) == fresh[j]
-        exact, tau = projection_optimum(pairs, int(LADDER.units[j])), int(LADDER.units[j])
+        tau = int(ladder.units[j])
+        exact = projection_optimum(pairs, tau)
         assert exact - GAP * tau - 1e-5 * tau <= fresh[j] <= exact + 1e-5 * tau
 
 
@@ -46,15 +54,15 @@ def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[P
         assert value % min(tau, ONE) == 0
 
 
-@given(st.one_of(single, several))
+@given(st.one_of(single, several), st.sampled_from([LADDER, OTHER]))
 @settings(max_examples=80, deadline=None)
-def test_bounds_contain_the_projection_program(pairs: list[Pair]) -> None:
-    start = distinct_bounds(distinct_instance(distinct_tuples(pairs)), LADDER)
-    exact = [projection_optimum(pairs, tau) for tau in LADDER.units.tolist()]
-    for j, tau in enumerate(LADDER.units.tolist()):
+def test_bounds_contain_the_projection_program(pairs: list[Pair], ladder: Ladder) -> None:
+    start = distinct_bounds(distinct_instance(distinct_tuples(pairs)), ladder)
+    exact = [projection_optimum(pairs, tau) for tau in ladder.units.tolist()]
+    for j, tau in enumerate(ladder.units.tolist()):
         assert start.lower[0, j] - 1e-5 * tau <= exact[j] <= start.upper[0, j] + 1e-5 * tau
     for j in range(int(start.linear[0])):
-        assert abs(2 * exact[j] - exact[j + 1]) <= 1e-5 * int(LADDER.units[j])
+        assert abs(2 * exact[j] - exact[j + 1]) <= 1e-5 * int(ladder.units[j])
 
 
 @given(several, several, st.sampled_from([0, 1, NEW_UNIT]))

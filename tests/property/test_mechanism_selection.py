@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.selection import SENSITIVITY, Scores
@@ -43,11 +44,43 @@ def test_one_unit_moves_no_score_by_more(seed: int, gap: float, price: float, a:
     assert np.abs(scores(values, values) - scores(neighbours, neighbours)).max() <= SENSITIVITY
 
 
+@given(SEEDS, GAPS, PRICES, st.integers(-20, 32), st.integers(-20, 32), st.floats(0, 40))
+@example(0, 0.0, 31.1, -20, 32, 33.0)
+def test_one_unit_that_adds_moves_no_monotone_score_by_more(
+    seed: int, gap: float, price: float, a: int, b: int, size: float
+) -> None:
+    """What one unit adds lies between nothing and tau, and the solver errs downwards by any part of its gap."""
+    generator = np.random.default_rng(seed)
+    ladder = Ladder(min(a, b), max(a, b))
+    slack = np.array([int(Fraction(gap) * int(unit)) for unit in ladder.units], np.int64)
+    exact: NDArray[np.int64] = np.minimum(slack + table(generator, ladder, size), MAX_UNITS - ladder.units)
+    added: NDArray[np.int64] = (ladder.units * generator.choice([0.0, 0.5, 1.0], exact.shape)).astype(np.int64)
+
+    def erring() -> NDArray[np.int64]:
+        return np.where(generator.random(exact.shape) < 0.5, slack, 0)
+
+    margins = tuple(np.minimum(np.arange(len(ladder)) * price / 10, price)) if seed % 2 and price < 2.0**31 else ()
+    scores = Scores(ladder, gap, (price,) * len(ladder), margins, monotone=True)
+    without: NDArray[np.int64] = np.subtract(exact, erring())
+    beside: NDArray[np.int64] = np.subtract(exact + added, erring())
+    assert np.abs(scores(without, without) - scores(beside, beside)).max() <= SENSITIVITY
+
+
+def test_a_unit_that_leaves_while_another_comes_moves_monotone_scores_further() -> None:
+    """So that whoever exchanges units may not claim it."""
+    ladder = Ladder(0, 1)
+    first: NDArray[np.int64] = np.array([[8, 8]], np.int64) * ladder.units
+    other: NDArray[np.int64] = first + np.array([[1, -1]], np.int64) * ladder.units
+    for monotone, fits in ((False, True), (True, False)):
+        scores = Scores(ladder, 0.0, (0.0, 0.0), monotone=monotone)
+        assert (np.abs(scores(first, first) - scores(other, other)).max() <= SENSITIVITY) == fits
+
+
 @given(SEEDS, GAPS, PRICES, st.floats(0, 40))
 def test_bounds_on_values_are_bounds_on_scores(seed: int, gap: float, price: float, size: float) -> None:
     generator = np.random.default_rng(seed)
     margins = tuple(np.arange(len(Ladder(-5, 12))) * price / 20) if seed % 2 and price < 2.0**31 else ()
-    scores = Scores(Ladder(-5, 12), gap, (price,) * len(Ladder(-5, 12)), margins)
+    scores = Scores(Ladder(-5, 12), gap, (price,) * len(Ladder(-5, 12)), margins, monotone=seed % 4 < 2)
     values = table(generator, scores.ladder, size)
     lower = (values * generator.choice([0.0, 0.9, 1.0], values.shape)).astype(np.int64).clip(0, values)
     upper = np.maximum(values, (values * generator.choice([1.0, 1.1, 2.0], values.shape)).astype(np.int64))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.ladder import Ladder
 from privacy.truncation.certificate import certify
 from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.compact import compact
@@ -19,6 +22,9 @@ from tests.property.truncation_strategies import LADDER, Tuple, hypergraphs
 from tests.unit.privacy.truncation.instances import from_sets, optimum, optimum_of, program
 
 GAP = 0.05
+OTHER = Ladder(LADDER.low, LADDER.high, Fraction(12, 7))
+"""As many thresholds, of which none is twice another."""
+
 CELLS = range(len(LADDER))
 
 
@@ -64,29 +70,29 @@ def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data:
     assert proof.ceiling() >= exact - slack
 
 
-@given(hypergraphs())
+@given(hypergraphs(), st.sampled_from([LADDER, OTHER]))
 @settings(max_examples=80, deadline=None)
-def test_cheap_bounds_contain_the_optimum(table: list[Tuple]) -> None:
-    start = cheap_bounds(ladder_instance(encode(from_sets(table)), 0, LADDER))
-    for j, tau in enumerate(LADDER.units.tolist()):
+def test_cheap_bounds_contain_the_optimum(table: list[Tuple], ladder: Ladder) -> None:
+    start = cheap_bounds(ladder_instance(encode(from_sets(table)), 0, ladder))
+    for j, tau in enumerate(ladder.units.tolist()):
         exact = optimum_of(table, tau)
         assert start.lower[0, j] - 1e-6 * tau <= exact <= start.upper[0, j] + 1e-6 * tau
 
 
-@given(hypergraphs(), st.permutations(CELLS))
+@given(hypergraphs(), st.permutations(CELLS), st.sampled_from([LADDER, OTHER]))
 @settings(max_examples=80, deadline=None)
 def test_values_lie_in_the_gap_and_in_the_bounds_in_any_order_of_questions(
-    table: list[Tuple], order: list[int]
+    table: list[Tuple], order: list[int], ladder: Ladder
 ) -> None:
     tuples = encode(from_sets(table))
-    answer = truncate(tuples, 0, LADDER, GAP)
-    values = [truncate(tuples, 0, LADDER, GAP).solve(0, j) for j in CELLS]
+    answer = truncate(tuples, 0, ladder, GAP)
+    values = [truncate(tuples, 0, ladder, GAP).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= values) & (values <= high[0]))
         assert answer.solve(0, j) == values[j]
         assert low[0, j] == high[0, j] == values[j]
-        exact, tau = optimum_of(table, int(LADDER.units[j])), int(LADDER.units[j])
+        exact, tau = optimum_of(table, int(ladder.units[j])), int(ladder.units[j])
         assert exact - GAP * tau - 1e-6 * tau <= values[j] <= exact + 1e-6 * tau
 
 

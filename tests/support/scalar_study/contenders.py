@@ -44,8 +44,13 @@ def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measu
 
 def released(mechanism: Measurement, answer: TruncatedAnswer, runs: int, rate: float, entropy: Entropy) -> Values:
     """(runs,) independent releases of one sample's answer, for the whole."""
-    values: Values = mechanism.release(RepeatedAnswer(answer, mechanism.ladder, runs), entropy).values / rate
+    values: Values = mechanism.release(repeated(answer, mechanism, runs), entropy).values / rate
     return values
+
+
+def repeated(answer: TruncatedAnswer, mechanism: Measurement, runs: int) -> RepeatedAnswer:
+    """One answer as that many groups, known as well as the mechanism's noise shows it."""
+    return RepeatedAnswer(answer, mechanism.ladder, runs, [width for _, width in mechanism.expected_noise()])
 
 
 def answers(case: ScalarCase, rate: float, samples: int, generator: np.random.Generator) -> Iterator[TruncatedAnswer]:
@@ -97,17 +102,18 @@ class UnitSampler:
 
     def released(self, epsilon: float, answer: TruncatedAnswer, runs: int, entropy: Entropy) -> Values:
         """(runs,) independent releases of one sample's answer."""
-        mechanism, shown = self.at(epsilon), RepeatedAnswer(answer, answer.ladder, runs)
+        mechanism = self.at(epsilon)
         if isinstance(mechanism, SampleAndExplore):
+            shown = repeated(answer, mechanism.measurement(self.case.units), runs)
             return mechanism.noised(shown, self.case.units, entropy).values
-        return mechanism.noised(shown, entropy).values
+        return mechanism.noised(repeated(answer, mechanism.measurement, runs), entropy).values
 
 
 def least_seconds(work: Callable[[], object], times: int) -> float:
-    """The shortest of several runs."""
+    """The shortest of several runs, in time of the processor: what else runs there does not count."""
     taken = []
     for _ in range(times):
-        started = time.perf_counter()
+        started = time.process_time()
         work()
-        taken.append(time.perf_counter() - started)
+        taken.append(time.process_time() - started)
     return min(taken)

@@ -44,7 +44,7 @@ def draw(case: str, found: Sequence[Studied], folder: Path) -> None:
                 linewidth=0.8,
                 label="floor",
             )
-            panel.set(xscale="log", yscale="log", xlabel="seconds", title=f"eps = {epsilon:g}")
+            panel.set(xscale="log", yscale="log", xlabel="seconds of the processor", title=f"eps = {epsilon:g}")
             panel.grid(alpha=0.3, linewidth=0.4)
         panels[0].set_ylabel("relative error, %")
         panels[-1].legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5))

@@ -13,12 +13,16 @@ from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from tests.support.scalar_study.case import ScalarCase
+from tests.support.scalar_study.repeated_answer import RepeatedAnswer
 from tests.support.scalar_study.spread import trimmed_mean
 
 _POINTS = 2000
 _RANK = (np.arange(_POINTS) + 0.5) / _POINTS
 _LAPLACE = -np.sign(_RANK - 0.5) * np.log1p(-2 * np.abs(_RANK - 0.5))
 """As many quantiles of the Laplace distribution of scale 1 stand for it."""
+
+_HALF_WIDTH = 3.0
+"""Scales, within which 95% of the Laplace distribution lies."""
 
 
 def release_scales(case: ScalarCase, epsilon: float, rate: float) -> NDArray[np.float64]:
@@ -40,15 +44,16 @@ def _scale(units: int, gap: float, design: SampleDesign) -> float:
 def best_known(
     answer: TruncatedAnswer, scales: NDArray[np.float64], truth: float, rate: float
 ) -> NDArray[np.float64]:
-    """(L,) upper bounds of one sample's truncated values, of which the one that is best is exact."""
+    """(L,) upper bounds of one sample's truncated values, of which the best is known as well as noise shows it."""
+    shown = RepeatedAnswer(answer, answer.ladder, 1, list(_HALF_WIDTH * scales))
     while True:
-        lower, upper = (bound[0] for bound in answer.bounds())
+        lower, upper = (bound[0] for bound in shown.bounds())
         errors = [_error(value / ONE, scale, truth, rate) for value, scale in zip(upper, scales, strict=True)]
         best = int(np.argmin(errors))
         if lower[best] == upper[best]:
             values: NDArray[np.float64] = upper / ONE
             return values
-        answer.solve(0, best)
+        shown.sharpen(0, best)
 
 
 def floor(values: NDArray[np.float64], scales: NDArray[np.float64], truth: float, rate: float) -> tuple[float, float]:

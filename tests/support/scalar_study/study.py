@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
+from privacy.truncation.truncated_answer import TruncatedAnswer
 from tests.support.scalar_study.case import ScalarCase
 from tests.support.scalar_study.contenders import (
     ON_TUPLES,
@@ -39,17 +40,18 @@ class Effort:
 
     Attributes:
       whole_runs: releases of all tuples, the same truncated answer under them.
-      samples: samples at a rate below 1, at most; fewer, but `fewest`, of those of many tuples.
+      samples: samples at a rate below 1, at most; fewer, but `fewest`, of those of many tuples, which differ by
+        far less than noise.
       runs: releases of all samples together, roughly.
       tuples: in all samples of a rate together, roughly.
       timings: of which the least time counts.
     """
 
-    whole_runs: int = 10_000
-    samples: int = 100
-    fewest: int = 20
-    runs: int = 2_000
-    tuples: float = 5e7
+    whole_runs: int = 4_000
+    samples: int = 40
+    fewest: int = 1
+    runs: int = 1_000
+    tuples: float = 3e6
     timings: int = 3
 
     def samples_of(self, case: ScalarCase, rate: float) -> int:
@@ -69,7 +71,7 @@ class Studied:
     Attributes:
       epsilon, rate, samples: of the runs.
       errors: by mechanism.
-      seconds: by mechanism, one release.
+      seconds: by mechanism, of the processor, one release.
       floor: relative error of the best fixed threshold with one Laplace release.
     """
 
@@ -82,12 +84,17 @@ class Studied:
 
 
 def study(case: ScalarCase, effort: Effort) -> Iterator[Studied]:
-    """Every epsilon at every rate. All epsilons and all mechanisms on tuples see the same samples."""
+    """Every epsilon at every rate.
+
+    All epsilons and all mechanisms on tuples see the same samples; everybody sees the same truncated answer of the
+    whole, which is solved once.
+    """
+    (whole,) = answers(case, 1.0, 1, np.random.default_rng(2))
     for rate in RATES:
-        values, floors = _on_tuples(case, rate, effort)
+        values, floors = _on_tuples(case, rate, effort, whole)
         seconds = _seconds(case, rate, effort)
         for name in ON_UNITS:
-            found, seconds[name] = _on_units(UnitSampler(case, rate, name), effort)
+            found, seconds[name] = _on_units(UnitSampler(case, rate, name), effort, whole)
             values.update({(name, epsilon): found[epsilon] for epsilon in EPSILONS})
         for epsilon in EPSILONS:
             errors = {name: spread(values[name, epsilon], case.truth) for name in (*ON_TUPLES, *ON_UNITS)}
@@ -95,7 +102,7 @@ def study(case: ScalarCase, effort: Effort) -> Iterator[Studied]:
 
 
 def _on_tuples(
-    case: ScalarCase, rate: float, effort: Effort
+    case: ScalarCase, rate: float, effort: Effort, whole: TruncatedAnswer
 ) -> tuple[dict[tuple[str, float], Values], dict[float, float]]:
     """Released values by mechanism and epsilon, and the floor by epsilon."""
     entropy: Entropy = SimulatedEntropy(1)
@@ -105,7 +112,8 @@ def _on_tuples(
     values: dict[tuple[str, float], list[Values]] = {kind: [] for kind in kinds}
     known: dict[float, list[Values]] = {epsilon: [] for epsilon in EPSILONS}
     runs = effort.runs_on_each(case, rate)
-    for answer in answers(case, rate, effort.samples_of(case, rate), np.random.default_rng(2)):
+    drawn = answers(case, rate, effort.samples_of(case, rate), np.random.default_rng(2))
+    for answer in [whole] if rate == 1 else drawn:
         for kind in kinds:
             values[kind].append(released(mechanisms[kind], answer, runs, rate, entropy))
         for epsilon in EPSILONS:
@@ -123,22 +131,22 @@ def _seconds(case: ScalarCase, rate: float, effort: Effort) -> dict[str, float]:
     }
 
 
-def _on_units(sampler: UnitSampler, effort: Effort) -> tuple[dict[float, Values], float]:
+def _on_units(sampler: UnitSampler, effort: Effort, whole: TruncatedAnswer) -> tuple[dict[float, Values], float]:
     """Released values by epsilon, and the time of one sample and its release at epsilon 1.
 
     Preparation, which is for many samples, is left out, but where all tuples are the only sample.
     """
     entropy, draws = SimulatedEntropy(1), SeededDraws(4)
-    started = time.perf_counter()
+    started = time.process_time()
     sample = sampler.prepared()
-    preparation = time.perf_counter() - started if sampler.rate == 1 else 0.0
+    preparation = time.process_time() - started if sampler.rate == 1 else 0.0
     case, rate = sampler.case, sampler.rate
     runs = effort.runs_on_each(case, rate)
     values: dict[float, list[Values]] = {epsilon: [] for epsilon in EPSILONS}
     timings = 1 if rate == 1 else effort.timings  # the first release of the one sample solves it
     seconds = preparation + least_seconds(lambda: sampler.released(1.0, sample(draws), 1, entropy), timings)
-    for _ in range(effort.samples_of(case, rate)):
-        answer = sample(draws)
+    drawn = (sample(draws) for _ in range(effort.samples_of(case, rate)))
+    for answer in [whole] if rate == 1 else drawn:
         for epsilon in EPSILONS:
             values[epsilon].append(sampler.released(epsilon, answer, runs, entropy))
     return {epsilon: np.array(found) for epsilon, found in values.items()}, seconds

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
@@ -50,9 +51,22 @@ def test_a_repeated_answer_is_the_same_truncation(case: ScalarCase) -> None:
     assert np.array_equal(high, solved)
 
 
+def test_bounds_that_noise_hides_count_as_their_middle() -> None:
+    """The second threshold's noise is too small for that."""
+
+    class Half(TabulatedAnswer):
+        def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            return self.values, self.values + ONE
+
+    answer = Half(np.array([[4 * ONE, 6 * ONE]]), Ladder(0, 1))
+    low, high = RepeatedAnswer(answer, Ladder(0, 1), 2, [60.0, 40.0]).bounds()
+    assert (low / ONE).tolist() == [[4.5, 6.0]] * 2
+    assert (high / ONE).tolist() == [[4.5, 7.0]] * 2
+
+
 def test_runs_of_a_repeated_answer_have_a_noise_of_their_own_and_the_whole_budget() -> None:
-    ladder = Ladder(0, 1)
-    answer = TabulatedAnswer(np.array([[1000 * ONE, 1000 * ONE]]), ladder)
+    ladder = Ladder(0, 0)
+    answer = TabulatedAnswer(np.array([[1000 * ONE]]), ladder)
     mechanism = Gem(2.0, 1, ladder=ladder)
     values = released(mechanism, answer, 4000, 1.0, SimulatedEntropy(1))
     apart = np.abs(values - 1000)

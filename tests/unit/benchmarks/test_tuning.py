@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import BETA, RARITY, SPLIT, Gem
+from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT, Gem
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
-from tests.benchmarks.tuning import DEFAULT, regrets
+from tests.benchmarks.tuning import DEFAULT, held, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
-from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
+from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -19,22 +21,23 @@ LOADS = DISTRIBUTIONS["Pareto 2, 30,000 units"]()
 
 
 def test_the_default_is_on_the_grid() -> None:
-    assert Knobs(SPLIT, BETA, RARITY) == DEFAULT
+    assert Knobs(SPLIT, BETA, RARITY, COST) == DEFAULT
     assert DEFAULT in GRID
     assert len(set(GRID)) == len(GRID)
 
 
-@pytest.mark.parametrize("rarity", [None, 4.0])
+@pytest.mark.parametrize("divisor", get_args(Divisor))
+@pytest.mark.parametrize("rarity", [None, RARITY])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None) -> None:
+def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None, divisor: Divisor) -> None:
     """20,000 runs each: the trimmed means have standard errors below 1%."""
     rungs = Ladder(0, 12)
     values = truncated(LOADS, rungs.taus)
-    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity)
+    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity, monotone=divisor == "larger")
     table = np.broadcast_to(np.round(values * ONE).astype(np.int64), (20_000, len(rungs)))
     released = gem.release(TabulatedAnswer(table, rungs), SimulatedEntropy(1)).values
     ours = trimmed_mean(np.abs(released - LOADS.sum()) / LOADS.sum())
-    knobs = Knobs(SPLIT, BETA, rarity)
+    knobs = Knobs(SPLIT, BETA, rarity, COST, divisor=divisor)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 
@@ -46,7 +49,7 @@ def test_our_scores_err_less_than_the_published_ones() -> None:
         loads, taus = make(), ladder(2.0)
         ours, published = (
             trimmed_mean(errors(truncated(loads, taus), taus, float(loads.sum()), 1.0, knobs, noise))
-            for knobs in (DEFAULT, Knobs(0.6, BETA, None))
+            for knobs in (DEFAULT, Knobs(0.6, BETA, None, divisor="sum"))
         )
         ratios.append(ours / published)
     assert np.exp(np.mean(np.log(ratios))) < 0.9
@@ -61,6 +64,20 @@ def test_truncation_is_a_minimum() -> None:
 
 def test_regret_is_held_against_the_best_of_each_task() -> None:
     assert regrets(np.array([[2.0, 4.0], [9.0, 3.0]])).tolist() == [[1.0, 2.0], [3.0, 1.0]]
+
+
+def test_the_bar_is_held_against_all_settings_and_against_those_of_each_base() -> None:
+    """Two tasks, in each of which another base is three times better; the default is in the middle."""
+    trimmed = np.array([[3.0 if knobs.base == base else 1.0 for knobs in GRID] for base in (2.0, 4.0)])
+    found = {row.case: row.value for row in held(trimmed) if row.unit == "settings"}
+    alone = sum(knobs.base == DEFAULT.base for knobs in GRID)
+    assert found == {
+        "all settings of the grid": alone,
+        "base 1.41 only": alone,
+        "base 2 only": alone,
+        "base 4 only": alone,
+    }
+    assert [row.value for row in held(trimmed) if row.metric == "default, worst task"] == [3.0, 1.0]
 
 
 def test_distributions_are_the_same_every_time() -> None:

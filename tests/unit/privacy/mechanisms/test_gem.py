@@ -8,7 +8,7 @@ import pytest
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import SPLIT, Gem
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
@@ -44,7 +44,7 @@ def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> No
 def test_groups_share_the_budget(groups_per_unit: int | None, share: int) -> None:
     gem = Gem(1.0, groups_per_unit, ladder=Ladder(3, 3))
     released = gem.release(answer(gem.ladder, groups=8), SimulatedEntropy(5))
-    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / 0.5), rel=1e-6)
+    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / (1 - SPLIT)), rel=1e-6)
     assert gem.event == PureDP(1.0)
 
 

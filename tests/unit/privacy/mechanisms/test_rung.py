@@ -15,21 +15,28 @@ from privacy.units import ONE
 
 
 @given(
-    st.integers(10, 62),
+    st.integers(0, 62).flatmap(lambda bits: st.integers(1 << bits, min((2 << bits) - 1, 1 << 62))),
     st.sampled_from([0.0, 0.01, 0.3, 1.0]),
     st.integers(0, 1 << 62),
     st.fractions(0, 1),
 )
 def test_no_unit_moves_a_floored_value_by_more_than_the_sensitivity(
-    exponent: int, gap: float, value: int, part: Fraction
+    tau_units: int, gap: float, value: int, part: Fraction
 ) -> None:
-    rung = Rung(1 << exponent, gap, Fraction(1))
+    rung = Rung(tau_units, gap, Fraction(1))
     moved = value + math.floor((1 + Fraction(gap)) * rung.tau_units * part)
     assert 0 <= moved // rung.step - value // rung.step <= rung.sensitivity
 
 
 def test_the_step_is_one_unit_below_and_a_part_of_tau_above() -> None:
     assert [Rung(1 << bits, 0.0, Fraction(1)).step for bits in (0, 10, 20, 21, 62)] == [1, 1, 1, 2, 1 << 42]
+
+
+def test_a_threshold_between_two_steps_is_charged_for_both() -> None:
+    """Of a sample too: what a unit adds is cut in the middle of a step."""
+    rung = Rung((1 << 40) + 1, 0.0, Fraction(1))
+    assert (rung.step, rung.sensitivity) == (1 << 20, (1 << 20) + 1)
+    assert rung.loss.step > Rung(1 << 40, 0.0, Fraction(1)).loss.step == 0
 
 
 def test_a_gap_rounds_the_sensitivity_up() -> None:
@@ -64,7 +71,7 @@ def test_the_interval_leaves_room_for_the_floor_and_the_solver() -> None:
 
 @pytest.mark.parametrize(
     ("tau_units", "gap", "epsilon"),
-    [(3, 0.0, 1), (0, 0.0, 1), (8, -0.1, 1), (8, 1.1, 1), (8, math.nan, 1), (8, 0.0, 0)],
+    [(0, 0.0, 1), (8, -0.1, 1), (8, 1.1, 1), (8, math.nan, 1), (8, 0.0, 0)],
 )
 def test_refuses_what_it_has_no_proof_for(tau_units: int, gap: float, epsilon: int) -> None:
     with pytest.raises(InvalidParameter):

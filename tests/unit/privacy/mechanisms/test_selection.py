@@ -23,12 +23,21 @@ MARGINS = (0.0, 1.5, 2.25, 7.0, 7.0, 7.0)
 
 
 def reference(
-    values: list[int], ladder: Ladder, gap: Fraction, price: Fraction, margins: tuple[float, ...]
+    values: list[int],
+    ladder: Ladder,
+    gap: Fraction,
+    price: Fraction,
+    margins: tuple[float, ...],
+    monotone: bool,
 ) -> list[int]:
     """The definition, in rational arithmetic."""
     tau = [(1 + gap) * int(unit) for unit in ladder.units]
     cost = [price * t - v for t, v in zip(tau, values, strict=True)]
     rungs = range(len(ladder))
+
+    def reach(i: int, j: int) -> Fraction:
+        plain = int(ladder.units[i]), int(ladder.units[j])
+        return max(plain) + gap * sum(plain) if monotone else tau[i] + tau[j]
 
     def handicap(i: int, j: int) -> Fraction:
         return Fraction(margins[abs(i - j)] if margins else 0) * (1 if i > j else -1)
@@ -38,20 +47,22 @@ def reference(
             GRID
             * max(
                 Fraction(0),
-                *((cost[i] - cost[j]) / (tau[i] + tau[j]) + handicap(i, j) for j in rungs if j != i),
+                *((cost[i] - cost[j]) / reach(i, j) + handicap(i, j) for j in rungs if j != i),
             )
         )
         for i in rungs
     ]
 
 
+@pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("margins", [(), MARGINS])
 @pytest.mark.parametrize("gap", [0.0, 0.25])
-def test_scores_are_the_definition(gap: float, margins: tuple[float, ...]) -> None:
+def test_scores_are_the_definition(gap: float, margins: tuple[float, ...], monotone: bool) -> None:
     generator = np.random.default_rng(1)
     values = np.sort(generator.integers(0, 40 * LADDER.units[-1], (50, len(LADDER))), axis=1)
-    grid = Scores(LADDER, gap, (17.5,) * len(LADDER), margins)(values, values)
-    expected = [reference(row, LADDER, Fraction(gap), Fraction(35, 2), margins) for row in values.tolist()]
+    grid = Scores(LADDER, gap, (17.5,) * len(LADDER), margins, monotone)(values, values)
+    exact = Fraction(gap), Fraction(35, 2)
+    expected = [reference(row, LADDER, *exact, margins, monotone) for row in values.tolist()]
     assert np.abs(grid - np.array(expected)).max() <= 1
     assert (grid != np.array(expected)).mean() < 0.01
 
@@ -82,6 +93,11 @@ def test_groups_do_not_see_each_other() -> None:
 def test_refuses_what_the_proof_does_not_cover(gap: float, price: float) -> None:
     with pytest.raises(InvalidParameter):
         Scores(LADDER, gap, (price,) * len(LADDER))
+
+
+def test_refuses_thresholds_of_another_base_whose_rounding_was_not_analysed() -> None:
+    with pytest.raises(InvalidParameter, match="double"):
+        Scores(Ladder(0, 2, 3), 0.0, (1.0,) * 3)
 
 
 @pytest.mark.parametrize("margins", [(0.0,), (0.0, -1.0, 0, 0, 0, 0), (0.0, 2.0**32, 0, 0, 0, 0)])

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
@@ -6,20 +7,22 @@ from privacy.truncation.concavity import tighten
 from privacy.units import MAX_UNITS, ONE
 
 TAUS = Ladder(-20, 32).units
+OTHERS = Ladder(-12, 20, 3).units
 
 
-def _concave(scale: float) -> NDArray[np.int64]:
-    return (1000 * ONE * (1 - np.exp(-TAUS / (scale * ONE)))).astype(np.int64)
+def _concave(taus: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+    return (1000 * ONE * (1 - np.exp(-taus / (scale * ONE)))).astype(np.int64)
 
 
-def test_what_is_known_bounds_the_rest_and_the_truth_stays_inside() -> None:
+@pytest.mark.parametrize("taus", [TAUS, OTHERS])
+def test_what_is_known_bounds_the_rest_and_the_truth_stays_inside(taus: NDArray[np.int64]) -> None:
     for scale in (0.01, 1.0, 300.0):
-        truth = _concave(scale)
+        truth = _concave(taus, scale)
         lower, upper = np.zeros_like(truth), np.full_like(truth, 1000 * ONE)
         for known in (22, 24, 30):
             before = int((upper - lower).astype(np.float64).sum())
             lower[known] = upper[known] = truth[known]
-            tighten(lower, upper, TAUS)
+            tighten(lower, upper, taus)
             assert np.all((lower <= truth + 2) & (truth <= upper + 2))
             assert int((upper - lower).astype(np.float64).sum()) <= before
 

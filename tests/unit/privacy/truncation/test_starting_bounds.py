@@ -26,5 +26,11 @@ def test_doubling_stops_where_values_saturate() -> None:
     assert _spread([0, 0], [MAX_UNITS, MAX_UNITS], -1)[1] == [MAX_UNITS, MAX_UNITS]
 
 
+def test_other_bases_only_grow_and_are_nowhere_linear() -> None:
+    start = StartingBounds(np.array([[5, 0, 40]]), np.array([[99, 99, 60]]), np.array([2])).spread(doubling=False)
+    assert (start.lower[0].tolist(), start.upper[0].tolist()) == ([5, 5, 40], [60, 60, 60])
+    assert start.linear.tolist() == [-1]
+
+
 def test_nothing_private_is_shown() -> None:
     assert repr(StartingBounds(np.array([[4711]]), np.array([[4711]]), np.array([0]))) == "StartingBounds(<private>)"
