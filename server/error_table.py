@@ -85,6 +85,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.AuthenticationFailed: Row("28P01", 401),
         serving.InvalidRequest: Row("08P01", 422),
         serving.BudgetExhausted: Row("PD001", 403),
+        serving.QueryTooExpensive: Row("PD001", 403),
+        serving.DuplicateRequest: Row("23505", 409),
         serving.BackendUnavailable: _NO_DATABASE,
         serving.BackendConnectionLost: Row(
             "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
@@ -114,6 +116,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.LedgerUnavailable: _LEDGER,
         serving.AnalystExists: Row("42710", 409),
         serving.UnknownAnalyst: Row("42704", 404),
+        serving.UnknownAccount: Row("42704", 404),
         serving.ConfigurationInvalid: _NOT_READY,
     }
 )

@@ -29,6 +29,14 @@ class BudgetExhausted(ServerError):
     """The charge is more than what is left."""
 
 
+class QueryTooExpensive(ServerError):
+    """The charge is above the cap on single queries; the budget itself may have room."""
+
+
+class DuplicateRequest(ServerError):
+    """The idempotency key has made a charge already."""
+
+
 class BackendUnavailable(ServerError):
     """The database could not be reached; no private row was read."""
 
@@ -91,6 +99,10 @@ class AnalystExists(ServerError):
 
 class UnknownAnalyst(ServerError):
     """No analyst of that name."""
+
+
+class UnknownAccount(ServerError):
+    """No account of that name."""
 
 
 class ConfigurationInvalid(ServerError):

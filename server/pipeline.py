@@ -63,7 +63,8 @@ from server.errors import (
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
-from server.ledger.ledger import Charge, Ledger, Reservation
+from server.ledger.charge import Charge, Reservation
+from server.ledger.ledger import Ledger
 from server.plan_hash import plan_hash
 from server.public_answer import public_explanation, public_response, read_public
 from server.query import Budget, Explanation, QueryRequest, QueryResponse

@@ -18,7 +18,8 @@ from server.backends.role import refuse_unsafe_role
 from server.compiler import Compiler
 from server.errors import ConfigurationInvalid
 from server.http.app import create_app
-from server.ledger.ledger import Ledger, Reservation
+from server.ledger.charge import Reservation
+from server.ledger.ledger import Ledger
 from server.ledger.open_ledger import open_ledger
 from server.pipeline import Pipeline, measure
 from server.secrets import resolve

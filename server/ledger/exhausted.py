@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.errors import BudgetExhausted
 from server.ledger.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
-from server.ledger.ledger import Charge
+from server.ledger.charge import Charge
 
 
 def exhausted(charge: Charge, nano_left: int, atto_left: int) -> BudgetExhausted:

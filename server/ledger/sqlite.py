@@ -14,7 +14,7 @@ from server.errors import AnalystExists, InvalidRequest, LedgerInvalid, UnknownA
 from server.ledger.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of, granted_delta, granted_epsilon
 from server.ledger.connection import connect, transaction, translated
 from server.ledger.exhausted import exhausted
-from server.ledger.ledger import Charge, Reservation
+from server.ledger.charge import Charge, Reservation
 from server.ledger.marker import INTERVAL, Marker, write_marker
 from server.ledger.presence import Presence
 from server.query import Budget

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from server.keys import key_hash
-from server.ledger.ledger import Charge
+from server.ledger.charge import Charge
 from server.ledger.open_ledger import create_ledger, open_ledger
 
 SPENDER = """
 import sys, time
 from pathlib import Path
-from server.ledger.ledger import Charge
+from server.ledger.charge import Charge
 from server.ledger.open_ledger import open_ledger
 
 ledger = open_ledger(Path(sys.argv[1]), Path(sys.argv[2]))

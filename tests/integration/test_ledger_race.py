@@ -11,7 +11,7 @@ from pathlib import Path
 from server.errors import BudgetExhausted
 from server.keys import key_hash
 from server.ledger.amounts import charged_epsilon, granted_epsilon
-from server.ledger.ledger import Charge
+from server.ledger.charge import Charge
 from server.ledger.open_ledger import create_ledger, open_ledger
 from server.ledger.sqlite import SqliteLedger
 

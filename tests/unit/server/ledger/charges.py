@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.ledger.ledger import Charge
+from server.ledger.charge import Charge
 
 
 def charge(epsilon: float, delta: float = 0.0, analyst: str = "ada") -> Charge:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from server.errors import BudgetExhausted
 from server.keys import key_hash
-from server.ledger.ledger import Reservation
+from server.ledger.charge import Reservation
 from server.ledger.open_ledger import create_ledger
 from server.ledger.sqlite import SqliteLedger
 from tests.unit.server.ledger.charges import charge

@@ -15,7 +15,8 @@ from server.errors import (
     UnknownAnalyst,
 )
 from server.keys import key_hash
-from server.ledger.ledger import Ledger, Reservation
+from server.ledger.charge import Reservation
+from server.ledger.ledger import Ledger
 from server.ledger.open_ledger import open_ledger
 from server.ledger.sqlite import SqliteLedger
 from server.query import Budget
