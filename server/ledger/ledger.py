@@ -160,6 +160,10 @@ class Records(Protocol):
         """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
         ...
 
+    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
+        """The analyst's newest committed charge with an answer key for a plan, whatever it spent. One indexed read."""
+        ...
+
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
         """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves the charges out."""
         ...
