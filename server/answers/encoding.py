@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import Covers, NoisyAnswer
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import LedgerInvalid
@@ -26,6 +27,11 @@ FORMAT = 1
 """To be raised with every change of what is written; older formats stay readable."""
 
 _ARRAYS = ("values", "tau", "noise_scale", "low", "high", "signal")
+_KINDS: Mapping[str, Callable[[str], object]] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+}
 _WORDS = ("confidence", "covers", "mechanism", "epsilon")
 
 
@@ -51,11 +57,19 @@ def decode(content: bytes) -> Released:
     try:
         document = json.loads(content)
         if document["format"] != FORMAT:
-            raise LedgerInvalid("a kept answer is of another format", hint="use the Noisegate that wrote it, or newer")
+            raise LedgerInvalid(
+                "a kept answer is of another format", hint="use the Noisegate that wrote it, or newer"
+            )
         keys = tuple(tuple(map(_untagged, values)) for values in document["keys"])
         domain = Domain(keys, tuple(tuple(block) for block in document["blocks"]))
         return Released(domain, tuple(_noisy(release, len(domain)) for release in document["releases"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # binascii.Error is a ValueError
+    except (
+        ValueError,
+        ArithmeticError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ) as error:  # binascii.Error is a ValueError
         raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
 
 
@@ -66,9 +80,15 @@ def _release(noisy: NoisyAnswer) -> dict[str, object]:
 
 def _noisy(release: dict[str, Any], n_groups: int) -> NoisyAnswer:
     arrays = {name: _unpacked(release[name]) for name in _ARRAYS}
-    if any(len(array) != n_groups for array in arrays.values()):
-        raise ValueError("a release has one value per group")
-    return NoisyAnswer(**arrays, **{name: release[name] for name in _WORDS})
+    if any(len(array) != n_groups for array in arrays.values()) or release["covers"] not in get_args(Covers):
+        raise ValueError("a release has one value per group, and covers something")
+    return NoisyAnswer(
+        **arrays,
+        confidence=float(release["confidence"]),
+        covers=release["covers"],
+        mechanism=str(release["mechanism"]),
+        epsilon=float(release["epsilon"]),
+    )
 
 
 def _packed(array: NDArray[np.float64]) -> str:
@@ -94,4 +114,4 @@ def _untagged(value: object) -> object:
     if not isinstance(value, list):
         return value
     kind, text = value
-    return {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "decimal": Decimal}[kind](text)
+    return _KINDS[kind](text)

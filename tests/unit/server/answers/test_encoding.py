@@ -20,7 +20,9 @@ from server.backends.columns import Domain
 from server.errors import LedgerInvalid
 from tests.support.released_plan import noisy_answer
 
-KEYS = st.none() | st.booleans() | st.integers() | st.text() | st.dates() | st.datetimes() | st.floats(allow_nan=False)
+KEYS = (
+    st.none() | st.booleans() | st.integers() | st.text() | st.dates() | st.datetimes() | st.floats(allow_nan=False)
+)
 DOUBLES = st.floats(width=64)
 
 
@@ -36,9 +38,7 @@ def same(one: NoisyAnswer, other: NoisyAnswer) -> bool:
 
 
 @given(keys=st.lists(st.tuples(KEYS, KEYS), max_size=6), value=DOUBLES, low=DOUBLES, high=DOUBLES)
-def test_every_bit_returns(
-    keys: list[tuple[object, object]], value: float, low: float, high: float
-) -> None:
+def test_every_bit_returns(keys: list[tuple[object, object]], value: float, low: float, high: float) -> None:
     columns = tuple(tuple(column) for column in zip(*keys, strict=True)) or ((), ())
     domain = Domain(columns, ((0, 1),))
     noisy = noisy_answer([value] * len(domain), low=[low] * len(domain), high=[high] * len(domain))

@@ -23,8 +23,8 @@ def key(sql: str = COUNT, *, grain: str = "day", data_version: int = 1, **settin
     [
         "select  COUNT( * )\nfrom ORDERS o where o.o_totalprice > 10 and DATE '1995-01-01' <= o.o_orderdate",
         "SELECT count(*) AS n FROM orders WHERE o_orderdate >= DATE '1995-01-01' AND 10 < o_totalprice LIMIT 1",
-        f"WITH all_of_it AS (SELECT o_totalprice AS p, o_orderdate AS d FROM orders) "
-        f"SELECT count(*) FROM all_of_it WHERE d >= DATE '1995-01-01' AND p > 10",
+        "WITH all_of_it AS (SELECT o_totalprice AS p, o_orderdate AS d FROM orders) "
+        "SELECT count(*) FROM all_of_it WHERE d >= DATE '1995-01-01' AND p > 10",
     ],
 )
 def test_how_it_is_written_does_not_matter(spelling: str) -> None:

@@ -11,7 +11,8 @@ from server.answers.single_flight import SingleFlight
 
 
 def test_who_comes_second_waits_for_the_first() -> None:
-    flights, made = SingleFlight(), []
+    flights = SingleFlight()
+    made: list[int] = []
     together = threading.Barrier(8)
 
     def panel(number: int) -> None:
