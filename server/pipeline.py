@@ -1,10 +1,11 @@
 """The way of a query, from text to answer. One frozen type per arrow; read `answer` and `measure`.
 
-    QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan
+    QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan --> Question
       --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
-      --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> QueryResponse
+      --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
 
-Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process.
+Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process. A Question
+whose Released is kept (`server/answers`) goes from the one to the other.
 A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
 
     QueryRequest --read--> Statement --bind_public--> PublicQuery --write--> PublicStatement --public--> QueryResponse
@@ -16,11 +17,13 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 
 import structlog
 
 from planner.bind import bind
 from planner.bound_query import BoundQuery
+from planner.clock import snapped
 from planner.errors import SchemaChanged, StatementTooComplex
 from planner.explain_prefix import explained_statement
 from planner.parse import Statement, private_select, read
@@ -48,15 +51,16 @@ from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from server.answers.encoding import encoded
+from server.answers.kept_answers import KeptAnswers
+from server.answers.released import Released
+from server.answers.single_flight import SingleFlight
 from server.backends.backend import Backend
 from server.backends.columns import Domain
-from server.backends.public_rows import Rows
 from server.backends.query_tuples import QueryTuples
 from server.errors import (
     BackendConnectionLost,
     BackendUnavailable,
-    PublicQueryFailed,
-    QueryCancelled,
     QueryFailed,
     TooManyQueries,
 )
@@ -65,13 +69,14 @@ from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
-from server.plan_hash import plan_hash
-from server.public_answer import public_explanation, public_response, read_public
+from server.public_answer import public_explanation, public_response, rows_in_worker
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
-from server.response import response
+from server.question import Asked, Question
+from server.recent import Recent
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
+_PLANNED = 256  # plans that are remembered
 
 _NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
@@ -94,6 +99,8 @@ class Pipeline:
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
       failures: how often an analyst's queries may fail, those under way included.
+      questions: what was planned lately; only queries over private tables are.
+      flights: one measurement per question at a time.
     """
 
     policy: Policy
@@ -103,29 +110,33 @@ class Pipeline:
     workers: WorkerPool
     clock: Callable[[], datetime] = field(default=_utc_now)
     failures: FailureLimit = field(default_factory=FailureLimit)
+    questions: Recent[Asked, Question] = field(default_factory=lambda: Recent(_PLANNED))
+    flights: SingleFlight = field(default_factory=SingleFlight)
+
+    @cached_property
+    def kept(self) -> KeptAnswers:
+        """The answers that are served again."""
+        return KeptAnswers(self.ledger, self.flights)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer a query and charge for it; EXPLAIN and queries over public tables are free.
+        """Answer a query and charge for it; EXPLAIN, public tables and what the analyst has paid for are free.
 
-        Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
-          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read;
-          PublicQueryFailed and ComputationFailed, free, of queries over public tables.
+        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable and DuplicateRequest, none of them
+          charged; BudgetExhausted and QueryTooExpensive; QueryFailed, charged, for whatever happens once private rows
+          could have been read; PublicQueryFailed and ComputationFailed, free, of queries over public tables.
         """
-        if explained_statement(request.sql) is not None:
-            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
-        statement = read(request.sql)
-        if not names_private_table(statement.tree, self.policy):
-            return self._public(request, statement)
-        self.failures.check(request.analyst)
-        plan = self._planned(self._bound(statement, request), request)
-        measurements = plan_measurements(plan, self.policy)
-        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        charge = _charge(request, plan, query)
-        with self.failures.attempt(request.analyst, charge.plan_hash) as attempt:
-            reservation = self.ledger.reserve(charge)
-            domain, noisy = self._measured(reservation, query, measurements, attempt)
-            budget = self.ledger.commit(reservation)
-        return response(plan, domain, noisy, budget, request.request_id)
+        asked = self._asked(request)
+        question = self.questions.get(asked)
+        if question is None:
+            if explained_statement(request.sql) is not None:
+                return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+            statement = read(request.sql)
+            if not names_private_table(statement.tree, self.policy):
+                return self._public(request, statement)
+            question = self.questions.put(asked, self._question(statement, request, asked.data_version))
+        charge = question.charge(request)
+        served = self.kept.serve(charge, lambda: self._released(question, charge))
+        return served.response(question.plan, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
@@ -150,6 +161,16 @@ class Pipeline:
         """Parse, bind and plan a query over private tables."""
         return self._planned(self._bound(read(request.sql), request), request)
 
+    def _asked(self, request: QueryRequest) -> Asked:
+        now = snapped(self.clock(), self.policy.time_grain)
+        return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
+
+    def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
+        plan = self._planned(self._bound(statement, request), request)
+        measurements = plan_measurements(plan, self.policy)
+        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        return Question.of(plan, query, measurements, time_grain=self.policy.time_grain, data_version=data_version)
+
     def _bound(self, statement: Statement, request: QueryRequest) -> BoundQuery:
         """Bind a statement whose placeholders are written as the values that came with it."""
         select = substitute(private_select(statement), request.parameters)
@@ -166,21 +187,7 @@ class Pipeline:
         """Answer a query over public tables: no reservation, no noise, no charge."""
         query, written = self._public_query(request, statement)
         budget = self.budget(request.analyst)
-        return public_response(query, self._public_rows(written), budget, request.request_id)
-
-    def _public_rows(self, written: PublicStatement) -> Rows:
-        """Read in a worker, whose limits hold here, too; what fails was free."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self.workers.call(read_public, self.backend, written)
-            except QueryCancelled as error:
-                hint = "join less, or add predicates; nothing was charged"
-                raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
-            except BackendConnectionLost as error:
-                if attempt == _ATTEMPTS:
-                    hint = "try again; nothing was charged"
-                    raise BackendUnavailable("the connection to the database was lost", hint=hint) from error
-        raise AssertionError("the last attempt returns or raises")
+        return public_response(query, rows_in_worker(self.workers, self.backend, written), budget, request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
@@ -192,6 +199,13 @@ class Pipeline:
             mechanism=request.mechanism,
             sampling_rate=request.sampling_rate,
         )
+
+    def _released(self, question: Question, charge: Charge) -> tuple[Released, Budget]:
+        """Charge, measure, and keep what was released with its charge."""
+        with self.failures.attempt(charge.analyst, charge.plan_hash) as attempt:
+            reservation = self.ledger.reserve(charge)
+            released = Released(*self._measured(reservation, question.query, question.measurements, attempt))
+            return released, self.ledger.commit(reservation, encoded(released))
 
     def _measured(
         self,
@@ -281,15 +295,3 @@ def _design(plan: Plan) -> SampleDesign | None:
     if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
         return None
     return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
-
-
-def _charge(request: QueryRequest, plan: Plan, query: BackendQuery) -> Charge:
-    return Charge(
-        analyst=request.analyst,
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        request_id=request.request_id,
-        policy_hash=plan.policy_hash,
-        plan_hash=plan_hash(query),
-        mechanism=plan.mechanism,
-    )

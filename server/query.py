@@ -22,6 +22,7 @@ class QueryRequest:
       request_id: unique; stands in logs, the ledger and error bodies.
       parameters: the values of `$1`, `$2`, ...
       sampling_rate: which share of the join tuples to answer from, or None for all of them.
+      idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
     """
 
     analyst: str
@@ -32,6 +33,7 @@ class QueryRequest:
     request_id: str = ""
     parameters: tuple[Cell, ...] = ()
     sampling_rate: float | None = None
+    idempotency_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,13 @@ class QueryResponse:
       covers: what the intervals cover (`released_sample`, `truncated_full` or `truth_lower`); `exact` where there
         are none: for EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
-      epsilon, delta: the charge.
+      epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
       budget: the analyst's budget after the charge.
       weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
       notes: sentences for people, for example that truncation bias is outside of the interval.
+      cached: was it measured for an earlier request?
     """
 
     columns: tuple[ResultColumn, ...]
@@ -93,6 +96,7 @@ class QueryResponse:
     weak: tuple[bool, ...] = ()
     taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    cached: bool = False
 
 
 @dataclass(frozen=True)

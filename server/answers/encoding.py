@@ -35,7 +35,7 @@ _KINDS: Mapping[str, Callable[[str], object]] = {
 _WORDS = ("confidence", "covers", "mechanism", "epsilon")
 
 
-def encode(released: Released) -> bytes:
+def encoded(released: Released) -> bytes:
     """Write releases down.
 
     Returns: UTF-8 of a JSON document; about 70 bytes per group and release, and the keys.
@@ -49,8 +49,8 @@ def encode(released: Released) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def decode(content: bytes) -> Released:
-    """Read what `encode` wrote.
+def decoded(content: bytes) -> Released:
+    """Read what `encoded` wrote.
 
     Raises: LedgerInvalid for anything else.
     """
@@ -69,7 +69,7 @@ def decode(content: bytes) -> Released:
         KeyError,
         TypeError,
         AttributeError,
-    ) as error:  # binascii.Error is a ValueError
+    ) as error:
         raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
 
 

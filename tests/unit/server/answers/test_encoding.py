@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.noisy_answer import NoisyAnswer
-from server.answers.encoding import decode, encode
+from server.answers.encoding import decoded, encoded
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import LedgerInvalid
@@ -42,28 +42,28 @@ def test_every_bit_returns(keys: list[tuple[object, object]], value: float, low:
     columns = tuple(tuple(column) for column in zip(*keys, strict=True)) or ((), ())
     domain = Domain(columns, ((0, 1),))
     noisy = noisy_answer([value] * len(domain), low=[low] * len(domain), high=[high] * len(domain))
-    decoded = decode(encode(Released(domain, (noisy, noisy))))
-    assert decoded.domain == domain
-    assert [type(key) for column in decoded.domain.keys for key in column] == [
+    back = decoded(encoded(Released(domain, (noisy, noisy))))
+    assert back.domain == domain
+    assert [type(key) for column in back.domain.keys for key in column] == [
         type(key) for column in columns for key in column
     ]
-    assert all(same(noisy, back) for back in decoded.noisy) and len(decoded.noisy) == 2
+    assert all(same(noisy, one) for one in back.noisy) and len(back.noisy) == 2
 
 
 def test_decimals_and_moments_keep_their_types() -> None:
     keys = (Decimal("1.50"), date(2024, 1, 31), datetime(2024, 1, 31, 12, 30), "2024-01-31", True, 1)
-    decoded = decode(encode(Released(Domain((keys,)), (noisy_answer([math.nan] * 6),))))
-    assert repr(decoded.domain.keys[0]) == repr(keys)
+    back = decoded(encoded(Released(Domain((keys,)), (noisy_answer([math.nan] * 6),))))
+    assert repr(back.domain.keys[0]) == repr(keys)
 
 
 def test_the_same_releases_give_the_same_bytes() -> None:
     def content() -> bytes:
-        return encode(Released(Domain((("a", "b"),)), (noisy_answer([1.5, -2.0]),)))
+        return encoded(Released(Domain((("a", "b"),)), (noisy_answer([1.5, -2.0]),)))
 
     assert content() == content()
 
 
-CONTENT = encode(Released(Domain((("a", "b"),)), (noisy_answer([1.0, 2.0]),)))
+CONTENT = encoded(Released(Domain((("a", "b"),)), (noisy_answer([1.0, 2.0]),)))
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ CONTENT = encode(Released(Domain((("a", "b"),)), (noisy_answer([1.0, 2.0]),)))
 def test_what_was_damaged_is_refused(damaged: bytes) -> None:
     assert damaged != CONTENT
     with pytest.raises(LedgerInvalid):
-        decode(damaged)
+        decoded(damaged)
 
 
 def test_a_key_of_another_type_is_kept_as_its_text() -> None:
-    document = json.loads(encode(Released(Domain(((complex(1, 2),),)), (noisy_answer([1.0]),))))
+    document = json.loads(encoded(Released(Domain(((complex(1, 2),),)), (noisy_answer([1.0]),))))
     assert document["keys"] == [["(1+2j)"]]
