@@ -37,6 +37,18 @@ class DuplicateRequest(ServerError):
     """The idempotency key has made a charge already."""
 
 
+class NoProposal(ServerError):
+    """No epsilon can be proposed for an accuracy; nothing was charged."""
+
+
+class Forbidden(ServerError):
+    """The key does not open this: another role is needed."""
+
+
+class PolicyWeakened(ServerError):
+    """A policy protects less than the one in force, and nobody has confirmed it."""
+
+
 class BackendUnavailable(ServerError):
     """The database could not be reached; no private row was read."""
 

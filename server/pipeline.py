@@ -58,17 +58,14 @@ from server.answers.single_flight import SingleFlight
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
-from server.errors import (
-    BackendConnectionLost,
-    BackendUnavailable,
-    QueryFailed,
-    TooManyQueries,
-)
+from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed, TooManyQueries
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
+from server.proposals.accuracy import Accuracy, Proposal
+from server.proposals.propose import propose
 from server.public_answer import public_explanation, public_response, rows_in_worker
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
 from server.question import Asked, Question
@@ -153,13 +150,17 @@ class Pipeline:
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
         return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups, whole)
 
+    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+        """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
+        return propose(self, request, accuracy)
+
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         return self.ledger.budget(analyst)
 
-    def plan(self, request: QueryRequest) -> Plan:
+    def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query over private tables."""
-        return self._planned(self._bound(read(request.sql), request), request)
+        return self._question(read(request.sql), request, self.ledger.data_version())
 
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain)

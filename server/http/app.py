@@ -10,7 +10,7 @@ from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
-from server.http.routes import budget, explain, health, query
+from server.http.routes import budget, explain, health, propose, query
 from server.http.services import Keys, Pipeline, Services, Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
@@ -45,7 +45,7 @@ def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, w
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
     )
-    for route in (query, explain, budget, health):
+    for route in (query, explain, propose, budget, health):
         app.include_router(route.router)
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it

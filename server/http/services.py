@@ -9,6 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from server.errors import TooManyQueries
+from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
 
 Parameters = ParamSpec("Parameters")
@@ -24,6 +25,10 @@ class Pipeline(Protocol):
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
+        ...
+
+    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+        """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
         ...
 
     def budget(self, analyst: str) -> Budget:
