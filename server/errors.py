@@ -49,6 +49,10 @@ class PolicyWeakened(ServerError):
     """A policy protects less than the one in force, and nobody has confirmed it."""
 
 
+class PolicyRejected(ServerError):
+    """A policy that is invalid or does not fit the database was not taken over."""
+
+
 class BackendUnavailable(ServerError):
     """The database could not be reached; no private row was read."""
 

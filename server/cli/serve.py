@@ -7,6 +7,7 @@ import socket
 import sys
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -27,7 +28,8 @@ def serve(
     """Start the proxy in front of the database that the policy names.
 
     It refuses to start when the policy is invalid, the database role may do more than SELECT, or the ledger that
-    should be there is not. Stop it with Ctrl-C; answers under way are finished first.
+    should be there is not. Stop it with Ctrl-C; answers under way are finished first. After SIGHUP it reads the
+    policy anew; one that is invalid, or weaker and not confirmed, leaves the one before in force.
 
     Example:  noisegate serve policy.toml --port 8432
 
@@ -38,6 +40,7 @@ def serve(
 
     from server.cli.logs import log_to
     from server.services import open_services
+    from server.sighup import reload_policy
 
     with closing(_listen(host, port)) as listener, open_services(policy, announce=tell) as services:
         log_to(sys.stderr)
@@ -50,6 +53,7 @@ def serve(
         )
         # A request to stop must come back here, so that the ledger and the workers are closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, lambda *_: Thread(target=reload_policy, args=(services.pipeline,)).start())
         _announce(listener, host)
         server = uvicorn.Server(config)
         try:

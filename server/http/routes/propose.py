@@ -88,9 +88,7 @@ class ProposalBody(BaseModel):
     epsilon_left: float
     interval_width: float = Field(description="The widest interval to expect.")
     relative_error: float | None = Field(description="The largest to expect; null where no value is known.")
-    basis: Basis = Field(
-        description="`public` holds whatever the data; the others follow your own answers."
-    )
+    basis: Basis = Field(description="`public` holds whatever the data; the others follow your own answers.")
     reason: str
 
     @classmethod
