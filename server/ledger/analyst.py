@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,14 @@ class Credentials:
 
     key_hash: str
     scram_verifier: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What entries say of them: SHA-256 in hex, with which nobody can log in or pretend to be the server."""
+        return hashlib.sha256(f"{self.key_hash}\n{self.scram_verifier}".encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return "Credentials(...)"
 
 
 @dataclass(frozen=True)
@@ -50,3 +59,7 @@ class Act:
 
     by: str = "cli"
     reason: str = ""
+
+
+CUSTODIAN = Act()
+"""The custodian's shell, without a reason."""

@@ -64,7 +64,7 @@ class ChargeRecord:
 
     Attributes:
       number: its number among the charges.
-      charge: what was taken; its epsilon and delta are the rounded ones, its event is not carried.
+      charge: what was taken; its epsilon and delta are the rounded ones.
       state: what became of it.
       accounts: the accounts that paid.
       reserved_at_ms, settled_at_ms: milliseconds since the epoch.

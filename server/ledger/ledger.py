@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from server.ledger.account import AccountBalance, Grant
-from server.ledger.analyst import Act, Analyst, Credentials, Role
+from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
 from server.query import Budget
@@ -84,7 +84,7 @@ class Administration(Protocol):
         *,
         role: Role = "analyst",
         group: str | None = None,
-        act: Act = Act(),
+        act: Act = CUSTODIAN,
     ) -> None:
         """Make an analyst with a budget by basic composition, rounded down; `grant` gives other ones.
 
@@ -161,7 +161,7 @@ class Records(Protocol):
         ...
 
     def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        """The analyst's newest committed charge with an answer key for a plan, whatever it spent. One indexed read."""
+        """The analyst's newest committed charge with an answer key for a plan. One indexed read."""
         ...
 
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:

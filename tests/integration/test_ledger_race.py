@@ -11,9 +11,9 @@ from pathlib import Path
 from server.errors import BudgetExhausted
 from server.keys import key_hash
 from server.ledger.amounts import charged_epsilon, granted_epsilon
+from server.ledger.book import Book
 from server.ledger.charge import Charge
 from server.ledger.open_ledger import create_ledger, open_ledger
-from server.ledger.sqlite import SqliteLedger
 
 BUDGET = 20.0
 LARGEST = 0.1
@@ -58,7 +58,7 @@ def spend(path: Path, marker: Path, seed: int) -> list[int]:
     return [nano for part in parts for nano in part]
 
 
-def spend_in_thread(ledger: SqliteLedger, seed: int) -> list[int]:
+def spend_in_thread(ledger: Book, seed: int) -> list[int]:
     """Ask until even the hardly measurable is refused."""
     choice = random.Random(seed)
     _all_ready.wait()
