@@ -14,7 +14,7 @@ from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
 
 Renew = Callable[[Pipeline, Act, str | None], tuple[Pipeline, tuple[str, ...]]]
-"""Reads the policy anew: from the pipeline before, who asks and the confirmed hash, to the next one and what is weaker.
+"""Reads the policy anew: from the pipeline before, who asks and the confirmed hash to the next and what is weaker.
 Raises where the policy before must stay."""
 
 

@@ -11,18 +11,21 @@ from server.http.exchange import ExchangeMiddleware
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
 from server.http.routes import budget, explain, health, propose, query
-from server.http.services import Keys, Pipeline, Services, Threads
+from server.http.routes.admin import accounts, analysts, dataset, records
+from server.http.services import Custody, Pipeline, Services, Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
 people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
 
 
-def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, waiting_queries: int = 64) -> FastAPI:
+def create_app(
+    pipeline: Pipeline, ledger: Custody, *, running_queries: int = 16, waiting_queries: int = 64
+) -> FastAPI:
     """The application over a pipeline.
 
     Args:
       pipeline: answers; its methods run in threads.
-      ledger: knows analysts by the hash of their key.
+      ledger: knows analysts by the hash of their key, and what custodians see and change.
       running_queries: how many queries may be under way at once; most of them wait for a worker process.
       waiting_queries: how many more may wait; the next is refused with 53300.
     Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
@@ -44,8 +47,9 @@ def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, w
         queries=Threads(running_queries, waiting_queries),
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
+        audits=Threads(running=1, waiting=16),
     )
-    for route in (query, explain, propose, budget, health):
+    for route in (query, explain, propose, budget, health, analysts, accounts, records, dataset):
         app.include_router(route.router)
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it

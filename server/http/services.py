@@ -9,6 +9,9 @@ from typing import ParamSpec, Protocol, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from server.errors import TooManyQueries
+from server.ledger.analyst import Act, Analyst
+from server.ledger.ledger import Administration, Records
+from server.live_pipeline import PolicyInForce
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
 
@@ -35,13 +38,25 @@ class Pipeline(Protocol):
         """What the analyst was granted and what is left."""
         ...
 
+    def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
+        """Read the policy anew."""
+        ...
+
 
 class Keys(Protocol):
     """The part of the ledger that authentication needs."""
 
     def analyst_by_key(self, key_hash: str) -> str | None:
-        """The analyst who holds the key, or None."""
+        """The name of the enabled analyst who holds the key, or None."""
         ...
+
+    def analyst(self, name: str) -> Analyst:
+        """The analyst, with the role."""
+        ...
+
+
+class Custody(Administration, Records, Protocol):
+    """The part of the ledger that custodians see and change."""
 
 
 class Threads:
@@ -80,14 +95,16 @@ class Services:
 
     Attributes:
       pipeline: answers.
-      keys: knows analysts by their keys.
+      ledger: knows analysts by their keys, and what custodians see and change.
       queries: threads that wait for answers.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
     pipeline: Pipeline
-    keys: Keys
+    ledger: Custody
     queries: Threads
     lookups: Threads
     explanations: Threads
+    audits: Threads

@@ -63,7 +63,7 @@ def test_the_queue_of_queries_is_bounded() -> None:
 
     async def exchange() -> None:
         pipeline = FakePipeline(answering=slow)
-        async with client(create_app(pipeline, FakeKeys(), running_queries=1, waiting_queries=1)) as asking:
+        async with client(create_app(pipeline, FakeKeys().custody(), running_queries=1, waiting_queries=1)) as asking:
 
             async def ask() -> int:
                 return (await asking.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code
