@@ -20,10 +20,9 @@ class Presence:
     """
 
     def __init__(self, ledger: Path, instance: str) -> None:
-        self._folder = ledger.with_name(ledger.name + "-open")
+        self._ledger = ledger
+        self._path = self._file_of(instance)
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._path = self._folder / instance
             self._file = self._path.open("ab")
             fcntl.flock(self._file, fcntl.LOCK_EX)
         except OSError as error:
@@ -31,9 +30,9 @@ class Presence:
 
     def is_dead(self, instance: str) -> bool:
         """Whether an instance that made a reservation has ended."""
-        path = self._folder / instance
+        path = self._file_of(instance)
         try:
-            with path.open("ab" if path.exists() else "rb") as file:
+            with path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink(missing_ok=True)
         except BlockingIOError:
@@ -43,6 +42,9 @@ class Presence:
         except OSError as error:
             raise LedgerUnavailable("The ledger's folder could not be read.") from error
         return True
+
+    def _file_of(self, instance: str) -> Path:
+        return self._ledger.with_name(f"{self._ledger.name}-open-{instance}")
 
     def close(self) -> None:
         """Let go; twice is once."""

@@ -39,7 +39,7 @@ def test_who_was_never_there_is_dead(first: Presence) -> None:
 
 
 def test_what_the_dead_leave_behind_is_cleared(first: Presence, tmp_path: Path) -> None:
-    left = tmp_path / "ledger.sqlite-open" / "killed"
+    left = tmp_path / "ledger.sqlite-open-killed"
     left.touch()  # a killed process leaves its file, but the lock is gone
     assert first.is_dead("killed")
     assert not left.exists()
