@@ -58,7 +58,15 @@ class TooManyFailures(ServerError):
 
 
 class QueryCancelled(ServerError):
-    """Over the time or memory limit, or cancelled."""
+    """Over the time or memory limit."""
+
+
+class CancelledByClient(ServerError):
+    """Whoever asked does not want the answer any more; the charge stands, since private rows could have been read."""
+
+
+class CancelledEarly(ServerError):
+    """Whoever asked does not want the answer any more, and nothing private has been read."""
 
 
 class TooManyQueries(ServerError):
@@ -91,6 +99,20 @@ class AnalystExists(ServerError):
 
 class UnknownAnalyst(ServerError):
     """No analyst of that name."""
+
+
+class WireError(ServerError):
+    """An error of a protocol, which brings its SQLSTATE along.
+
+    Attributes:
+      code: the SQLSTATE.
+      position: 1-based offset in the statement, or None.
+    """
+
+    def __init__(self, message: str, code: str, *, hint: str | None = None, position: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.position = position
 
 
 class ConfigurationInvalid(ServerError):

@@ -13,6 +13,7 @@ A query that names public tables only takes a way of its own, with no reservatio
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -55,6 +56,8 @@ from server.backends.query_tuples import QueryTuples
 from server.errors import (
     BackendConnectionLost,
     BackendUnavailable,
+    CancelledByClient,
+    CancelledEarly,
     PublicQueryFailed,
     QueryCancelled,
     QueryFailed,
@@ -66,13 +69,14 @@ from server.failures import Attempt, FailureLimit
 from server.ledger.ledger import Charge, Ledger, Reservation
 from server.plan_hash import plan_hash
 from server.public_answer import public_explanation, public_response, read_public
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
+from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.response import response
+from server.statement_shape import statement_shape
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
 
-_NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
+_NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
 
 _log = structlog.get_logger("noisegate.pipeline")
@@ -103,18 +107,21 @@ class Pipeline:
     clock: Callable[[], datetime] = field(default=_utc_now)
     failures: FailureLimit = field(default_factory=FailureLimit)
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer a query and charge for it; EXPLAIN and queries over public tables are free.
 
-        Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
-          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read;
+        Args:
+          cancelled: set by whoever does not want the answer any more.
+        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable and CancelledEarly, none of them
+          charged; BudgetExhausted; CancelledByClient, charged; QueryFailed, charged, for whatever else happens once
+          private rows could have been read;
           PublicQueryFailed and ComputationFailed, free, of queries over public tables.
         """
         if explained_statement(request.sql) is not None:
             return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
         statement = read(request.sql)
         if not names_private_table(statement.tree, self.policy):
-            return self._public(request, statement)
+            return self._public(request, statement, cancelled)
         self.failures.check(request.analyst)
         plan = self._planned(self._bound(statement, request), request)
         measurements = plan_measurements(plan, self.policy)
@@ -122,7 +129,7 @@ class Pipeline:
         charge = _charge(request, plan, query)
         with self.failures.attempt(request.analyst, charge.plan_hash) as attempt:
             reservation = self.ledger.reserve(charge)
-            domain, noisy = self._measured(reservation, query, measurements, attempt)
+            domain, noisy = self._measured(reservation, query, measurements, attempt, cancelled)
             budget = self.ledger.commit(reservation)
         return response(plan, domain, noisy, budget, request.request_id)
 
@@ -140,6 +147,10 @@ class Pipeline:
         found = provenance(bound, self.schema, self.policy)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
         return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups, whole)
+
+    def describe(self, sql: str) -> StatementShape:
+        """Parameters and columns of a question, before its values are known. Free."""
+        return statement_shape(sql, self.schema, self.policy)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -161,17 +172,21 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _public(self, request: QueryRequest, statement: Statement) -> QueryResponse:
+    def _public(
+        self, request: QueryRequest, statement: Statement, cancelled: threading.Event | None
+    ) -> QueryResponse:
         """Answer a query over public tables: no reservation, no noise, no charge."""
         query, written = self._public_query(request, statement)
         budget = self.budget(request.analyst)
-        return public_response(query, self._public_rows(written), budget, request.request_id)
+        return public_response(query, self._public_rows(written, cancelled), budget, request.request_id)
 
-    def _public_rows(self, written: PublicStatement) -> Rows:
+    def _public_rows(self, written: PublicStatement, cancelled: threading.Event | None) -> Rows:
         """Read in a worker, whose limits hold here, too; what fails was free."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return self.workers.call(read_public, self.backend, written)
+                return self.workers.call(read_public, self.backend, written, cancelled=cancelled)
+            except CancelledByClient as error:
+                raise CancelledEarly("the query was cancelled", hint="it was free") from error
             except QueryCancelled as error:
                 hint = "join less, or add predicates; nothing was charged"
                 raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
@@ -198,6 +213,7 @@ class Pipeline:
         query: BackendQuery,
         measurements: tuple[Measurement, ...],
         attempt: Attempt,
+        cancelled: threading.Event | None,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
 
@@ -205,15 +221,17 @@ class Pipeline:
         """
         for count in range(1, _ATTEMPTS + 1):
             try:
-                return self.workers.call(measure, self.backend, query, measurements)
+                return self.workers.call(measure, self.backend, query, measurements, cancelled=cancelled)
             except BaseException as error:
                 if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)
                     raise
                 if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
                     continue
-                attempt.fail()
                 self.ledger.fail(reservation)
+                if isinstance(error, CancelledByClient):
+                    raise  # when it ended was the analyst's choice and says nothing
+                attempt.fail()
                 _log.error(
                     "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
                 )

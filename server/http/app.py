@@ -11,7 +11,8 @@ from server.http.exchange import ExchangeMiddleware
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
 from server.http.routes import budget, explain, health, query
-from server.http.services import Keys, Pipeline, Services, Threads
+from server.http.services import Keys, Pipeline, Services
+from server.threads import Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
 people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""

@@ -1,18 +1,12 @@
-"""What the routes need of the rest of the proxy, and the threads in which they may wait for it."""
+"""What the routes need of the rest of the proxy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
-from anyio import CapacityLimiter, to_thread
-
-from server.errors import TooManyQueries
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+from server.threads import Threads
 
 
 class Pipeline(Protocol):
@@ -37,36 +31,6 @@ class Keys(Protocol):
     def analyst_by_key(self, key_hash: str) -> str | None:
         """The analyst who holds the key, or None."""
         ...
-
-
-class Threads:
-    """A few threads of their own for one kind of blocking call, and a bounded queue before them.
-
-    Args:
-      running: how many calls run at once.
-      waiting: how many more may wait; one above is refused.
-    """
-
-    def __init__(self, running: int, waiting: int) -> None:
-        self._limiter = CapacityLimiter(running)
-        self._room = running + waiting
-
-    async def call(
-        self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> Result:
-        """Run a blocking function without holding up the event loop.
-
-        Raises: TooManyQueries when the queue is full; otherwise what the function raises.
-        """
-        if not self._room:
-            raise TooManyQueries(
-                "Too many requests are waiting already.", hint="Try again later; nothing was charged."
-            )
-        self._room -= 1  # all on the event loop, so nothing comes between the test and this
-        try:
-            return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
-        finally:
-            self._room += 1
 
 
 @dataclass(frozen=True)
