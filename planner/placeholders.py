@@ -156,7 +156,7 @@ def _literal(value: Value, index: int) -> exp.Expr:
     number = Decimal(digits_of(value))
     if not number.is_finite() or (number and not _SMALLEST <= abs(number) <= _LARGEST):
         raise InvalidSetting(f"the value of ${index} is beyond 1e100 or below 1e-100, or no number")
-    literal = exp.Literal.number(format(abs(number), "f"))
+    literal = exp.Literal.number(format(number.copy_abs(), "f"))
     return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -40,6 +39,7 @@ class Interpreter:
     Attributes:
       settings, transaction, portals: the session's state; portals are cursors, too.
       cancelled: set by a CancelRequest while a statement runs.
+      request_id: of the statement that runs; stands in logs, the ledger and errors.
     """
 
     def __init__(self, desk: Desk, analyst: str, settings: Settings, notices: Notices) -> None:
@@ -47,6 +47,7 @@ class Interpreter:
         self.transaction = TransactionState()
         self.portals: dict[str, Portal] = {}
         self.cancelled = threading.Event()
+        self.request_id = ""
         self._desk = desk
         self._analyst = analyst
         self._notices = notices
@@ -128,7 +129,7 @@ class Interpreter:
             epsilon=self.settings.number("epsilon"),
             delta=self.settings.number("delta"),
             mechanism=self.settings.mechanism(),
-            request_id=uuid.uuid4().hex,
+            request_id=self.request_id,
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
         )

@@ -24,7 +24,7 @@ def binary_numeric(value: Decimal) -> bytes:
         sign = _NAN if value.is_nan() else _INFINITY if value > 0 else _MINUS_INFINITY
         return struct.pack("!hhHH", 0, 0, sign, 0)
     scale = max(0, -int(value.as_tuple().exponent))
-    whole, _, fraction = format(abs(value), "f").partition(".")
+    whole, _, fraction = format(value.copy_abs(), "f").partition(".")
     whole = whole.lstrip("0")
     whole = whole.zfill(-(-len(whole) // _BASE_DIGITS) * _BASE_DIGITS)
     fraction = fraction.ljust(-(-len(fraction) // _BASE_DIGITS) * _BASE_DIGITS, "0")

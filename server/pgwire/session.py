@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
@@ -88,12 +89,14 @@ class Session:
         kind is logged and only the sentence of the error table is sent.
         """
         self._interpreter.cancelled.clear()
+        self._interpreter.request_id = uuid.uuid4().hex
         try:
             await step
         except Exception as error:
             problem = told(error, start)
-            _log.info("refused", analyst=self._analyst, code=problem.code, kind=type(error).__name__)
-            self._send(encode.error(problem, getattr(error, "request_id", "")))
+            request_id, kind = self._interpreter.request_id, type(error).__name__
+            _log.info("refused", request_id=request_id, analyst=self._analyst, code=problem.code, kind=kind)
+            self._send(encode.error(problem, request_id))
             self._interpreter.transaction.fail()
             return False
         return True

@@ -12,8 +12,12 @@ from typing import get_args
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import MechanismName
 
-SERVER_VERSION = "18.0"
-"""Which PostgreSQL clients take us for: the one whose catalogs the shadow database has."""
+SERVER_VERSION = "14.0"
+"""Which PostgreSQL clients take us for.
+
+What clients ask the catalogs of a 14 runs on every later one. The other way round it does not: the psql of a 15 asks
+any newer server for a column of pg_database that 17 has renamed.
+"""
 
 _PREFIX = "noisegate."
 _ON, _OFF = frozenset({"on", "true", "yes", "1"}), frozenset({"off", "false", "no", "0"})
@@ -133,7 +137,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "search_path": _Setting('"$user", public', reported="search_path"),
         "server_encoding": _Setting("UTF8", _never, "server_encoding"),
         "server_version": _Setting(SERVER_VERSION, _never, "server_version"),
-        "server_version_num": _Setting("180000", _never),
+        "server_version_num": _Setting("140000", _never),
         "session_authorization": _Setting("", _never, "session_authorization"),
         "standard_conforming_strings": _Setting("on", _only("on"), "standard_conforming_strings"),
         "statement_timeout": _Setting("0", _duration),
