@@ -109,10 +109,15 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.QueryCancelled: Row(
             "57014",
             504,
-            "The query went over its time or memory limit, or was cancelled.",
+            "The query went over its time or memory limit.",
             "The charge stands. Is a condition of the join missing? EXPLAIN lists them, free.",
         ),
+        serving.CancelledByClient: Row("57014", 504),
+        serving.CancelledEarly: Row("57014", 504),
         serving.TooManyQueries: Row("53300", 503),
+        serving.UnknownJob: Row("42704", 404),
+        serving.JobNotDone: Row("55000", 409),
+        serving.WireError: Row("08P01", 400),
         serving.WorkerFailed: _FAILED,
         serving.UnsafeRole: Row("42501", 500, _NOT_READY.sentence, _NOT_READY.hint),
         serving.LedgerMissing: _LEDGER,
@@ -143,5 +148,6 @@ def problem(error: BaseException) -> Problem:
     if row.sentence is not None:
         return Problem(row.code, row.sentence, row.hint, None, row.status)
     assert isinstance(error, planning.PlannerError | serving.ServerError), "only these carry words for clients"
-    position = error.position if isinstance(error, planning.PlannerError) else None
-    return Problem(row.code, error.message, error.hint, position, row.status)
+    position = error.position if isinstance(error, planning.PlannerError | serving.WireError) else None
+    code = error.code if isinstance(error, serving.WireError) else row.code
+    return Problem(code, error.message, error.hint, position, row.status)

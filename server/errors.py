@@ -82,7 +82,15 @@ class TooManyFailures(ServerError):
 
 
 class QueryCancelled(ServerError):
-    """Over the time or memory limit, or cancelled."""
+    """Over the time or memory limit."""
+
+
+class CancelledByClient(ServerError):
+    """Whoever asked does not want the answer any more; the charge stands, since private rows could have been read."""
+
+
+class CancelledEarly(ServerError):
+    """Whoever asked does not want the answer any more, and nothing private has been read."""
 
 
 class TooManyQueries(ServerError):
@@ -119,6 +127,28 @@ class UnknownAnalyst(ServerError):
 
 class UnknownAccount(ServerError):
     """No account of that name."""
+
+
+class UnknownJob(ServerError):
+    """No job of that name, or another analyst's."""
+
+
+class JobNotDone(ServerError):
+    """The result of a job that is still under way."""
+
+
+class WireError(ServerError):
+    """An error of a protocol, which brings its SQLSTATE along.
+
+    Attributes:
+      code: the SQLSTATE.
+      position: 1-based offset in the statement, or None.
+    """
+
+    def __init__(self, message: str, code: str, *, hint: str | None = None, position: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.position = position
 
 
 class ConfigurationInvalid(ServerError):

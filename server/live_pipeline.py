@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.errors import PlannerError
+from server.catalog import Catalog, catalog
 from server.errors import ConfigurationInvalid, PolicyRejected, UnsafeRole
 from server.ledger.analyst import Act
 from server.pipeline import Pipeline
 from server.proposals.accuracy import Accuracy, Proposal
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
+from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 
 Renew = Callable[[Pipeline, Act, str | None], tuple[Pipeline, tuple[str, ...]]]
 """Reads the policy anew: from the pipeline before, who asks and the confirmed hash to the next and what is weaker.
@@ -51,9 +52,17 @@ class LivePipeline:
         """The pipeline that the next request gets."""
         return self._current
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer and charge."""
-        return self._current.answer(request)
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """Answer and charge; `cancelled` ends it early."""
+        return self._current.answer(request, cancelled)
+
+    def describe(self, sql: str) -> StatementShape:
+        """Parameters and columns of a question."""
+        return self._current.describe(sql)
+
+    def catalog(self) -> Catalog:
+        """What may be asked."""
+        return catalog(self._current.schema, self._current.policy)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost."""

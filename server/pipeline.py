@@ -14,6 +14,7 @@ A query that names public tables only takes a way of its own, with no reservatio
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -58,7 +59,14 @@ from server.answers.single_flight import SingleFlight
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
-from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed, TooManyQueries
+from server.errors import (
+    BackendConnectionLost,
+    BackendUnavailable,
+    CancelledByClient,
+    CancelledEarly,
+    QueryFailed,
+    TooManyQueries,
+)
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
@@ -67,15 +75,16 @@ from server.ledger.ledger import Ledger
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
 from server.public_answer import public_explanation, public_response, rows_in_worker
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
+from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.recent import Recent
+from server.statement_shape import statement_shape
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED = 256  # plans that are remembered
 
-_NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
+_NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
 
 _log = structlog.get_logger("noisegate.pipeline")
@@ -115,12 +124,15 @@ class Pipeline:
         """The answers that are served again."""
         return KeptAnswers(self.ledger, self.flights)
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer a query and charge for it; EXPLAIN, public tables and what the analyst has paid for are free.
 
-        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable and DuplicateRequest, none of them
-          charged; BudgetExhausted and QueryTooExpensive; QueryFailed, charged, for whatever happens once private rows
-          could have been read; PublicQueryFailed and ComputationFailed, free, of queries over public tables.
+        Args:
+          cancelled: set by whoever does not want the answer any more.
+        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable, DuplicateRequest and
+          CancelledEarly, none of them charged; BudgetExhausted and QueryTooExpensive; CancelledByClient, charged;
+          QueryFailed, charged, for whatever else happens once private rows could have been read; PublicQueryFailed
+          and ComputationFailed, free, of queries over public tables.
         """
         asked = self._asked(request)
         question = self.questions.get(asked)
@@ -129,10 +141,10 @@ class Pipeline:
                 return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
             statement = read(request.sql)
             if not names_private_table(statement.tree, self.policy):
-                return self._public(request, statement)
+                return self._public(request, statement, cancelled)
             question = self.questions.put(asked, self._question(statement, request, asked.data_version))
         charge = question.charge(request)
-        served = self.kept.serve(charge, lambda: self._released(question, charge))
+        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled))
         return served.response(question.plan, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
@@ -153,6 +165,10 @@ class Pipeline:
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
         return propose(self, request, accuracy)
+
+    def describe(self, sql: str) -> StatementShape:
+        """Parameters and columns of a question, before its values are known. Free."""
+        return statement_shape(sql, self.schema, self.policy)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
@@ -184,11 +200,14 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _public(self, request: QueryRequest, statement: Statement) -> QueryResponse:
+    def _public(
+        self, request: QueryRequest, statement: Statement, cancelled: threading.Event | None
+    ) -> QueryResponse:
         """Answer a query over public tables: no reservation, no noise, no charge."""
         query, written = self._public_query(request, statement)
         budget = self.budget(request.analyst)
-        return public_response(query, rows_in_worker(self.workers, self.backend, written), budget, request.request_id)
+        rows = rows_in_worker(self.workers, self.backend, written, cancelled)
+        return public_response(query, rows, budget, request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
@@ -201,11 +220,14 @@ class Pipeline:
             sampling_rate=request.sampling_rate,
         )
 
-    def _released(self, question: Question, charge: Charge) -> tuple[Released, Budget]:
+    def _released(
+        self, question: Question, charge: Charge, cancelled: threading.Event | None
+    ) -> tuple[Released, Budget]:
         """Charge, measure, and keep what was released with its charge."""
         with self.failures.attempt(charge.analyst, charge.plan_hash) as attempt:
             reservation = self.ledger.reserve(charge)
-            released = Released(*self._measured(reservation, question.query, question.measurements, attempt))
+            measured = self._measured(reservation, question.query, question.measurements, attempt, cancelled)
+            released = Released(*measured)
             return released, self.ledger.commit(reservation, encoded(released))
 
     def _measured(
@@ -214,6 +236,7 @@ class Pipeline:
         query: BackendQuery,
         measurements: tuple[Measurement, ...],
         attempt: Attempt,
+        cancelled: threading.Event | None,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
 
@@ -221,15 +244,17 @@ class Pipeline:
         """
         for count in range(1, _ATTEMPTS + 1):
             try:
-                return self.workers.call(measure, self.backend, query, measurements)
+                return self.workers.call(measure, self.backend, query, measurements, cancelled=cancelled)
             except BaseException as error:
                 if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)
                     raise
                 if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
                     continue
-                attempt.fail()
                 self.ledger.fail(reservation)
+                if isinstance(error, CancelledByClient):
+                    raise  # when it ended was the analyst's choice and says nothing
+                attempt.fail()
                 _log.error(
                     "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
                 )

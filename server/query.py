@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planner.placeholders import Value
 from planner.plan import MechanismName, ResultType
 
 Cell = str | int | float | bool | None
@@ -31,7 +32,7 @@ class QueryRequest:
     delta: float | None = None
     mechanism: MechanismName | None = None
     request_id: str = ""
-    parameters: tuple[Cell, ...] = ()
+    parameters: tuple[Value, ...] = ()
     sampling_rate: float | None = None
     idempotency_key: str = ""
 
@@ -97,6 +98,21 @@ class QueryResponse:
     taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
     notes: tuple[str, ...] = field(default=())
     cached: bool = False
+
+
+@dataclass(frozen=True)
+class StatementShape:
+    """What is known of a question before its values are.
+
+    Attributes:
+      parameters: the type of each `$n`.
+      columns: of the answer.
+      noisy: per column, is it a noisy number, with an interval?
+    """
+
+    parameters: tuple[ResultType, ...]
+    columns: tuple[ResultColumn, ...]
+    noisy: tuple[bool, ...]
 
 
 @dataclass(frozen=True)

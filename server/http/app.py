@@ -6,13 +6,16 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
-from server.http.routes import budget, explain, health, propose, query
+from server.http.routes import budget, explain, health, history, jobs, propose, query, schema
 from server.http.routes.admin import accounts, analysts, dataset, records
-from server.http.services import Custody, Pipeline, Services, Threads
+from server.http.services import Custody, Pipeline, Services
+from server.jobs import Jobs
+from server.threads import Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
 people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
@@ -48,9 +51,24 @@ def create_app(
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
+        jobs=Jobs(),
     )
-    for route in (query, explain, propose, budget, health, analysts, accounts, records, dataset):
+    for route in (
+        query,
+        explain,
+        propose,
+        jobs,
+        schema,
+        budget,
+        history,
+        health,
+        analysts,
+        accounts,
+        records,
+        dataset,
+    ):
         app.include_router(route.router)
+    app.include_router(pages.router)
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
     app.add_middleware(BodyLimitMiddleware)

@@ -100,9 +100,9 @@ def _request_id(headers: Headers) -> str:
 
 def _complete(headers: MutableHeaders, request_id: str) -> None:
     headers["X-Request-ID"] = request_id
-    headers["Cache-Control"] = "no-store"
+    headers.setdefault("Cache-Control", "no-store")
     headers["X-Content-Type-Options"] = "nosniff"
-    headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
     headers["Referrer-Policy"] = "no-referrer"
 
 

@@ -17,9 +17,10 @@ _CODES = {
     " 08P01 a body that is not JSON",
     401: "28P01: no key, or not a valid one",
     403: "PD001: the budget is exhausted; 25006: the statement would write; 42501: the key does not open this",
-    404: "08P01: no such route; 42704: no such analyst",
+    404: "08P01: no such route; 42704: no such analyst or job",
     409: "23505: the idempotency key was used for another request, or for one without an answer; 42710: the name is"
-    " taken; PD004: the policy protects less, which must be confirmed; PD005: it is not valid",
+    " taken; PD004: the policy protects less, which must be confirmed; PD005: it is not valid;"
+    " 55000: the job is not done",
     413: "54000: the body or the statement is too long",
     422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
     " that is none; 54001: too complex; PD002: the policy does not bound the sensitivity;"

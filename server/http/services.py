@@ -1,33 +1,34 @@
-"""What the routes need of the rest of the proxy, and the threads in which they may wait for it."""
+"""What the routes need of the rest of the proxy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
-from anyio import CapacityLimiter, to_thread
-
-from server.errors import TooManyQueries
+from server.catalog import Catalog
+from server.jobs import Jobs
 from server.ledger.analyst import Act, Analyst
 from server.ledger.ledger import Administration, Records
 from server.live_pipeline import PolicyInForce
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+from server.threads import Threads
 
 
 class Pipeline(Protocol):
     """Answers questions; each method blocks and may be called from any thread."""
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer and charge."""
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """Answer and charge; setting `cancelled` ends it early."""
         ...
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
+        ...
+
+    def catalog(self) -> Catalog:
+        """What may be asked."""
         ...
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
@@ -59,36 +60,6 @@ class Custody(Administration, Records, Protocol):
     """The part of the ledger that custodians see and change."""
 
 
-class Threads:
-    """A few threads of their own for one kind of blocking call, and a bounded queue before them.
-
-    Args:
-      running: how many calls run at once.
-      waiting: how many more may wait; one above is refused.
-    """
-
-    def __init__(self, running: int, waiting: int) -> None:
-        self._limiter = CapacityLimiter(running)
-        self._room = running + waiting
-
-    async def call(
-        self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> Result:
-        """Run a blocking function without holding up the event loop.
-
-        Raises: TooManyQueries when the queue is full; otherwise what the function raises.
-        """
-        if not self._room:
-            raise TooManyQueries(
-                "Too many requests are waiting already.", hint="Try again later; nothing was charged."
-            )
-        self._room -= 1  # all on the event loop, so nothing comes between the test and this
-        try:
-            return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
-        finally:
-            self._room += 1
-
-
 @dataclass(frozen=True)
 class Services:
     """What `create_app` was given.
@@ -99,6 +70,7 @@ class Services:
       queries: threads that wait for answers.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      jobs: questions that go on while their clients do something else.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
@@ -108,3 +80,4 @@ class Services:
     lookups: Threads
     explanations: Threads
     audits: Threads
+    jobs: Jobs

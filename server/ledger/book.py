@@ -155,6 +155,10 @@ class Book:
         """Charges with numbers above `after`."""
         return self._store.read(lambda reading: charge_rows.records(reading, analyst, after, limit))
 
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        """The analyst's charges, the newest first."""
+        return self._store.read(lambda reading: charge_rows.newest(reading, analyst, before, limit))
+
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
         """Entries with numbers above `after`."""
         return self._store.read(lambda reading: read_entries(reading, after, limit, acts_only))

@@ -90,6 +90,14 @@ def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tu
     return tuple(map(_record, rows))
 
 
+def newest(reading: Reading, analyst: str, before: int | None, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` charges of an analyst, the newest first."""
+    older = " AND c.number < ?" if before is not None else ""
+    values = (analyst, *((before,) if before is not None else ()), limit)
+    rows = reading.rows(f"{_RECORD} WHERE c.analyst = ?{older} ORDER BY c.number DESC LIMIT ?", *values)
+    return tuple(map(_record, rows))
+
+
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
     """The analyst's charge that was made under a key."""
     # The second condition repeats the partial index's own.

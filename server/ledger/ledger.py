@@ -160,6 +160,10 @@ class Records(Protocol):
         """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
         ...
 
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
+        ...
+
     def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
         """The analyst's newest committed charge with an answer key for a plan. One indexed read."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -10,6 +11,7 @@ from typing import Any, cast
 import httpx
 from fastapi import FastAPI
 
+from server.catalog import Catalog
 from server.http.app import create_app
 from server.http.services import Custody
 from server.keys import key_hash
@@ -68,9 +70,12 @@ class FakePipeline:
     asked: list[QueryRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
+
+    def catalog(self) -> Catalog:
+        return Catalog("demo", (), 1.0, 5.0, 0.0, "day", ())
 
     def explain(self, request: QueryRequest) -> Explanation:
         self.asked.append(request)
