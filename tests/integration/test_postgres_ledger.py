@@ -17,6 +17,7 @@ from server.ledger.postgres_rules import SCHEMA
 from tests.support.ledger_database import empty_ledger_database
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from tests.unit.server.ledger.tampering import EDITS, fill
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_a_lost_connection_charges_once(
 ) -> None:
     """The server is lost when it is told to commit; whether it had done so, the client cannot know."""
     execute: Callable[..., object] = psycopg.Connection.execute
-    cuts = []
+    cuts: list[str] = []
 
     def cutting(connection: object, statement: str, *more: object) -> object:
         if statement == "COMMIT" and not cuts:
@@ -188,3 +189,45 @@ def test_the_servers_clock_is_everyones(ledger_url: str, marker: Path) -> None:
     assert row is not None
     assert abs(ledger.entries()[0].at_ms - float(row[0])) < 60_000
     ledger.close()
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_tampering_is_found(ledger: Book, ledger_url: str, edit: str) -> None:
+    fill(ledger)
+    assert ledger.verify().fault is None
+    with psycopg.connect(ledger_url, autocommit=True) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        foreign.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+        for statement in EDITS[edit]:
+            assert foreign.execute(statement.encode()).rowcount >= 1
+    assert ledger.verify().fault is not None
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM charges", "TRUNCATE answers", "UPDATE entries SET content = ''"])
+def test_the_server_refuses_what_the_ledger_never_does(ledger: Book, ledger_url: str, statement: str) -> None:
+    with psycopg.connect(ledger_url) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        with pytest.raises(psycopg.IntegrityError):
+            foreign.execute(statement.encode())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE charges SET state = 'released', settled_by = 1 WHERE number = 1",
+        "UPDATE charges SET state = 'committed', settled_by = 1, analyst = 'eve' WHERE number = 4",
+        'UPDATE accounts SET spent = \'{"nano_epsilon":9000000000,"atto_delta":0}\'',
+        'UPDATE accounts SET spent = \'{"nano_epsilon":-1,"atto_delta":0}\'',
+        "UPDATE accounts SET name = 'group:mine' WHERE name = 'dataset'",
+        "UPDATE analysts SET name = 'mallory' WHERE name = 'eve'",
+        "INSERT INTO entries SELECT number + 100, at_ms, kind, instance, operation, content, hash FROM entries",
+        "INSERT INTO charges SELECT 9, entry, analyst, '', '', '', NULL, '', 'reserved', NULL FROM charges LIMIT 1",
+        "INSERT INTO charges SELECT 5, entry, analyst, '', '', '', NULL, '', 'failed', 1 FROM charges LIMIT 1",
+    ],
+)
+def test_the_server_keeps_the_rules_of_rows(ledger: Book, ledger_url: str, statement: str) -> None:
+    fill(ledger)
+    with psycopg.connect(ledger_url) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        with pytest.raises(psycopg.IntegrityError):
+            foreign.execute(statement.encode())
