@@ -89,3 +89,6 @@ POSTGRES_TABLES = _TABLES.substitute(integer="BIGINT", bytes="BYTEA", strict="")
 
 TABLES = ("identity", "entries", "analysts", "accounts", "charges", "answers")
 """All of them."""
+
+CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
+"""The columns of a charge that never change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.ledger.schema import TABLES
+from server.ledger.schema import CHARGE_KEEPS, TABLES
 
 APPLICATION_ID = 0x4E474C47
 """'NGLG' in the file's header: this SQLite file is a Noisegate ledger."""
@@ -22,8 +22,6 @@ CREATE TRIGGER {table}_are_made_once BEFORE INSERT ON {table} WHEN EXISTS (SELEC
 BEGIN SELECT RAISE(ABORT, 'this is there already'); END;
 """
 
-_CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
-
 _RULES = f"""
 CREATE TRIGGER entries_follow BEFORE INSERT ON entries
 WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
@@ -38,7 +36,7 @@ BEGIN SELECT RAISE(ABORT, 'a charge begins reserved, with the next number'); END
 
 CREATE TRIGGER charge_is_settled_once BEFORE UPDATE ON charges
 WHEN OLD.state <> 'reserved' OR NEW.state = 'reserved'
-    OR {" OR ".join(f"NEW.{column} IS NOT OLD.{column}" for column in _CHARGE_KEEPS)}
+    OR {" OR ".join(f"NEW.{column} IS NOT OLD.{column}" for column in CHARGE_KEEPS)}
 BEGIN SELECT RAISE(ABORT, 'a charge changes once, from reserved to settled'); END;
 
 CREATE TRIGGER analyst_keeps_name BEFORE UPDATE ON analysts WHEN NEW.name IS NOT OLD.name

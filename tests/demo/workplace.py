@@ -21,6 +21,7 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
 from server.keys import key_hash, new_key
+from server.ledger.analyst import Role
 from server.ledger.open_ledger import create_ledger, open_ledger
 from server.services import ledger_paths, read_policy
 from tests.demo import tpch
@@ -85,13 +86,13 @@ def _lock(folder: Path) -> None:
         raise ConfigurationInvalid(f"a demonstration already runs in {folder}", hint="stop it first") from None
 
 
-def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
+def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst") -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again; returns the key."""
     paths = ledger_paths(read_policy(demonstration.policy), demonstration.policy)
     ledger = open_ledger(*paths) if paths[1].exists() else create_ledger(*paths)
     key = new_key()
     try:
-        ledger.add_analyst(f"demo-{time.time_ns()}", key_hash(key), epsilon, 0.0)
+        ledger.add_analyst(f"demo-{time.time_ns()}", key_hash(key), epsilon, 0.0, role=role)
     finally:
         ledger.close()
     demonstration.key_file.touch(mode=0o600)
@@ -101,9 +102,16 @@ def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
 
 @contextmanager
 def proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[str]:
-    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields its address once it is healthy.
+    """Run `noisegate serve`; yields its address. As `running_proxy`."""
+    with running_proxy(demonstration, port) as (_, address):
+        yield address
 
-    Raises: RuntimeError when it ends before it is healthy; its own words are on standard error.
+
+@contextmanager
+def running_proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
+
+    Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
@@ -113,7 +121,7 @@ def proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[str]:
     else:
         raise RuntimeError(f"the proxy does not start; its last words are in {demonstration.folder / 'proxy.log'}")
     try:
-        yield f"http://127.0.0.1:{listening}"
+        yield process, f"http://127.0.0.1:{listening}"
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=_START_TIMEOUT_S)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.ledger.analyst import Role
 from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
@@ -31,12 +32,12 @@ def address(demonstration: Demonstration) -> Iterator[str]:
 
 
 @pytest.fixture
-def new_client(demonstration: Demonstration, address: str) -> Iterator[Callable[[float], httpx.Client]]:
-    """Makes clients, each with the key of a fresh analyst of a given budget."""
+def new_client(demonstration: Demonstration, address: str) -> Iterator[Callable[..., httpx.Client]]:
+    """Makes clients, each with the key of a fresh analyst of a given budget (and role)."""
     clients = []
 
-    def make(epsilon: float) -> httpx.Client:
-        clients.append(client(address, add_analyst(demonstration, epsilon)))
+    def make(epsilon: float, role: Role = "analyst") -> httpx.Client:
+        clients.append(client(address, add_analyst(demonstration, epsilon, role)))
         return clients[-1]
 
     yield make

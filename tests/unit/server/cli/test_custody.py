@@ -177,7 +177,7 @@ def test_a_tampered_ledger_is_told(shell: Shell) -> None:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for (name,) in names:
             connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("UPDATE charges SET mechanism = 'r2t' WHERE number = 1")
+        connection.execute("UPDATE charges SET plan_hash = 'other' WHERE number = 1")
     connection.close()
     assert shell("ledger", "verify", code=1) == ""
     assert "error: " in shell.err and "hint: " in shell.err
