@@ -49,7 +49,6 @@ async function signIn() {
   slider.value = placeOf(schema.epsilon);
   byId("epsilon-shown").textContent = amount(epsilon());
   byId("dataset").textContent = schema.dataset;
-  show(byId("admin-link"), schema.role !== "analyst");
   show(byId("welcome"), false);
   show(byId("workbench"), true);
   show(byId("session"), true);
