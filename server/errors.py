@@ -129,6 +129,10 @@ class UnknownAccount(ServerError):
     """No account of that name."""
 
 
+class NotAcceptable(ServerError):
+    """A form of answer that there is not."""
+
+
 class UnknownJob(ServerError):
     """No job of that name, or another analyst's."""
 

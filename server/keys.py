@@ -13,7 +13,7 @@ PREFIX = "ng_"
 """Keys begin with it, so that people and secret scanners know one when they see it."""
 
 
-_ITERATIONS = 4096  # RFC 7677's least: the key has 256 bits of entropy, so stretching it adds nothing
+SCRAM_ITERATIONS = 4096  # RFC 7677's least: the key has 256 bits of entropy, so stretching it adds nothing
 _SALT_BYTES = 16
 
 
@@ -41,8 +41,8 @@ def scram_verifier(key: str, salt: bytes) -> str:
     Returns: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, the parts in base64.
     Source: RFC 5802, section 3; RFC 7677.
     """
-    salted = hashlib.pbkdf2_hmac("sha256", key.encode("ascii"), salt, _ITERATIONS)
+    salted = hashlib.pbkdf2_hmac("sha256", key.encode("ascii"), salt, SCRAM_ITERATIONS)
     stored_key = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
     server_key = hmac.digest(salted, b"Server Key", "sha256")
     salt_text, stored, server = (base64.b64encode(part).decode("ascii") for part in (salt, stored_key, server_key))
-    return f"SCRAM-SHA-256${_ITERATIONS}:{salt_text}${stored}:{server}"
+    return f"SCRAM-SHA-256${SCRAM_ITERATIONS}:{salt_text}${stored}:{server}"

@@ -60,6 +60,10 @@ class LivePipeline:
         """Parameters and columns of a question."""
         return self._current.describe(sql)
 
+    def check_ready(self) -> None:
+        """Whether a query could be answered now."""
+        self._current.check_ready()
+
     def catalog(self) -> Catalog:
         """What may be asked."""
         return catalog(self._current.schema, self._current.policy)

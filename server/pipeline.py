@@ -170,6 +170,11 @@ class Pipeline:
         """Parameters and columns of a question, before its values are known. Free."""
         return statement_shape(sql, self.schema, self.policy)
 
+    def check_ready(self) -> None:
+        """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
+        self.ledger.data_version()
+        self.backend.check_reachable()
+
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         return self.ledger.budget(analyst)

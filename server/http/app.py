@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
+from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
+from server.http.readiness import Readiness
 from server.http.routes import budget, explain, health, history, jobs, propose, query, schema
 from server.http.routes.admin import accounts, analysts, dataset, records
 from server.http.services import Custody, Pipeline, Services
@@ -44,6 +46,7 @@ def create_app(
         # FastAPI would export exceptions with their texts, and exact durations, wherever OpenTelemetry is set up.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
+    metrics = Metrics()
     app.state.services = Services(
         pipeline,
         ledger,
@@ -52,6 +55,8 @@ def create_app(
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
         jobs=Jobs(),
+        metrics=metrics,
+        readiness=Readiness(pipeline.check_ready),
     )
     for route in (
         query,
@@ -72,5 +77,5 @@ def create_app(
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
     app.add_middleware(BodyLimitMiddleware)
-    app.add_middleware(ExchangeMiddleware)  # the last added is the outermost
+    app.add_middleware(ExchangeMiddleware, metrics=metrics)  # the last added is the outermost
     return app

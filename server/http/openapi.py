@@ -18,6 +18,7 @@ _CODES = {
     401: "28P01: no key, or not a valid one",
     403: "PD001: the budget is exhausted; 25006: the statement would write; 42501: the key does not open this",
     404: "08P01: no such route; 42704: no such analyst or job",
+    406: "08P01: no such form of an answer",
     409: "23505: the idempotency key was used for another request, or for one without an answer; 42710: the name is"
     " taken; PD004: the policy protects less, which must be confirmed; PD005: it is not valid;"
     " 55000: the job is not done",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from server.catalog import Catalog
+from server.http.metrics import Metrics
+from server.http.readiness import Readiness
 from server.jobs import Jobs
 from server.ledger.analyst import Act, Analyst
 from server.ledger.ledger import Administration, Records
@@ -25,6 +27,10 @@ class Pipeline(Protocol):
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
+        ...
+
+    def check_ready(self) -> None:
+        """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
         ...
 
     def catalog(self) -> Catalog:
@@ -71,6 +77,8 @@ class Services:
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
       jobs: questions that go on while their clients do something else.
+      metrics: what was asked, counted.
+      readiness: whether queries can be answered.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
@@ -81,3 +89,5 @@ class Services:
     explanations: Threads
     audits: Threads
     jobs: Jobs
+    metrics: Metrics
+    readiness: Readiness

@@ -60,7 +60,7 @@ class Reception:
     Attributes:
       desk: answers.
       verifiers: knows who may ask.
-      database: the one name that clients may connect to: the policy's.
+      database: the one name that clients may connect to: the data set's.
       certificate: for TLS; None: plain text only.
       plain_text: may clients from other machines come without TLS? Those of this machine always may.
       cancel_keys: of all sessions.
@@ -90,9 +90,13 @@ class Connection:
         self._channel = channel
         self._reception = reception
         self._decoder = Decoder(reception.limits.message_bytes)
+        self._task: asyncio.Task[None] | None = None
+        self._busy = False
+        self._stopping = False
 
     async def serve(self) -> None:
         """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
+        self._task = asyncio.current_task()
         try:
             async with asyncio.timeout(self._reception.limits.authentication_s):
                 session, startup = await self._opened()
@@ -104,10 +108,18 @@ class Connection:
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
             self._channel.send(encode.error(told(late), severity="FATAL"))
+        except asyncio.CancelledError:  # by `stop`, which is the only one that may
+            self._channel.send(encode.error(told(_stopped()), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
             self._channel.close()
+
+    def stop(self) -> None:
+        """End as soon as what is under way has been answered."""
+        self._stopping = True
+        if not self._busy and self._task is not None:
+            self._task.cancel()
 
     def refuse(self, error: WireError) -> None:
         """End before anything was read."""
@@ -198,6 +210,8 @@ class Connection:
                 if isinstance(message, m.Terminate):
                     return
                 await self._handled(session, message)
+                if self._stopping:
+                    raise _stopped()
         finally:
             self._reception.cancel_keys.remove(key)
 
@@ -209,6 +223,7 @@ class Connection:
 
     async def _handled(self, session: Session, message: m.ClientMessage) -> None:
         """Answer a message; a client that goes away meanwhile cancels what it asked for."""
+        self._busy = True
         work = asyncio.ensure_future(session.handle(message))
         gone = asyncio.ensure_future(self._channel.ended.wait())
         try:
@@ -217,6 +232,7 @@ class Connection:
                 session.cancel()
             await work
         finally:
+            self._busy = False
             gone.cancel()
             with suppress(asyncio.CancelledError):
                 await gone
@@ -230,6 +246,10 @@ class Connection:
                 return None
             self._decoder.feed(data)
         return message
+
+
+def _stopped() -> WireError:
+    return WireError("the proxy is stopping", "57P01", hint="connect again later")
 
 
 def sasl_initial(data: bytes) -> tuple[str, bytes]:

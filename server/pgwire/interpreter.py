@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import ResultType
+from server.flat_answer import flat_columns
 from server.pgwire import commands as c
 from server.pgwire.desk import Desk
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
 from server.pgwire.portal import Portal, Shape
-from server.pgwire.results import Result, Table, answer_table, with_intervals
+from server.pgwire.results import Result, Table, answer_table
 from server.pgwire.settings import Settings
 from server.pgwire.transaction import TransactionState
 from server.pgwire.values import Field, field_of
@@ -115,7 +116,7 @@ class Interpreter:
         parameters = _merged(oids, described.parameters)
         if not intervals or not any(described.noisy):
             return Shape(parameters, _fields(columns))
-        return Shape(parameters, _fields(with_intervals(columns, described.noisy)), described.noisy)
+        return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
         if question.catalog:

@@ -21,25 +21,22 @@ class Listener:
 
     def __init__(self, reception: Reception) -> None:
         self._reception = reception
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], Connection] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self, listening: socket.socket) -> None:
         """Serve a socket that is bound and listens."""
-        self._server = await asyncio.get_running_loop().create_server(self._accepted, sock=listening)
+        self._server = await asyncio.get_running_loop().create_server(lambda: _Greeting(self), sock=listening)
 
     async def stop(self) -> None:
-        """Accept nobody more and let statements under way end, for a while; then cut off."""
+        """Accept nobody more, let statements under way end, for a while; then cut off."""
         if self._server is None:
             return
         self._server.close()
-        for task in self._connections:
-            task.cancel()
+        for connection in self._connections.values():
+            connection.stop()
         if self._connections:
-            await asyncio.wait(self._connections, timeout=_GRACE_S)
-
-    def _accepted(self) -> Channel:
-        return _Greeting(self)
+            await asyncio.wait(list(self._connections), timeout=_GRACE_S)
 
     def greet(self, channel: Channel) -> None:
         """Serve a connection that has just been made."""
@@ -48,8 +45,8 @@ class Listener:
             connection.refuse(WireError("too many connections", "53300", hint="try again later"))
             return
         task = asyncio.get_running_loop().create_task(connection.serve())
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        self._connections[task] = connection
+        task.add_done_callback(self._connections.pop)
 
 
 class _Greeting(Channel):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.plan import ResultType
+from server.flat_answer import flat
 from server.pgwire.values import Field, encode_cell, field_of, spell
 from server.query import Cell, QueryResponse
 
@@ -66,31 +67,12 @@ def answer_table(response: QueryResponse, noisy: Sequence[bool] | None) -> Table
 
     Args:
       response: the answer.
-      noisy: which columns are followed by `name_lo` and `name_hi`, their interval's ends (NULL: not bounded);
-        None: none.
+      noisy: which columns are followed by their interval's ends; None: none.
     """
-    columns = tuple((column.name, column.type) for column in response.columns)
     if noisy is None:
-        return Table.of(columns, response.rows)
-    rows = []
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
-        row: list[Cell] = []
-        for cell, interval, wide in zip(cells, intervals, noisy, strict=True):
-            row.append(cell)
-            if wide:
-                row += [None, None] if interval is None else [interval.low, interval.high]
-        rows.append(row)
-    return Table.of(with_intervals(columns, noisy), rows)
-
-
-def with_intervals(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> list[tuple[str, ResultType]]:
-    """The columns of an answer with those of the intervals after each noisy one."""
-    wide: list[tuple[str, ResultType]] = []
-    for (name, kind), has_interval in zip(columns, noisy, strict=True):
-        wide.append((name, kind))
-        if has_interval:
-            wide += [(f"{name}_lo", "float8"), (f"{name}_hi", "float8")]
-    return wide
+        return Table.of(tuple((column.name, column.type) for column in response.columns), response.rows)
+    wide = flat(response, noisy)
+    return Table.of(wide.columns, wide.rows)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,10 @@ import secrets
 from dataclasses import dataclass, field
 
 from server.errors import AuthenticationFailed
+from server.keys import SCRAM_ITERATIONS
 
 PLAIN, BOUND = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
 """Without and with channel binding."""
-
-ITERATIONS = 4_096
-"""As PostgreSQL. A key has 256 bits of entropy, so nothing rests on the count."""
 
 _VERIFIER = re.compile(r"SCRAM-SHA-256\$([0-9]{1,7}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([A-Za-z0-9+/=]+)")
 _FIRST = re.compile(r"(?P<gs2>(?P<flag>n|y|p=[A-Za-z0-9.-]+),,)(?P<bare>n=[^,]*,r=(?P<nonce>[!-+\--~]{8,256}))")
@@ -43,24 +41,12 @@ class Verifier:
     server_key: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, key: str, salt: bytes | None = None, iterations: int = ITERATIONS) -> Verifier:
-        """The verifier of a key, which is ASCII and so its own SASLprep."""
-        salt = secrets.token_bytes(16) if salt is None else salt
-        salted = hashlib.pbkdf2_hmac("sha256", key.encode(), salt, iterations)
-        stored_key = hashlib.sha256(_mac(salted, b"Client Key")).digest()
-        return cls(iterations, salt, stored_key, _mac(salted, b"Server Key"))
-
-    @classmethod
     def parse(cls, text: str) -> Verifier:
-        """Read what `str` wrote, PostgreSQL's own form. Raises ValueError."""
+        """Read what `server.keys.scram_verifier` wrote, PostgreSQL's own form. Raises ValueError."""
         found = _VERIFIER.fullmatch(text)
         if found is None:
             raise ValueError("this is no SCRAM-SHA-256 verifier")
         return cls(int(found[1]), *(base64.b64decode(found[index], validate=True) for index in (2, 3, 4)))
-
-    def __str__(self) -> str:
-        salt, stored, server = (_spelled(part) for part in (self.salt, self.stored_key, self.server_key))
-        return f"{PLAIN}${self.iterations}:{salt}${stored}:{server}"
 
 
 def unknown_verifier(user: str, secret: bytes) -> Verifier:
@@ -71,7 +57,7 @@ def unknown_verifier(user: str, secret: bytes) -> Verifier:
       secret: random bytes of this server.
     """
     salt = _mac(secret, b"salt " + user.encode())[:16]
-    return Verifier(ITERATIONS, salt, _mac(secret, b"stored"), _mac(secret, b"server"))
+    return Verifier(SCRAM_ITERATIONS, salt, _mac(secret, b"stored"), _mac(secret, b"server"))
 
 
 class Exchange:

@@ -20,7 +20,7 @@ from rich.progress import Progress
 
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
-from server.keys import key_hash, new_key
+from server.keys import credentials_of, new_key
 from server.ledger.analyst import Role
 from server.ledger.open_ledger import create_ledger, open_ledger
 from server.services import ledger_paths, read_policy
@@ -29,6 +29,9 @@ from tests.demo.database import load_once
 
 ROOT = Path(os.environ.get("NOISEGATE_HOME", ".noisegate"))
 PORT = 8432
+WIRE_PORT = 6432
+
+_HTTP_ONLY = ("--no-wire",)
 _START_TIMEOUT_S = 60.0
 
 
@@ -86,13 +89,13 @@ def _lock(folder: Path) -> None:
         raise ConfigurationInvalid(f"a demonstration already runs in {folder}", hint="stop it first") from None
 
 
-def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst") -> str:
+def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst", name: str | None = None) -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again; returns the key."""
     paths = ledger_paths(read_policy(demonstration.policy), demonstration.policy)
     ledger = open_ledger(*paths) if paths[1].exists() else create_ledger(*paths)
     key = new_key()
     try:
-        ledger.add_analyst(f"demo-{time.time_ns()}", key_hash(key), epsilon, 0.0, role=role)
+        ledger.add_analyst(name or f"demo-{time.time_ns()}", credentials_of(key), epsilon, 0.0, role=role)
     finally:
         ledger.close()
     demonstration.key_file.touch(mode=0o600)
@@ -101,21 +104,25 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
 
 
 @contextmanager
-def proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[str]:
+def proxy(demonstration: Demonstration, port: int = PORT, options: tuple[str, ...] = _HTTP_ONLY) -> Iterator[str]:
     """Run `noisegate serve`; yields its address. As `running_proxy`."""
-    with running_proxy(demonstration, port) as (_, address):
+    with running_proxy(demonstration, port, options) as (_, address):
         yield address
 
 
 @contextmanager
-def running_proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def running_proxy(
+    demonstration: Demonstration, port: int = PORT, options: tuple[str, ...] = _HTTP_ONLY
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
 
+    Args:
+      options: more of `noisegate serve`.
     Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
-        process = _serve(demonstration, listening)
+        process = _serve(demonstration, listening, options)
         if _healthy(process, f"http://127.0.0.1:{listening}"):
             break
     else:
@@ -127,11 +134,11 @@ def running_proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[tu
         process.wait(timeout=_START_TIMEOUT_S)
 
 
-def _serve(demonstration: Demonstration, port: int) -> subprocess.Popen[bytes]:
+def _serve(demonstration: Demonstration, port: int, options: tuple[str, ...]) -> subprocess.Popen[bytes]:
     program = Path(sys.executable).with_name("noisegate")
     with (demonstration.folder / "proxy.log").open("ab") as log:
         return subprocess.Popen(
-            [program, "serve", demonstration.policy, "--port", str(port)],
+            [program, "serve", demonstration.policy, "--port", str(port), *options],
             env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
             stdout=log,
             stderr=subprocess.STDOUT,

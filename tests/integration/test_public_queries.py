@@ -183,6 +183,9 @@ class BreakingBackend:
     log: Path
     failures: tuple[ServerError, ...]
 
+    def check_reachable(self) -> None:
+        pass
+
     def domain(self, query: BackendQuery) -> Domain:
         raise AssertionError("nothing private is asked for")
 

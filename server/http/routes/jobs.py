@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.openapi import problems
+from server.http.representations import ARROW, CSV, accepted, represented
 from server.jobs import Job, Jobs, JobState
 
 router = APIRouter()
@@ -54,14 +55,24 @@ async def job(request: Request, job_id: JobId, analyst: Analyst) -> JobBody:
     return JobBody.of(jobs.get(analyst, job_id), jobs)
 
 
-@router.get("/v1/jobs/{job_id}/result", responses=problems(401, 403, 404, 409, 422, 500, 429, 503, 504))
-async def result(request: Request, job_id: JobId, analyst: Analyst) -> AnswerBody:
+_FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {}, ARROW: {}}}}
+
+
+@router.get(
+    "/v1/jobs/{job_id}/result",
+    response_model=AnswerBody,
+    responses=_FORMS | problems(401, 403, 404, 406, 409, 422, 500, 429, 503, 504),
+)
+async def result(
+    request: Request, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
+) -> AnswerBody | Response:
     """The answer of a job that is done, once; asking the same question again is free."""
     jobs = services_of(request).jobs
     found = jobs.get(analyst, job_id)
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
-    return AnswerBody.of(jobs.take(found))
+    form = accepted(accept)
+    return represented(jobs.take(found), form)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 500, 503))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
-from fastapi.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
 from server.http.query_body import QueryBody
+from server.http.representations import ARROW, CSV, accepted, represented
 from server.http.routes.jobs import JobBody, preferred_wait
 
 router = APIRouter()
@@ -37,14 +38,15 @@ Prefer = Annotated[
     ),
 ]
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobBody, "description": "The question goes on; its job is at `Location`."}
+    200: {"content": {CSV: {}, ARROW: {}}},
+    202: {"model": JobBody, "description": "The question goes on; its job is at `Location`."},
 }
 
 
 @router.post(
     "/v1/query",
     response_model=AnswerBody,
-    responses=_ACCEPTED | problems(400, 401, 403, 409, 413, 422, 500, 429, 503, 504),
+    responses=_ACCEPTED | problems(400, 401, 403, 406, 409, 413, 422, 500, 429, 503, 504),
 )
 async def query(
     request: Request,
@@ -52,20 +54,22 @@ async def query(
     analyst: Analyst,
     idempotency_key: IdempotencyKey = None,
     prefer: Prefer = None,
-) -> AnswerBody | JSONResponse:
+    accept: Annotated[str | None, Header(max_length=512)] = None,
+) -> AnswerBody | Response:
     """Answer one SELECT with noise, and charge the analyst's budget for it.
 
     The same question gets the same answer, free, until the custodian says that the data is new.
     """
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
+    form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return AnswerBody.of(await services.queries.call(services.pipeline.answer, question))
+        return represented(await services.queries.call(services.pipeline.answer, question), form)
     job = services.jobs.start(
         analyst, lambda cancelled: services.queries.call(services.pipeline.answer, question, cancelled)
     )
     if await services.jobs.wait(job, wait_s):
-        return AnswerBody.of(services.jobs.take(job))
+        return represented(services.jobs.take(job), form)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})

@@ -74,6 +74,9 @@ class FakePipeline:
         self.asked.append(request)
         return self.answering(request)
 
+    def check_ready(self) -> None:
+        pass
+
     def catalog(self) -> Catalog:
         return Catalog("demo", (), 1.0, 5.0, 0.0, "day", ())
 

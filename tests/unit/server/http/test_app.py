@@ -27,7 +27,8 @@ def test_every_response_carries_the_security_headers(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"]
+    "path",
+    ["/console/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"],
 )
 def test_an_unknown_path_is_a_problem(path: str) -> None:
     assert_problem(send("GET", path), 404, "08P01")
