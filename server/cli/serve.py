@@ -82,9 +82,7 @@ def serve(
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         signal.signal(signal.SIGHUP, lambda *_: Thread(target=reload_policy, args=(services.pipeline,)).start())
         scheme = "http" if files is None else "https"
-        tell(
-            f"Noisegate listens on {scheme}://{address(http_socket, host)}: a console for people, an API for programs."
-        )
+        tell(f"Noisegate listens on {scheme}://{address(http_socket, host)}: a console, and an API for programs.")
         if wire_socket is not None:
             name = services.pipeline.current.policy.name
             where = f"host={host} port={wire_socket.getsockname()[1]} dbname={name} user=ANALYST"

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -112,23 +113,28 @@ def proxy(demonstration: Demonstration, port: int = PORT, options: tuple[str, ..
 
 @contextmanager
 def running_proxy(
-    demonstration: Demonstration, port: int = PORT, options: tuple[str, ...] = _HTTP_ONLY
+    demonstration: Demonstration,
+    port: int = PORT,
+    options: tuple[str, ...] = _HTTP_ONLY,
+    authority: Path | None = None,
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
 
     Args:
       options: more of `noisegate serve`.
+      authority: who vouches for the proxy's certificate, if the options give it one.
     Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
         process = _serve(demonstration, listening, options)
-        if _healthy(process, f"http://127.0.0.1:{listening}"):
+        address = f"{'http' if authority is None else 'https'}://localhost:{listening}"
+        if _healthy(process, address, authority):
             break
     else:
         raise RuntimeError(f"the proxy does not start; its last words are in {demonstration.folder / 'proxy.log'}")
     try:
-        yield process, f"http://127.0.0.1:{listening}"
+        yield process, address
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=_START_TIMEOUT_S)
@@ -158,12 +164,13 @@ def free_port(wanted: int) -> int:
     raise RuntimeError("no free port on the loopback interface")
 
 
-def _healthy(process: subprocess.Popen[bytes], address: str) -> bool:
+def _healthy(process: subprocess.Popen[bytes], address: str, authority: Path | None) -> bool:
     """Wait for the proxy; False when it ended, as it does when the port was taken meanwhile."""
+    verify = True if authority is None else ssl.create_default_context(cafile=authority)
     end = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < end and process.poll() is None:
         try:
-            if httpx.get(f"{address}/health", timeout=1.0).status_code == 200:
+            if httpx.get(f"{address}/health", timeout=1.0, verify=verify).status_code == 200:
                 return process.poll() is None
         except httpx.TransportError:
             time.sleep(0.05)

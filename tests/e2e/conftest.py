@@ -12,6 +12,7 @@ from server.ledger.analyst import Role
 from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
+from tests.support.wire_proxy import WireProxy, wire_proxy
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +30,17 @@ def address(demonstration: Demonstration) -> Iterator[str]:
     """Where the proxy listens."""
     with proxy(demonstration, port=0) as listening:
         yield listening
+
+
+@pytest.fixture(scope="session")
+def wire(
+    embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WireProxy]:
+    """A proxy that also speaks TLS and the wire protocol."""
+    made = tpch_demonstration(tmp_path_factory.mktemp("wire"), embedded_postgres, tpch_url)
+    add_analyst(made, epsilon=1.0)
+    with wire_proxy(made, embedded_postgres) as running:
+        yield running
 
 
 @pytest.fixture
