@@ -33,6 +33,7 @@ function figure({ rows, intervals, weak }, keys, { index, name, type }, width) {
   })).filter(({ value }) => value !== null);
   const time = keys.length === 1 && (keys[0].type === "date" || keys[0].type === "timestamp");
   const drawn = time ? lines(data, name, width) : bars(data.slice(0, MOST_BARS), name, width);
+  for (const part of drawn.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // parts of one picture
   drawn.setAttribute("role", "img");
   drawn.setAttribute("aria-label", `${name} by ${keys.map((key) => key.name).join(", ")}; the table has every number`);
   const more = !time && data.length > MOST_BARS ? element("p", { class: "hint" }, `The first ${MOST_BARS} of ${data.length} rows.`) : null;
