@@ -133,7 +133,7 @@ class Pipeline:
             question = self.questions.put(asked, self._question(statement, request, asked.data_version))
         charge = question.charge(request)
         served = self.kept.serve(charge, lambda: self._released(question, charge))
-        return served.response(question.plan, request.request_id)
+        return served.response(question, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
