@@ -1,7 +1,7 @@
 """A proxy that is killed: `python -m tests.support.ledger_victim HOW WHERE MARKER`, told on stdin where to die.
 
-Each line of stdin is a number n. A child is forked for it that opens the ledger, answers one query after another,
-and ends itself with SIGKILL at the n-th fault point: before or after any statement that the ledger sends to its store,
+Each line of stdin is a number n. A child is forked for it that opens the ledger, answers query after query, and
+ends itself with SIGKILL at the n-th fault point: before or after any statement that the ledger sends to its store,
 before or after a write of the marker, and between the steps of the pipeline. Per child one line of JSON says which
 charges it had been promised and which answers had left.
 """
