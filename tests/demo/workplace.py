@@ -29,7 +29,7 @@ from tests.demo.database import load_once
 
 ROOT = Path(os.environ.get("NOISEGATE_HOME", ".noisegate"))
 PORT = 8432
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
