@@ -47,18 +47,17 @@ def add(
     """
     from server.keys import credentials_of, new_key
     from server.ledger.amounts import granted_delta, granted_epsilon
-    from server.ledger.open_ledger import create_ledger, open_ledger
-    from server.services import ledger_paths, read_policy
+    from server.policy_ledger import ledger_name, open_or_create
+    from server.services import read_policy
 
     granted_epsilon(epsilon)  # refuses what is no budget, before a ledger is made for it
     granted_delta(delta)
-    path, marker = ledger_paths(read_policy(policy), policy)
-    first = not path.exists()  # create_ledger refuses when the marker knows one that is gone
-    with closing(create_ledger(path, marker) if first else open_ledger(path, marker)) as ledger:
+    named = read_policy(policy)
+    made, first = open_or_create(named, policy)
+    with closing(made) as ledger:
         if first:
-            tell(
-                f"Created the ledger {path}. Keep it: it holds every charge, and the proxy does not start without it."
-            )
+            where = ledger_name(named, policy)
+            tell(f"Created the ledger {where}. Keep it: it holds every charge, and the proxy does not start without it.")
         key = new_key()
         ledger.add_analyst(name, credentials_of(key), epsilon, delta, role=role.value, group=group, act=act(reason))
     tell(f"{name} may spend {privacy_text(epsilon, delta)}. The key below is shown this once:")

@@ -22,8 +22,8 @@ from server.backends import embedded
 from server.errors import ConfigurationInvalid
 from server.keys import key_hash, new_key
 from server.ledger.analyst import Role
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.services import ledger_paths, read_policy
+from server.policy_ledger import open_or_create
+from server.services import read_policy
 from tests.demo import tpch
 from tests.demo.database import load_once
 
@@ -88,8 +88,7 @@ def _lock(folder: Path) -> None:
 
 def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst") -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again; returns the key."""
-    paths = ledger_paths(read_policy(demonstration.policy), demonstration.policy)
-    ledger = open_ledger(*paths) if paths[1].exists() else create_ledger(*paths)
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
     key = new_key()
     try:
         ledger.add_analyst(f"demo-{time.time_ns()}", key_hash(key), epsilon, 0.0, role=role)
