@@ -13,6 +13,7 @@ from datetime import date
 from functools import cached_property
 from urllib.parse import parse_qsl, urlsplit
 
+from planner.budget_policy import Budgets, read_budgets
 from planner.clock import GRAINS
 from planner.errors import PolicyInvalid
 from planner.policy_toml import DomainValue, TomlSection
@@ -100,6 +101,7 @@ class Policy:
       foreign_keys: declared ones.
       tables: per queryable table.
       time_grain: what now() is snapped to, one of `planner.clock.GRAINS`.
+      budgets: what is granted where nothing else is said.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Policy:
     foreign_keys: tuple[DeclaredForeignKey, ...]
     tables: Mapping[str, TablePolicy]
     time_grain: str = "day"
+    budgets: Budgets = field(default_factory=Budgets)
 
     @property
     def ledger_is_shared(self) -> bool:
@@ -162,6 +165,7 @@ def parse_policy(text: str) -> Policy:
         foreign_keys=tuple(_foreign_key(section) for section in document.sections("foreign_keys")),
         tables=_tables(document.section("tables")),
         time_grain=privacy.choice("time_grain", GRAINS, "day"),
+        budgets=read_budgets(document.section("budgets")),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

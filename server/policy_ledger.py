@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+from planner.budget_policy import BudgetPolicy
 from planner.policy import Policy
 from server.errors import LedgerMissing
+from server.ledger.account import DATASET, Accounting, Grant
+from server.ledger.analyst import Act
 from server.ledger.book import Book
 from server.ledger.marker import read_marker
 from server.ledger.open_ledger import create_ledger, open_ledger
@@ -52,8 +56,24 @@ def open_or_create(policy: Policy, policy_path: Path) -> tuple[Book, bool]:
     except LedgerMissing:
         if read_marker(marker_of(policy_path)) is not None:
             raise
+    ledger = _created(policy, policy_path)
+    if policy.budgets.dataset is not None:
+        ledger.grant(DATASET, grant_of(policy.budgets.dataset), Act("policy", "the policy's budget for the dataset"))
+    return ledger, True
+
+
+def grant_of(budget: BudgetPolicy) -> Grant:
+    """A default as the ledger takes it."""
+    window_s = None if budget.window_days is None else round(budget.window_days * 86_400)
+    accounting = cast("Accounting", budget.accounting)
+    return Grant(
+        budget.epsilon, budget.delta, accounting, window_s=window_s, per_query_epsilon=budget.per_query_epsilon
+    )
+
+
+def _created(policy: Policy, policy_path: Path) -> Book:
     if not policy.ledger_is_shared:
-        return create_ledger(*ledger_paths(policy, policy_path)), True
+        return create_ledger(*ledger_paths(policy, policy_path))
     from server.ledger.open_postgres import create_postgres_ledger
 
-    return create_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path)), True
+    return create_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))
