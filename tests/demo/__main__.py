@@ -14,7 +14,7 @@ from server.errors import ServerError
 from tests.demo.asking import Answer, ask, client, true_values
 from tests.demo.queries import QUERIES, DemoQuery
 from tests.demo.report import print_answers, print_questions
-from tests.demo.workplace import ROOT, Demonstration, add_analyst, prepare, proxy
+from tests.demo.workplace import ROOT, Demonstration, add_analyst, new_data, prepare, proxy
 
 _BUDGET = 20.0
 
@@ -48,6 +48,7 @@ def _prepared(console: Console) -> Demonstration:
 
 def _run(console: Console, demonstration: Demonstration) -> None:
     key = add_analyst(demonstration, _BUDGET)
+    new_data(demonstration)
     with proxy(demonstration) as address:
         console.print(f"the proxy listens on {address}; a new analyst has a budget of epsilon {_BUDGET:g}")
         print_questions(console, QUERIES)

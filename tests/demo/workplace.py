@@ -21,7 +21,7 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
 from server.keys import key_hash, new_key
-from server.ledger.analyst import Role
+from server.ledger.analyst import Act, Role
 from server.policy_ledger import open_or_create
 from server.services import read_policy
 from tests.demo import tpch
@@ -97,6 +97,15 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
     demonstration.key_file.touch(mode=0o600)
     demonstration.key_file.write_text(key + "\n")
     return key
+
+
+def new_data(demonstration: Demonstration) -> None:
+    """Say that the data is a new load, so that nothing is answered with what an earlier run has kept."""
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
+    try:
+        ledger.bump_data(Act("demonstration", "another run"))
+    finally:
+        ledger.close()
 
 
 @contextmanager
