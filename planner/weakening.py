@@ -133,6 +133,7 @@ _POLICY: Mapping[str, _Change] = {
     "foreign_keys": _foreign_keys,
     "tables": _tables,
     "time_grain": _harmless,
+    "budgets": _harmless,  # defaults: no account that there is changes by them
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -12,7 +12,10 @@ from privacy.mechanisms.measurement import Measurement
 from server.answers.key import answer_key
 from server.ledger.charge import Charge
 from server.plan_hash import plan_hash
-from server.query import QueryRequest
+from server.query import QueryRequest, QueryResponse
+from server.recent import Recent
+
+_SHOWN = 4  # one, but for analysts who paid for different answers to one question
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,14 @@ class Question:
       query: what the database is asked.
       measurements: one per release of the plan.
       answer_key: names the answer under a policy, a data version and a moment.
+      shown: answers that were served again, by the charge of their releases.
     """
 
     plan: Plan
     query: BackendQuery
     measurements: tuple[Measurement, ...]
     answer_key: str
+    shown: Recent[int, QueryResponse] = field(default_factory=lambda: Recent(_SHOWN), compare=False, repr=False)
 
     @classmethod
     def of(

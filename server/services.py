@@ -23,9 +23,9 @@ from server.http.app import create_app
 from server.ledger.analyst import Act
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
-from server.ledger.open_ledger import open_ledger
 from server.live_pipeline import LivePipeline
 from server.pipeline import Pipeline, measure
+from server.policy_ledger import open_policy_ledger
 from server.secrets import resolve
 from server.workers import WorkerLimits, WorkerPool
 
@@ -64,11 +64,6 @@ def read_policy(path: Path) -> Policy:
     return PolicyFile.read(path).policy
 
 
-def ledger_paths(policy: Policy, policy_path: Path) -> tuple[Path, Path]:
-    """Where the ledger of a policy lies, and the marker beside the policy that says it exists."""
-    return policy_path.parent / policy.ledger_path, policy_path.with_suffix(".ledger.json")
-
-
 @contextmanager
 def open_services(
     policy_path: Path, limits: WorkerLimits = WorkerLimits(), announce: Callable[[str], None] = lambda _: None
@@ -79,7 +74,7 @@ def open_services(
       LedgerInvalid.
     """
     prepared = _prepare(policy_path)
-    ledger = open_ledger(*ledger_paths(prepared.file.policy, policy_path))
+    ledger = open_policy_ledger(prepared.file.policy, policy_path)
     workers = WorkerPool(limits, preload=measure.__module__)
     compiler = Compiler(limits.memory_bytes)
     try:

@@ -54,7 +54,7 @@ class KeptAnswers:
             kept = self._lookup(charge)  # while this thread waited, another one may have finished
             if kept is None:
                 released, budget = measure()
-                return Served(released, budget, charge.epsilon, charge.delta, cached=False)
+                return Served(released, budget, charge.epsilon, charge.delta)
             return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
 
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
@@ -62,13 +62,13 @@ class KeptAnswers:
 
     def _again(self, kept: KeptAnswer, analyst: str) -> Served:
         """Free: the analyst was charged for it."""
-        return Served(self._released(kept), self.ledger.budget(analyst), 0.0, 0.0, cached=True)
+        return Served(self._released(kept), self.ledger.budget(analyst), 0.0, 0.0, kept.number)
 
     def _repeated(self, kept: KeptAnswer, charge: Charge) -> Served:
         """Charge another analyst for what was released already. It is read first, so that nothing can fail after."""
         released = self._released(kept)
         reservation = self.ledger.reserve(replace(charge, repeats=kept.number))
-        return Served(released, self.ledger.commit(reservation), charge.epsilon, charge.delta, cached=True)
+        return Served(released, self.ledger.commit(reservation), charge.epsilon, charge.delta, kept.number)
 
     def _released(self, kept: KeptAnswer) -> Released:
         known = self.recent.get(kept.number)

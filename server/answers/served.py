@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from planner.plan import Plan
 from server.answers.released import Released
 from server.query import Budget, QueryResponse
+from server.question import Question
 from server.response import response
 
 
@@ -18,16 +18,35 @@ class Served:
       released: what was measured, now or before.
       budget: the analyst's, after this.
       epsilon, delta: what was charged now; 0 for an answer that the analyst has paid for.
-      cached: was it measured before?
+      number: of the charge under which it was measured before; None for what was measured now.
     """
 
     released: Released
     budget: Budget
     epsilon: float
     delta: float
-    cached: bool
+    number: int | None = None
 
-    def response(self, plan: Plan, request_id: str) -> QueryResponse:
-        """The answer to a plan that releases just this; how it is shown is the plan's own."""
-        shown = response(plan, self.released.domain, self.released.noisy, self.budget, request_id)
-        return replace(shown, epsilon=self.epsilon, delta=self.delta, cached=self.cached)
+    @property
+    def cached(self) -> bool:
+        """Was it measured before?"""
+        return self.number is not None
+
+    def response(self, question: Question, request_id: str) -> QueryResponse:
+        """The answer to a question that releases just this; how it is shown is the question's own."""
+        return replace(
+            self._shown(question),
+            budget=self.budget,
+            request_id=request_id,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            cached=self.cached,
+        )
+
+    def _shown(self, question: Question) -> QueryResponse:
+        """What follows from releases and plan alone, worked out once for what is served again and again."""
+        known = None if self.number is None else question.shown.get(self.number)
+        if known is not None:
+            return known
+        shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
+        return shown if self.number is None else question.shown.put(self.number, shown)

@@ -11,6 +11,7 @@ import typer
 
 from server.cli.answer_view import privacy_text
 from server.cli.custody import PolicyFile, Reason, act, opened
+from server.cli.failure import CommandFailed
 from server.cli.listing import Format, Output, show_rows
 from server.cli.terminal import tell, write
 
@@ -30,7 +31,10 @@ RoleOption = Annotated[RoleName, typer.Option(help="analyst asks, auditor reads 
 def add(
     name: Annotated[str, typer.Argument(help="The analyst's name, as the ledger will have it.", metavar="NAME")],
     policy: Annotated[Path, typer.Option(help="The policy file; it says where the ledger is.")],
-    epsilon: Annotated[float, typer.Option(help="The analyst's whole budget; every answer takes from it.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="The analyst's whole budget; every answer takes from it. The policy's if left out."),
+    ] = None,
     delta: Annotated[float, typer.Option(help="The analyst's whole delta; 0 is pure differential privacy.")] = 0.0,
     role: RoleOption = RoleName.ANALYST,
     group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
@@ -46,22 +50,30 @@ def add(
     Exit codes: 0 added, 2 not added.
     """
     from server.keys import credentials_of, new_key
+    from server.ledger.account import Grant, analyst_account
     from server.ledger.amounts import granted_delta, granted_epsilon
-    from server.ledger.open_ledger import create_ledger, open_ledger
-    from server.services import ledger_paths, read_policy
+    from server.policy_ledger import grant_of, ledger_name, open_or_create
+    from server.services import read_policy
 
-    granted_epsilon(epsilon)  # refuses what is no budget, before a ledger is made for it
-    granted_delta(delta)
-    path, marker = ledger_paths(read_policy(policy), policy)
-    first = not path.exists()  # create_ledger refuses when the marker knows one that is gone
-    with closing(create_ledger(path, marker) if first else open_ledger(path, marker)) as ledger:
+    named = read_policy(policy)
+    default = named.budgets.analyst
+    if epsilon is None and default is None:
+        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
+    grant = grant_of(default) if epsilon is None and default is not None else Grant(epsilon or 0.0, delta)
+    granted_epsilon(grant.epsilon)  # refuses what is no budget, before a ledger is made for it
+    granted_delta(grant.delta)
+    made, first = open_or_create(named, policy)
+    with closing(made) as ledger:
         if first:
-            tell(
-                f"Created the ledger {path}. Keep it: it holds every charge, and the proxy does not start without it."
-            )
-        key = new_key()
-        ledger.add_analyst(name, credentials_of(key), epsilon, delta, role=role.value, group=group, act=act(reason))
-    tell(f"{name} may spend {privacy_text(epsilon, delta)}. The key below is shown this once:")
+            where = ledger_name(named, policy)
+            tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
+        key, why = new_key(), act(reason)
+        ledger.add_analyst(
+            name, credentials_of(key), grant.epsilon, grant.delta, role=role.value, group=group, act=why
+        )
+        if grant != Grant(grant.epsilon, grant.delta):  # a window or a cap, too
+            ledger.grant(analyst_account(name), grant, why)
+    tell(f"{name} may spend {privacy_text(grant.epsilon, grant.delta)}. The key below is shown this once:")
     write(key)
 
 

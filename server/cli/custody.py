@@ -28,10 +28,10 @@ _PAGE = 1000
 @contextmanager
 def opened(policy: Path) -> Iterator[Ledger]:
     """The ledger of a policy. Raises: LedgerMissing and its kin, PolicyInvalid."""
-    from server.ledger.open_ledger import open_ledger
-    from server.services import ledger_paths, read_policy
+    from server.policy_ledger import open_policy_ledger
+    from server.services import read_policy
 
-    with closing(open_ledger(*ledger_paths(read_policy(policy), policy))) as ledger:
+    with closing(open_policy_ledger(read_policy(policy), policy)) as ledger:
         yield ledger
 
 

@@ -30,10 +30,14 @@ _OPTIONS = " ".join(
     )
 )
 
+_BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 # No other write begins before this one has ended, and every statement after the lock sees all that came before.
-_BEGIN_WRITE = f"""
-BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE;
+_LOCK = f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE"
+
+_TIME_AND_HEAD = f"""
 SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, number, at_ms, hash
 FROM (SELECT 1) AS one LEFT JOIN (
     SELECT number, at_ms, hash FROM {SCHEMA}.entries ORDER BY number DESC LIMIT 1
@@ -89,9 +93,9 @@ class PostgresView:
         """The first row of a query, or None."""
         return self.connection.execute(_placed(statement), values).fetchone()
 
-    def run(self, statement: str, *values: object) -> int:
-        """Change rows; returns how many."""
-        return self.connection.execute(_placed(statement), values).rowcount
+    def run(self, statement: str, *values: object) -> None:
+        """Change rows."""
+        self.connection.execute(_placed(statement), values)
 
 
 def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
@@ -113,12 +117,14 @@ def write_transaction(
     """One atomic, durable write; no other runs beside it."""
     with translated(connection):
         try:
-            cursor = connection.execute(_BEGIN_WRITE)
-            while cursor.nextset():
-                pass
-            server_ms, *last = cursor.fetchall()[0]
-            head = Head() if last[0] is None else Head(last[0], last[1], bytes(last[2]))
-            yield PostgresView(connection, clock, head, retried, server_ms)
+            # In the pipeline a statement waits for the server only when its rows are read.
+            with connection.pipeline():
+                connection.execute(_BEGIN_WRITE)
+                connection.execute(_LOCK)
+                server_ms, *last = connection.execute(_TIME_AND_HEAD).fetchall()[0]
+                head = NO_HEAD if last[0] is None else Head(last[0], last[1], bytes(last[2]))
+                yield PostgresView(connection, clock, head, retried, server_ms)
+            # All of it was done without an error, which a COMMIT alone would not tell.
             connection.execute("COMMIT")
         except BaseException:
             with suppress(psycopg.Error):  # a lost connection has rolled back by itself
@@ -130,12 +136,15 @@ def write_transaction(
 def read_transaction(connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None) -> Iterator[PostgresView]:
     """One consistent view, beside any writer."""
     with translated(connection):
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
-            yield PostgresView(connection, clock)
-        finally:
+            with connection.pipeline():
+                connection.execute(_BEGIN_READ)
+                yield PostgresView(connection, clock)
+                connection.execute("ROLLBACK")
+        except BaseException:
             with suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
+            raise
 
 
 @contextmanager
@@ -150,7 +159,8 @@ def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None
     except psycopg.IntegrityError as error:
         raise LedgerInvalid("The ledger refused a change that breaks its rules.") from error
     except psycopg.Error as error:
-        if connection.closed:
+        if connection.closed or error.diag.severity_nonlocalized == "FATAL":  # its last word: the session has ended
+            connection.close()
             raise ConnectionLost from error
         raise LedgerUnavailable("The ledger could not be read or written.") from error
 

@@ -23,10 +23,15 @@ class Presence:
         self._ledger = ledger
         self._path = self._file_of(instance)
         try:
-            self._file = self._path.open("ab")
+            hidden = ledger.with_name(f".{self._path.name}")
+            self._file = hidden.open("ab")
             fcntl.flock(self._file, fcntl.LOCK_EX)
+            hidden.rename(self._path)  # nobody ever sees the file of a living instance unlocked
         except OSError as error:
             raise LedgerUnavailable("The ledger's folder could not be written.") from error
+        prefix = self._file_of("").name
+        for name in [path.name for path in ledger.parent.iterdir() if path.name.startswith(prefix)]:
+            self.is_dead(name.removeprefix(prefix))  # who was killed leaves a file
 
     def is_dead(self, instance: str) -> bool:
         """Whether an instance that made a reservation has ended."""

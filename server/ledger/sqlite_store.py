@@ -50,9 +50,9 @@ class SqliteView:
         found: tuple[Any, ...] | None = self.connection.execute(statement, values).fetchone()
         return found
 
-    def run(self, statement: str, *values: object) -> int:
-        """Change rows; returns how many."""
-        return self.connection.execute(statement, values).rowcount
+    def run(self, statement: str, *values: object) -> None:
+        """Change rows."""
+        self.connection.execute(statement, values)
 
 
 class SqliteStore:

@@ -60,8 +60,8 @@ class Writing(Reading, Protocol):
         """Whether the work may have been done before."""
         ...
 
-    def run(self, statement: str, *values: object) -> int:
-        """Change rows; returns how many."""
+    def run(self, statement: str, *values: object) -> None:
+        """Change rows; what is wrong with it may be raised by a later statement, or by the commit."""
         ...
 
 

@@ -21,7 +21,7 @@ _IMPOSSIBLE = (Contradiction, KeyError, TypeError, ValueError, PrivacyError, Pla
 def verify(reading: Reading) -> Verification:
     """Walk all entries, then compare the tables with what follows from them.
 
-    Cost: some tens of microseconds per entry, of which a quarter is hashing; memory: 16 bytes per charge.
+    Cost: about a tenth of a millisecond per entry; memory: 16 bytes per charge.
     """
     replay, head = Replay(), Head()
     for entry in stored_entries(reading):

@@ -58,7 +58,10 @@ def _at(measured: Measurement, known: NoisyAnswer, n_groups: int) -> NoisyAnswer
     """The known values with the noise of another budget, threshold by threshold."""
     taus, halves = _noise(measured, n_groups)
     half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
-    return replace(known, low=known.values - half, high=known.values + half)
+    # What choosing a threshold costs falls with the budget as its noise does: so much stronger is the same value.
+    before = (known.high - known.low) / 2
+    signal = known.signal * np.where(before > 0, before / half, 1.0)
+    return replace(known, low=known.values - half, high=known.values + half, signal=signal)
 
 
 def _around_zero(measured: Measurement, n_groups: int, known: bool) -> NoisyAnswer:

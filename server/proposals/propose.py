@@ -105,7 +105,7 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     expect = _expectation(known, n_groups)
     best = accuracy.reached(expect(most))
     if math.isinf(best):
-        raise NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
+        raise _unknown(known)
     if best > accuracy.wanted:
         raise NoProposal(
             f"the most that one query may ask for, epsilon {policy.max_epsilon:g}, is expected to reach {best:.4g}",
@@ -117,6 +117,14 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
 
     question = question_at(_smallest(enough, policy.max_epsilon))
     return _proposal(question, expect(question), known, left)
+
+
+def _unknown(known: Known | None) -> NoProposal:
+    """Nothing follows from what is known."""
+    if known is None:
+        return NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
+    hint = f"ask once with a larger epsilon than {known.epsilon:g}"
+    return NoProposal(f"your answer of charge {known.number} is too weak, or its intervals are open", hint=hint)
 
 
 def _told(question: Question, known: Known) -> QueryResponse:

@@ -22,9 +22,9 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
 from server.keys import credentials_of, new_key
-from server.ledger.analyst import Role
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.services import ledger_paths, read_policy
+from server.ledger.analyst import Act, Role
+from server.policy_ledger import open_or_create
+from server.services import read_policy
 from tests.demo import tpch
 from tests.demo.database import load_once
 
@@ -33,7 +33,7 @@ PORT = 8432
 WIRE_PORT = 6432
 
 _HTTP_ONLY = ("--no-wire",)
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,7 @@ def _lock(folder: Path) -> None:
 
 def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst", name: str | None = None) -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again; returns the key."""
-    paths = ledger_paths(read_policy(demonstration.policy), demonstration.policy)
-    ledger = open_ledger(*paths) if paths[1].exists() else create_ledger(*paths)
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
     key = new_key()
     try:
         ledger.add_analyst(name or f"demo-{time.time_ns()}", credentials_of(key), epsilon, 0.0, role=role)
@@ -102,6 +101,15 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
     demonstration.key_file.touch(mode=0o600)
     demonstration.key_file.write_text(key + "\n")
     return key
+
+
+def new_data(demonstration: Demonstration) -> None:
+    """Say that the data is a new load, so that nothing is answered with what an earlier run has kept."""
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
+    try:
+        ledger.bump_data(Act("demonstration", "another run"))
+    finally:
+        ledger.close()
 
 
 @contextmanager

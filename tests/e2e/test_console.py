@@ -63,7 +63,7 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
 def sign_in(page: Page, key: str) -> None:
     page.get_by_label("Your key").fill(key)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.locator("#session, #sign-in-problem:not([hidden])").first).to_be_visible()
+    expect(page.locator("#session:not([hidden]), #sign-in-problem:not([hidden])")).to_be_visible()
 
 
 def picture(page: Page, name: str) -> None:

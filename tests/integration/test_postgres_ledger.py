@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from planner.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
 from server.errors import LedgerInvalid, LedgerMissing, LedgerUnavailable
 from server.keys import key_hash
 from server.ledger.book import Book
 from server.ledger.open_postgres import create_postgres_ledger, open_postgres_ledger
 from server.ledger.postgres_rules import SCHEMA
+from server.policy_ledger import open_or_create
 from tests.support.ledger_database import empty_ledger_database
+from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
 from tests.unit.server.ledger.tampering import EDITS, fill
@@ -112,6 +117,18 @@ def test_a_lost_connection_charges_once(
     assert ledger.bump_data(ACT) == 2
     assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "committed", "data"]
     assert ledger.verify().fault is None
+
+
+def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Book, ledger_url: str) -> None:
+    with psycopg.connect(ledger_url) as holder, ThreadPoolExecutor(1) as proxy:
+        holder.execute(f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE".encode())
+        reserving = proxy.submit(ledger.reserve, charge(0.25))
+        waiting = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        while not holder.execute(waiting).fetchall():
+            time.sleep(0.01)
+        holder.rollback()
+        assert reserving.result(timeout=60).id == 1
+    assert ledger.budget("ada").epsilon_left == 0.75
 
 
 def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Book, reopen: Reopen, cut: Cut) -> None:
@@ -231,3 +248,16 @@ def test_the_server_keeps_the_rules_of_rows(ledger: Book, ledger_url: str, state
         foreign.execute(f"SET search_path = {SCHEMA}".encode())
         with pytest.raises(psycopg.IntegrityError):
             foreign.execute(statement.encode())
+
+
+def test_a_policy_that_names_a_database_gets_its_ledger_there(
+    ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEDGER_URL", ledger_url)
+    text = DEMO_POLICY.read_text().replace('path = "ledger.sqlite"', 'url = "env:LEDGER_URL"')
+    here = tmp_path / "policy.toml"
+    made, first = open_or_create(parse_policy(text), here)
+    made.close()
+    opened, second = open_or_create(parse_policy(text), here)
+    opened.close()
+    assert (first, second, made.id) == (True, False, opened.id)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    Bundle,
     RuleBasedStateMachine,
-    consumes,
     initialize,
     invariant,
+    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -29,6 +29,8 @@ from server.ledger.open_ledger import create_ledger, open_ledger
 WINDOW_S = 100
 ANALYSTS = ("ada", "eve", "grace")
 AMOUNTS = st.integers(1, 700)
+SECONDS = st.sampled_from([0, 250, 60, -300])
+PLACES = st.integers(0, 9)
 MEMORY = Path("/dev/shm")
 """Where there is one, no disk is waited for: what is durable is not the question here."""
 
@@ -46,11 +48,18 @@ class Reference:
         return fits
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A reservation, who paid how many thousandths, and when ada's window began."""
+
+    reservation: Reservation
+    payers: list[str]
+    amount: int
+    started: float
+
+
 class LedgerModel(RuleBasedStateMachine):
     """Three analysts, one group, the dataset; ada's account has windows."""
-
-    reservations = Bundle("reservations")
-    answers = Bundle("answers")
 
     @initialize()
     def create(self) -> None:
@@ -62,6 +71,8 @@ class LedgerModel(RuleBasedStateMachine):
         owners = {f"analyst:{name}": 1500 for name in ANALYSTS}
         self.reference = Reference(owners | {"group:team": 2000, "dataset": 3000})
         self.lost = 0  # charges up to this number were made by processes that ended
+        self.open: list[Taken] = []
+        self.answered: list[tuple[int, int]] = []
         self.groups: dict[str, str | None] = dict.fromkeys(ANALYSTS)
         for name in ANALYSTS:
             self.ledger.add_analyst(name, key_hash(name), 1.5, 0.0)
@@ -69,36 +80,37 @@ class LedgerModel(RuleBasedStateMachine):
         self.ledger.grant("dataset", Grant(3.0), Act())
         self.ledger.grant("group:team", Grant(2.0), Act())
 
-    @rule(target=reservations, analyst=st.sampled_from(ANALYSTS), amount=AMOUNTS)
-    def reserve(self, analyst: str, amount: int) -> tuple[Reservation, list[str], int, float] | None:
-        return self._reserve(Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", answer_key="key"), amount)
+    @rule(analyst=st.sampled_from(ANALYSTS), amount=AMOUNTS)
+    def reserve(self, analyst: str, amount: int) -> None:
+        self._reserve(Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", answer_key="key"), amount)
 
-    @rule(target=answers, taken=consumes(reservations), state=st.sampled_from(["commit", "fail", "release", "crash"]))
-    def settle(self, taken: tuple[Reservation, list[str], int, float] | None, state: str) -> int | None:
-        if taken is None:
-            return None
-        reservation, payers, amount, started = taken
-        if state == "crash":
-            self.reopen()
-        settle = {"commit": lambda one: self.ledger.commit(one, b"noisy"), "fail": self.ledger.fail}
-        try:
-            settle.get(state, self.ledger.release)(reservation)
-        except LedgerInvalid:
-            assert reservation.id <= self.lost  # an earlier process made it
-            return None
-        assert reservation.id > self.lost
-        if state == "release":
-            for name in payers:
-                self.reference.spent[name] -= amount * (name != "analyst:ada" or started == self.started)
-        return reservation.id if state == "commit" and reservation.charge.repeats is None else None
+    @precondition(lambda self: self.answered)
+    @rule(which=PLACES, analyst=st.sampled_from(ANALYSTS))
+    def repeat(self, which: int, analyst: str) -> None:
+        number, amount = self.answered[which % len(self.answered)]
+        asked = Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", None, "key", number)
+        self._reserve(asked, amount)
 
-    @rule(target=reservations, number=answers, analyst=st.sampled_from(ANALYSTS))
-    def repeat(self, number: int | None, analyst: str) -> tuple[Reservation, list[str], int, float] | None:
-        if number is None:
-            return None
-        (first,) = self.ledger.charges(after=number - 1, limit=1)
-        asked = Charge(analyst, first.charge.epsilon, 0.0, "r", "p", "q", "gem", None, "key", number)
-        return self._reserve(asked, round(1000 * first.charge.epsilon))
+    @precondition(lambda self: self.open)
+    @rule(which=PLACES)
+    def commit(self, which: int) -> None:
+        taken = self._settle(which, lambda one: self.ledger.commit(one, b"noisy"))
+        if taken is not None and taken.reservation.charge.repeats is None:
+            self.answered.append((taken.reservation.id, taken.amount))
+
+    @precondition(lambda self: self.open)
+    @rule(which=PLACES)
+    def fail(self, which: int) -> None:
+        self._settle(which, self.ledger.fail)
+
+    @precondition(lambda self: self.open)
+    @rule(which=PLACES, seconds=SECONDS)
+    def release(self, which: int, seconds: int) -> None:
+        self._pass(seconds)
+        taken = self._settle(which, self.ledger.release)
+        for name in taken.payers if taken is not None else ():
+            assert taken is not None
+            self.reference.spent[name] -= taken.amount * (name != "analyst:ada" or taken.started == self.started)
 
     @rule(account=st.sampled_from(["analyst:eve", "group:team", "dataset"]), amount=AMOUNTS)
     def top_up(self, account: str, amount: int) -> None:
@@ -110,14 +122,9 @@ class LedgerModel(RuleBasedStateMachine):
         self.ledger.set_group(analyst, group, Act())
         self.groups[analyst] = group
 
-    @rule(seconds=st.integers(-300, 300))
+    @rule(seconds=SECONDS)
     def let_time_pass(self, seconds: int) -> None:
-        self.now += seconds
-        self.ledger.bump_data(Act())
-        self.latest = max(self.latest, self.now)
-        if self.latest >= self.started + WINDOW_S:
-            self.started += (self.latest - self.started) // WINDOW_S * WINDOW_S
-            self.reference.spent["analyst:ada"] = 0
+        self._pass(seconds)
 
     @rule()
     def reopen(self) -> None:
@@ -138,7 +145,15 @@ class LedgerModel(RuleBasedStateMachine):
         self.ledger.close()
         self.folder.cleanup()
 
-    def _reserve(self, charge: Charge, amount: int) -> tuple[Reservation, list[str], int, float] | None:
+    def _pass(self, seconds: int) -> None:
+        self.now += seconds
+        self.ledger.bump_data(Act())
+        self.latest = max(self.latest, self.now)
+        if self.latest >= self.started + WINDOW_S:
+            self.started += (self.latest - self.started) // WINDOW_S * WINDOW_S
+            self.reference.spent["analyst:ada"] = 0
+
+    def _reserve(self, charge: Charge, amount: int) -> None:
         payers = [f"analyst:{charge.analyst}"]
         payers += ["group:team"] if self.groups[charge.analyst] else []
         payers += ["dataset"] if charge.repeats is None else []
@@ -147,9 +162,20 @@ class LedgerModel(RuleBasedStateMachine):
             reservation = self.ledger.reserve(charge)
         except BudgetExhausted:
             assert not fits
+        else:
+            assert fits
+            self.open.append(Taken(reservation, payers, amount, self.started))
+
+    def _settle(self, which: int, settle: Callable[[Reservation], object]) -> Taken | None:
+        """What was settled; None for what an earlier process made, which is refused."""
+        taken = self.open.pop(which % len(self.open))
+        try:
+            settle(taken.reservation)
+        except LedgerInvalid:
+            assert taken.reservation.id <= self.lost
             return None
-        assert fits
-        return reservation, payers, amount, self.started
+        assert taken.reservation.id > self.lost
+        return taken
 
 
 @pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=pytest.mark.slow)])

@@ -201,3 +201,55 @@ def test_a_weaker_policy_is_shown_and_confirmed(
 def test_every_command_has_help(run: Callable[..., int], capsys: Capture, command: str) -> None:
     assert run(command, "--help") == 0
     assert "Usage: noisegate" in capsys.readouterr().out
+
+
+BUDGETS = """
+[budgets.analyst]
+epsilon = 3.0
+per_query_epsilon = 0.5
+[budgets.dataset]
+epsilon = 20.0
+delta = 1e-6
+accounting = "zcdp"
+window_days = 30
+"""
+
+
+def test_the_policy_grants_where_nothing_else_is_said(
+    tmp_path: Path, run: Callable[..., int], capsys: Capture
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY + BUDGETS)
+    shell = Shell(policy, run, capsys)
+    shell("analyst", "add", "ada")
+    shell("analyst", "add", "grace", "--epsilon", "1")
+    accounts = {row["account"]: row for row in shell.rows("admin", "accounts")}
+    assert (accounts["analyst:ada"]["epsilon"], accounts["analyst:ada"]["per_query_epsilon"]) == (3.0, 0.5)
+    assert (accounts["analyst:grace"]["epsilon"], accounts["analyst:grace"]["per_query_epsilon"]) == (1.0, None)
+    dataset = accounts["dataset"]
+    assert (dataset["epsilon"], dataset["accounting"], dataset["window_s"]) == (20.0, "zcdp", 30 * 86_400)
+
+
+def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
+    shell("analyst", "add", "grace", code=2)
+    assert "--epsilon" in shell.err
+
+
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        "[budgets.analyst]\nepsilon = 0",
+        "[budgets.analyst]\nepsilon = 1.0\naccounting = 'zcdp'",
+        "[budgets.dataset]\nepsilon = 1.0\ndelta = 1.0",
+        "[budgets.dataset]\nepsilon = 1.0\nwindow_days = -1",
+        "[budgets.group]\nepsilon = 1.0",
+    ],
+)
+def test_a_default_that_is_no_budget_is_refused(
+    tmp_path: Path, run: Callable[..., int], capsys: Capture, budgets: str
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f"{POLICY}\n{budgets}\n")
+    shell = Shell(policy, run, capsys)
+    shell("analyst", "add", "ada", "--epsilon", "1", code=2)
+    assert "budgets." in shell.err

@@ -43,4 +43,7 @@ def test_what_the_dead_leave_behind_is_cleared(first: Presence, tmp_path: Path) 
     left.touch()  # a killed process leaves its file, but the lock is gone
     assert first.is_dead("killed")
     assert not left.exists()
-    assert first.is_dead("killed")
+    left.touch()
+    Presence(tmp_path / "ledger.sqlite", "third").close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.sqlite-open-first"]
+    assert not first.is_dead("first")

@@ -70,11 +70,14 @@ class Office:
         tau: float,
         domain: Domain = UNGROUPED,
         reach: float = 1e9,
+        signal: float = np.inf,
     ) -> None:
         """Charge an analyst for an answer within `reach`."""
         request = QueryRequest(analyst, sql, epsilon=epsilon)
         question = self.question(request)
-        known = replace(noisy_answer(values, reach=reach), tau=np.full(len(values), tau))
+        known = replace(
+            noisy_answer(values, reach=reach, signal=[signal] * len(values)), tau=np.full(len(values), tau)
+        )
         released = Released(domain, (known,) * len(question.measurements))
         self.ledger.commit(self.ledger.reserve(question.charge(request)), encoded(released))
 
@@ -190,3 +193,18 @@ def test_an_accuracy_is_one_positive_number() -> None:
     for wrong in ({}, {"interval_width": 1.0, "max_relative_error": 0.1}, {"interval_width": 0.0}):
         with pytest.raises(InvalidSetting):
             Accuracy(**wrong)
+
+
+def test_a_weak_answer_is_strong_at_the_epsilon_that_makes_it_so() -> None:
+    office = Office()
+    reach = half_width(office, 0.1, 16.0)
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=reach, signal=1.0)
+    assert office.propose(max_relative_error=0.5).epsilon == pytest.approx(0.5, rel=0.05)  # five times the signal
+
+
+def test_an_answer_that_stays_weak_says_so() -> None:
+    office = Office()
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=half_width(office, 0.1, 16.0), signal=0.01)
+    with pytest.raises(NoProposal, match="too weak") as refused:
+        office.propose(max_relative_error=0.5)
+    assert refused.value.hint is not None and "larger epsilon than 0.1" in refused.value.hint
