@@ -144,13 +144,8 @@ class Pipeline:
                 return self._public(request, statement, cancelled)
             question = self.questions.put(asked, self._question(statement, request, asked.data_version))
         charge = question.charge(request)
-<<<<<<< HEAD
         served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled))
-        return served.response(question.plan, request.request_id)
-=======
-        served = self.kept.serve(charge, lambda: self._released(question, charge))
         return served.response(question, request.request_id)
->>>>>>> i7
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""

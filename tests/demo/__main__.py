@@ -15,11 +15,16 @@ from server.errors import ServerError
 from tests.demo.asking import Answer, ask, client, true_values
 from tests.demo.queries import QUERIES, DemoQuery
 from tests.demo.report import print_answers, print_questions
-<<<<<<< HEAD
-from tests.demo.workplace import ROOT, WIRE_PORT, Demonstration, add_analyst, free_port, prepare, proxy
-=======
-from tests.demo.workplace import ROOT, Demonstration, add_analyst, new_data, prepare, proxy
->>>>>>> i7
+from tests.demo.workplace import (
+    ROOT,
+    WIRE_PORT,
+    Demonstration,
+    add_analyst,
+    free_port,
+    new_data,
+    prepare,
+    proxy,
+)
 
 _BUDGET = 20.0
 
@@ -52,16 +57,11 @@ def _prepared(console: Console) -> Demonstration:
 
 
 def _run(console: Console, demonstration: Demonstration) -> None:
-<<<<<<< HEAD
     analyst = f"demo-{time.time_ns()}"
     key = add_analyst(demonstration, _BUDGET, name=analyst)
+    new_data(demonstration)
     wire_port = free_port(WIRE_PORT)
     with proxy(demonstration, options=("--wire-port", str(wire_port))) as address:
-=======
-    key = add_analyst(demonstration, _BUDGET)
-    new_data(demonstration)
-    with proxy(demonstration) as address:
->>>>>>> i7
         console.print(f"the proxy listens on {address}; a new analyst has a budget of epsilon {_BUDGET:g}")
         print_questions(console, QUERIES)
         print_answers(console, _answers(console, demonstration, address, key))
