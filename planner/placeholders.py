@@ -21,6 +21,7 @@ from planner.policy import Policy
 from planner.positions import position_of
 from planner.public.bind import bind_public
 from planner.public.route import names_private_table
+from planner.released import KeyValue
 from planner.schema import Schema
 from planner.sql_types import Family, SqlType, result_type
 from planner.trees import copied
@@ -34,6 +35,7 @@ MAX_PARAMETERS = 256
 MAX_VALUE_LENGTH = 8_192
 """Characters of one value."""
 
+_NUMBERS = ("int8", "float8", "numeric")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _SMALLEST, _LARGEST = Decimal("1e-100"), Decimal("1e100")
 _RESULTS: dict[Family, ResultType] = {Family.FLOAT: "float8", Family.TIMESTAMPTZ: "timestamp", Family.UUID: "text"}
@@ -46,10 +48,12 @@ class Description:
     Attributes:
       parameters: the type of each `$n`, in order.
       columns: name and type of each column of the answer.
+      noisy: per column, is it a number that follows from released values?
     """
 
     parameters: tuple[ResultType, ...]
     columns: tuple[tuple[str, ResultType], ...]
+    noisy: tuple[bool, ...]
 
 
 def describe(select: exp.Query, schema: Schema, policy: Policy) -> Description:
@@ -67,16 +71,21 @@ def describe(select: exp.Query, schema: Schema, policy: Policy) -> Description:
         kind = _of_released(node)
         if kind is not None:
             node.replace(sample(node, kind))
-    columns = _columns(copy, schema, policy)
-    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns)
+    columns, noisy = _columns(copy, schema, policy)
+    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns, noisy)
 
 
-def _columns(query: exp.Query, schema: Schema, policy: Policy) -> tuple[tuple[str, ResultType], ...]:
-    """Name and type of each column of the answer, on the way that the statement takes."""
+def _columns(
+    query: exp.Query, schema: Schema, policy: Policy
+) -> tuple[tuple[tuple[str, ResultType], ...], tuple[bool, ...]]:
+    """Name and type of each column of the answer, and which are noisy, on the way that the statement takes."""
     if not names_private_table(query, policy):
-        return bind_public(query, schema, policy, _SOME_DAY).columns
+        columns = bind_public(query, schema, policy, _SOME_DAY).columns
+        return columns, (False,) * len(columns)
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
-    return tuple((output.name, output.type) for output in bind(query, schema, policy, _SOME_DAY).outputs)
+    outputs = bind(query, schema, policy, _SOME_DAY).outputs
+    noisy = tuple(output.type in _NUMBERS and not isinstance(output.expression, KeyValue) for output in outputs)
+    return tuple((output.name, output.type) for output in outputs), noisy
 
 
 def substitute(select: Query, values: Sequence[Value]) -> Query:
@@ -147,7 +156,7 @@ def _literal(value: Value, index: int) -> exp.Expr:
     number = Decimal(digits_of(value))
     if not number.is_finite() or (number and not _SMALLEST <= abs(number) <= _LARGEST):
         raise InvalidSetting(f"the value of ${index} is beyond 1e100 or below 1e-100, or no number")
-    literal = exp.Literal.number(format(abs(number), "f"))
+    literal = exp.Literal.number(format(number.copy_abs(), "f"))
     return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
 
 

@@ -13,9 +13,13 @@ from datetime import date
 from functools import cached_property
 from urllib.parse import parse_qsl, urlsplit
 
+from planner.budget_policy import Budgets, read_budgets
 from planner.clock import GRAINS
 from planner.errors import PolicyInvalid
 from planner.policy_toml import DomainValue, TomlSection
+
+_REFERENCES = ("env:", "file:", "postgresql://", "postgres://")
+"""What names a database rather than a file."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class Policy:
     Attributes:
       name: of the dataset.
       database_url: a reference to a secret, `env:NAME` or `file:PATH`; or a URL without a password.
-      ledger_path: where the ledger is.
+      ledger_path: where the ledger is: a file, or, as `[ledger] url`, a reference to a database that several proxies
+        share.
       epsilon: default charge of a query.
       max_epsilon: the most that one query may ask for; the default charge unless set.
       delta: the default, and the most, that one query is charged.
@@ -105,6 +110,7 @@ class Policy:
       groups_per_unit: per privacy-unit relation, the most groups that one unit's rows count in where a unit may be in
         several; its rows in further groups are left out. Bounds the noise where each row has one owner.
       minimum_frequency: groups whose noisy number of privacy units is below it are withheld; None shows all.
+      budgets: what is granted where nothing else is said.
     """
 
     name: str
@@ -120,6 +126,12 @@ class Policy:
     time_grain: str = "day"
     groups_per_unit: Mapping[str, int] = field(default_factory=dict)
     minimum_frequency: int | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def ledger_is_shared(self) -> bool:
+        """Is the ledger in a database?"""
+        return self.ledger_path.startswith(_REFERENCES)
 
     @cached_property
     def hash(self) -> str:
@@ -156,7 +168,7 @@ def parse_policy(text: str) -> Policy:
     policy = Policy(
         name=name,
         database_url=_secret(database.text("url")),
-        ledger_path=ledger.text("path"),
+        ledger_path=_ledger(ledger),
         epsilon=epsilon,
         max_epsilon=privacy.number("max_epsilon", epsilon),
         delta=privacy.number("delta", 0.0),
@@ -167,6 +179,7 @@ def parse_policy(text: str) -> Policy:
         time_grain=privacy.choice("time_grain", GRAINS, "day"),
         groups_per_unit=_counts(groups),
         minimum_frequency=privacy.count("minimum_frequency"),
+        budgets=read_budgets(document.section("budgets")),
     )
     for section in (document, database, ledger, privacy):
         section.finish()
@@ -174,7 +187,20 @@ def parse_policy(text: str) -> Policy:
     return policy
 
 
-def _secret(url: str) -> str:
+def _ledger(section: TomlSection) -> str:
+    """The file, or the database."""
+    if "url" not in section.names():
+        path = section.text("path")
+        if path.startswith(_REFERENCES):
+            raise section.problem("path", "is a file; a database is named by `url`")
+        return path
+    url = _secret(section.text("url"), "ledger.url")
+    if not url.startswith(_REFERENCES):
+        raise section.problem("url", "is a database's: env:NAME, file:PATH or postgresql://...")
+    return url
+
+
+def _secret(url: str, setting: str = "database.url") -> str:
     """A reference, or a URL that holds no password."""
     if url.startswith(("env:", "file:")):
         return url
@@ -183,11 +209,11 @@ def _secret(url: str) -> str:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
     except ValueError:
-        raise PolicyInvalid(f"database.url: is not a URL; {advice}") from None
+        raise PolicyInvalid(f"{setting}: is not a URL; {advice}") from None
     if secret or "password" in url.lower():
-        raise PolicyInvalid(f"database.url: holds a password; {advice}")
+        raise PolicyInvalid(f"{setting}: holds a password; {advice}")
     if not parts.scheme:
-        raise PolicyInvalid(f"database.url: is not a URL; {advice}")
+        raise PolicyInvalid(f"{setting}: is not a URL; {advice}")
     return url
 
 

@@ -39,7 +39,7 @@ class Row:
     """One row of the table.
 
     Attributes:
-      code: the SQLSTATE; PD001 and PD002 are our own.
+      code: the SQLSTATE; PD001 to PD005 are our own.
       status: the HTTP status.
       sentence: what clients read instead of the error's own message and hint; None if that was written for them.
       hint: goes with `sentence`.
@@ -85,6 +85,12 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.AuthenticationFailed: Row("28P01", 401),
         serving.InvalidRequest: Row("08P01", 422),
         serving.BudgetExhausted: Row("PD001", 403),
+        serving.QueryTooExpensive: Row("PD001", 403),
+        serving.DuplicateRequest: Row("23505", 409),
+        serving.NoProposal: Row("PD003", 422),
+        serving.Forbidden: Row("42501", 403),
+        serving.PolicyWeakened: Row("PD004", 409),
+        serving.PolicyRejected: Row("PD005", 409),
         serving.BackendUnavailable: _NO_DATABASE,
         serving.BackendConnectionLost: Row(
             "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
@@ -103,10 +109,16 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.QueryCancelled: Row(
             "57014",
             504,
-            "The query went over its time or memory limit, or was cancelled.",
+            "The query went over its time or memory limit.",
             "The charge stands. Is a condition of the join missing? EXPLAIN lists them, free.",
         ),
+        serving.CancelledByClient: Row("57014", 504),
+        serving.CancelledEarly: Row("57014", 504),
         serving.TooManyQueries: Row("53300", 503),
+        serving.NotAcceptable: Row("08P01", 406),
+        serving.UnknownJob: Row("42704", 404),
+        serving.JobNotDone: Row("55000", 409),
+        serving.WireError: Row("08P01", 400),
         serving.WorkerFailed: _FAILED,
         serving.UnsafeRole: Row("42501", 500, _NOT_READY.sentence, _NOT_READY.hint),
         serving.LedgerMissing: _LEDGER,
@@ -114,6 +126,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.LedgerUnavailable: _LEDGER,
         serving.AnalystExists: Row("42710", 409),
         serving.UnknownAnalyst: Row("42704", 404),
+        serving.UnknownAccount: Row("42704", 404),
         serving.ConfigurationInvalid: _NOT_READY,
     }
 )
@@ -136,5 +149,6 @@ def problem(error: BaseException) -> Problem:
     if row.sentence is not None:
         return Problem(row.code, row.sentence, row.hint, None, row.status)
     assert isinstance(error, planning.PlannerError | serving.ServerError), "only these carry words for clients"
-    position = error.position if isinstance(error, planning.PlannerError) else None
-    return Problem(row.code, error.message, error.hint, position, row.status)
+    position = error.position if isinstance(error, planning.PlannerError | serving.WireError) else None
+    code = error.code if isinstance(error, serving.WireError) else row.code
+    return Problem(code, error.message, error.hint, position, row.status)

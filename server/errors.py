@@ -29,6 +29,30 @@ class BudgetExhausted(ServerError):
     """The charge is more than what is left."""
 
 
+class QueryTooExpensive(ServerError):
+    """The charge is above the cap on single queries; the budget itself may have room."""
+
+
+class DuplicateRequest(ServerError):
+    """The idempotency key has made a charge already."""
+
+
+class NoProposal(ServerError):
+    """No epsilon can be proposed for an accuracy; nothing was charged."""
+
+
+class Forbidden(ServerError):
+    """The key does not open this: another role is needed."""
+
+
+class PolicyWeakened(ServerError):
+    """A policy protects less than the one in force, and nobody has confirmed it."""
+
+
+class PolicyRejected(ServerError):
+    """A policy that is invalid or does not fit the database was not taken over."""
+
+
 class BackendUnavailable(ServerError):
     """The database could not be reached; no private row was read."""
 
@@ -58,7 +82,15 @@ class TooManyFailures(ServerError):
 
 
 class QueryCancelled(ServerError):
-    """Over the time or memory limit, or cancelled."""
+    """Over the time or memory limit."""
+
+
+class CancelledByClient(ServerError):
+    """Whoever asked does not want the answer any more; the charge stands, since private rows could have been read."""
+
+
+class CancelledEarly(ServerError):
+    """Whoever asked does not want the answer any more, and nothing private has been read."""
 
 
 class TooManyQueries(ServerError):
@@ -91,6 +123,36 @@ class AnalystExists(ServerError):
 
 class UnknownAnalyst(ServerError):
     """No analyst of that name."""
+
+
+class UnknownAccount(ServerError):
+    """No account of that name."""
+
+
+class NotAcceptable(ServerError):
+    """A form of answer that there is not."""
+
+
+class UnknownJob(ServerError):
+    """No job of that name, or another analyst's."""
+
+
+class JobNotDone(ServerError):
+    """The result of a job that is still under way."""
+
+
+class WireError(ServerError):
+    """An error of a protocol, which brings its SQLSTATE along.
+
+    Attributes:
+      code: the SQLSTATE.
+      position: 1-based offset in the statement, or None.
+    """
+
+    def __init__(self, message: str, code: str, *, hint: str | None = None, position: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.position = position
 
 
 class ConfigurationInvalid(ServerError):

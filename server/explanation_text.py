@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from server.query import Budget, Explanation, QueryResponse, ResultColumn
 
+EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
+"""The columns of an explanation, named as PostgreSQL's."""
+
 _SAME_RATIO = 1.001  # a difference that nobody would read
 
 
@@ -56,7 +59,7 @@ def explanation_answer(explanation: Explanation, budget: Budget, request_id: str
     """The answer to EXPLAIN: rows of text, free, without noise."""
     lines = "\n".join(_lines(explanation)).splitlines()
     return QueryResponse(
-        columns=(ResultColumn("QUERY PLAN", "text"),),
+        columns=EXPLANATION,
         rows=tuple((line,) for line in lines),
         intervals=((None,),) * len(lines),
         confidence=1.0,

@@ -56,11 +56,6 @@ class FailureLimit:
         self._lock = threading.Lock()
         self._accounts: dict[str, _Account] = {}
 
-    def check(self, analyst: str) -> None:
-        """An early refusal, before a query is planned; `attempt` decides. Raises: TooManyFailures."""
-        with self._lock:
-            self._refuse(self._recent(analyst))
-
     @contextmanager
     def attempt(self, analyst: str, plan_hash: str) -> Iterator[Attempt]:
         """Hold the place of one failure while a query runs, and give it back unless `Attempt.fail` was called.
@@ -93,12 +88,12 @@ class FailureLimit:
         return account
 
     @staticmethod
-    def _refuse(account: _Account, plan_hash: str | None = None) -> None:
+    def _refuse(account: _Account, plan_hash: str) -> None:
         hint = "nothing was charged; ask the custodian, whose log says why"
         if len(account.failures) >= MAX_FAILURES:
             raise TooManyFailures(f"{MAX_FAILURES} of your queries failed within a day", hint=hint)
         if any(failure.plan_hash == plan_hash for failure in account.failures):
             raise TooManyFailures("this query failed already within a day", hint=hint)
-        if plan_hash is not None and len(account.failures) + account.under_way >= MAX_FAILURES:
+        if len(account.failures) + account.under_way >= MAX_FAILURES:
             hint = "nothing was charged; wait for one of them to end"
             raise TooManyQueries(f"{account.under_way} of your queries are under way", hint=hint)

@@ -47,7 +47,8 @@ _TOGETHER = ("group_lp", "l2_clip", "pmsja", "s4s_vector")
 TOGETHER = (GroupLp, L2Clip, SizedLater)
 """What releases from the tuples of all groups together, not from each group's truncated answers."""
 
-Released = Measurement | GroupMechanism
+AnyRelease = Measurement | GroupMechanism
+"""What may measure one release of a plan."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Measuring:
       group_rule: the most groups that one unit's tuples count in, for those mechanisms that rely on it; None: any.
     """
 
-    releases: tuple[Released, ...]
+    releases: tuple[AnyRelease, ...]
     threshold: GroupThreshold | None = None
     group_rule: int | None = None
 
@@ -203,7 +204,7 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             yield measured.release(truncate(ruled, next(rows), measured.ladder, measured.gap), entropy)
 
 
-def _scaled_up(noisy: NoisyAnswer, made: Released, rate: float, n_groups: int) -> NoisyAnswer:
+def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int) -> NoisyAnswer:
     """From the sample to the whole, with the sampling error where the truncated answer is an optimum."""
     if isinstance(made, L2Clip | SizedLater):
         return scale_up_noise(noisy, rate)

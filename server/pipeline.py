@@ -1,11 +1,11 @@
 """The way of a query, from text to answer. One frozen type per arrow; read `answer`, then `measure`.
 
-    QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan
+    QueryRequest --parse--> Select --bind--> BoundQuery --plan--> Plan --> Question
       --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
-      --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> QueryResponse
+      --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
 
 Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process
-(`measuring.py`).
+(`measuring.py`). A Question whose Released is kept (`server/answers`) goes from the one to the other.
 A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
 
     QueryRequest --read--> Statement --bind_public--> PublicQuery --write--> PublicStatement --public--> QueryResponse
@@ -13,14 +13,17 @@ A query that names public tables only takes a way of its own, with no reservatio
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 
 import structlog
 
 from planner.bind import bind
 from planner.bound_query import BoundQuery
+from planner.clock import snapped
 from planner.errors import SchemaChanged, StatementTooComplex
 from planner.explain_prefix import explained_statement
 from planner.parse import Statement, private_select, read
@@ -37,31 +40,39 @@ from planner.rewrite import rewrite
 from planner.schema import Schema
 from planner.syntax.queries import check_syntax
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.encoding import encoded
+from server.answers.kept_answers import KeptAnswers
+from server.answers.released import Released
+from server.answers.single_flight import SingleFlight
 from server.backends.backend import Backend
 from server.backends.columns import Domain
-from server.backends.public_rows import Rows
 from server.errors import (
     BackendConnectionLost,
     BackendUnavailable,
-    PublicQueryFailed,
-    QueryCancelled,
+    CancelledByClient,
+    CancelledEarly,
     QueryFailed,
     TooManyQueries,
 )
 from server.explanation import explanation
 from server.explanation_text import explanation_answer
 from server.failures import Attempt, FailureLimit
-from server.ledger.ledger import Charge, Ledger, Reservation
+from server.ledger.charge import Charge, Reservation
+from server.ledger.ledger import Ledger
 from server.measuring import Measuring, measure, plan_measurements
-from server.plan_hash import plan_hash
-from server.public_answer import public_explanation, public_response, read_public
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
-from server.response import response
+from server.proposals.accuracy import Accuracy, Proposal
+from server.proposals.propose import propose
+from server.public_answer import public_explanation, public_response, rows_in_worker
+from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
+from server.question import Asked, Question
+from server.recent import Recent
+from server.statement_shape import statement_shape
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
+_PLANNED = 256  # plans that are remembered
 
-_NOTHING_READ = (BackendUnavailable, SchemaChanged, StatementTooComplex, TooManyQueries)
+_NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
 
 _log = structlog.get_logger("noisegate.pipeline")
@@ -82,6 +93,8 @@ class Pipeline:
       workers: where private rows are read and solved.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
       failures: how often an analyst's queries may fail, those under way included.
+      questions: what was planned lately; only queries over private tables are.
+      flights: one measurement per question at a time.
     """
 
     policy: Policy
@@ -91,29 +104,36 @@ class Pipeline:
     workers: WorkerPool
     clock: Callable[[], datetime] = field(default=_utc_now)
     failures: FailureLimit = field(default_factory=FailureLimit)
+    questions: Recent[Asked, Question] = field(default_factory=lambda: Recent(_PLANNED))
+    flights: SingleFlight = field(default_factory=SingleFlight)
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer a query and charge for it; EXPLAIN and queries over public tables are free.
+    @cached_property
+    def kept(self) -> KeptAnswers:
+        """The answers that are served again."""
+        return KeptAnswers(self.ledger, self.flights)
 
-        Raises: PlannerError, TooManyFailures, TooManyQueries and BackendUnavailable, none of them charged;
-          BudgetExhausted; QueryFailed, charged, for whatever happens once private rows could have been read;
-          PublicQueryFailed and ComputationFailed, free, of queries over public tables.
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """Answer a query and charge for it; EXPLAIN, public tables and what the analyst has paid for are free.
+
+        Args:
+          cancelled: set by whoever does not want the answer any more.
+        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable, DuplicateRequest and
+          CancelledEarly, none of them charged; BudgetExhausted and QueryTooExpensive; CancelledByClient, charged;
+          QueryFailed, charged, for whatever else happens once private rows could have been read; PublicQueryFailed
+          and ComputationFailed, free, of queries over public tables.
         """
-        if explained_statement(request.sql) is not None:
-            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
-        statement = read(request.sql)
-        if not names_private_table(statement.tree, self.policy):
-            return self._public(request, statement)
-        self.failures.check(request.analyst)
-        plan = self._planned(self._bound(statement, request), request)
-        measurements = plan_measurements(plan, self.policy)
-        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        charge = _charge(request, plan, query)
-        with self.failures.attempt(request.analyst, charge.plan_hash) as attempt:
-            reservation = self.ledger.reserve(charge)
-            domain, noisy = self._measured(reservation, query, measurements, attempt)
-            budget = self.ledger.commit(reservation)
-        return response(plan, domain, noisy, budget, request.request_id)
+        asked = self._asked(request)
+        question = self.questions.get(asked)
+        if question is None:
+            if explained_statement(request.sql) is not None:
+                return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+            statement = read(request.sql)
+            if not names_private_table(statement.tree, self.policy):
+                return self._public(request, statement, cancelled)
+            question = self.questions.put(asked, self._question(statement, request, asked.data_version))
+        charge = question.charge(request)
+        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled))
+        return served.response(question, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
@@ -130,13 +150,36 @@ class Pipeline:
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
         return explanation(bound, found, plan, rewritten, plan_measurements(plan, self.policy), n_groups, whole)
 
+    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+        """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
+        return propose(self, request, accuracy)
+
+    def describe(self, sql: str) -> StatementShape:
+        """Parameters and columns of a question, before its values are known. Free."""
+        return statement_shape(sql, self.schema, self.policy)
+
+    def check_ready(self) -> None:
+        """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
+        self.ledger.data_version()
+        self.backend.check_reachable()
+
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         return self.ledger.budget(analyst)
 
-    def plan(self, request: QueryRequest) -> Plan:
+    def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query over private tables."""
-        return self._planned(self._bound(read(request.sql), request), request)
+        return self._question(read(request.sql), request, self.ledger.data_version())
+
+    def _asked(self, request: QueryRequest) -> Asked:
+        now = snapped(self.clock(), self.policy.time_grain)
+        return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
+
+    def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
+        plan = self._planned(self._bound(statement, request), request)
+        measuring = plan_measurements(plan, self.policy)
+        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        return Question.of(plan, query, measuring, time_grain=self.policy.time_grain, data_version=data_version)
 
     def _bound(self, statement: Statement, request: QueryRequest) -> BoundQuery:
         """Bind a statement whose placeholders are written as the values that came with it."""
@@ -150,25 +193,14 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _public(self, request: QueryRequest, statement: Statement) -> QueryResponse:
+    def _public(
+        self, request: QueryRequest, statement: Statement, cancelled: threading.Event | None
+    ) -> QueryResponse:
         """Answer a query over public tables: no reservation, no noise, no charge."""
         query, written = self._public_query(request, statement)
         budget = self.budget(request.analyst)
-        return public_response(query, self._public_rows(written), budget, request.request_id)
-
-    def _public_rows(self, written: PublicStatement) -> Rows:
-        """Read in a worker, whose limits hold here, too; what fails was free."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self.workers.call(read_public, self.backend, written)
-            except QueryCancelled as error:
-                hint = "join less, or add predicates; nothing was charged"
-                raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
-            except BackendConnectionLost as error:
-                if attempt == _ATTEMPTS:
-                    hint = "try again; nothing was charged"
-                    raise BackendUnavailable("the connection to the database was lost", hint=hint) from error
-        raise AssertionError("the last attempt returns or raises")
+        rows = rows_in_worker(self.workers, self.backend, written, cancelled)
+        return public_response(query, rows, budget, request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(
@@ -181,12 +213,23 @@ class Pipeline:
             sampling_rate=request.sampling_rate,
         )
 
+    def _released(
+        self, question: Question, charge: Charge, cancelled: threading.Event | None
+    ) -> tuple[Released, Budget]:
+        """Charge, measure, and keep what was released with its charge."""
+        with self.failures.attempt(charge.analyst, charge.plan_hash) as attempt:
+            reservation = self.ledger.reserve(charge)
+            measured = self._measured(reservation, question.query, question.measuring, attempt, cancelled)
+            released = Released(*measured)
+            return released, self.ledger.commit(reservation, encoded(released))
+
     def _measured(
         self,
         reservation: Reservation,
         query: BackendQuery,
-        measurements: Measuring,
+        measuring: Measuring,
         attempt: Attempt,
+        cancelled: threading.Event | None,
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure in a worker under one reservation, which is given back only if nothing private was read.
 
@@ -194,29 +237,19 @@ class Pipeline:
         """
         for count in range(1, _ATTEMPTS + 1):
             try:
-                return self.workers.call(measure, self.backend, query, measurements)
+                return self.workers.call(measure, self.backend, query, measuring, cancelled=cancelled)
             except BaseException as error:
                 if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)
                     raise
                 if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
                     continue
-                attempt.fail()
                 self.ledger.fail(reservation)
+                if isinstance(error, CancelledByClient):
+                    raise  # when it ended was the analyst's choice and says nothing
+                attempt.fail()
                 _log.error(
                     "failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__
                 )
                 raise QueryFailed("the query could not be finished; it was charged") from error
         raise AssertionError("the last attempt returns or raises")
-
-
-def _charge(request: QueryRequest, plan: Plan, query: BackendQuery) -> Charge:
-    return Charge(
-        analyst=request.analyst,
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        request_id=request.request_id,
-        policy_hash=plan.policy_hash,
-        plan_hash=plan_hash(query),
-        mechanism=plan.mechanism,
-    )

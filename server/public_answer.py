@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import threading
+
 from planner.public.query import PublicQuery, PublicStatement
 from server.backends.backend import Backend
 from server.backends.public_rows import Rows
+from server.errors import (
+    BackendConnectionLost,
+    BackendUnavailable,
+    CancelledByClient,
+    CancelledEarly,
+    PublicQueryFailed,
+    QueryCancelled,
+)
 from server.query import Budget, Explanation, QueryResponse, ResultColumn
+from server.workers import WorkerPool
 
 NOTE = "Only public tables were read: the answer is exact and free."
 
+_ATTEMPTS = 2  # a lost connection is retried once
 _CONSTANT = "It reads no table: the answer is exact and free."
 
 
 def read_public(backend: Backend, statement: PublicStatement) -> Rows:
     """Run the statement; called in a worker process."""
     return backend.public(statement)
+
+
+def rows_in_worker(
+    workers: WorkerPool, backend: Backend, statement: PublicStatement, cancelled: threading.Event | None
+) -> Rows:
+    """Read in a worker, whose limits hold here, too; what fails was free.
+
+    Raises: PublicQueryFailed over a limit, CancelledEarly when `cancelled` is set, BackendUnavailable when the
+      connection was lost twice.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return workers.call(read_public, backend, statement, cancelled=cancelled)
+        except CancelledByClient as error:
+            raise CancelledEarly("the query was cancelled", hint="it was free") from error
+        except QueryCancelled as error:
+            hint = "join less, or add predicates; nothing was charged"
+            raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
+        except BackendConnectionLost as error:
+            if attempt == _ATTEMPTS:
+                hint = "try again; nothing was charged"
+                raise BackendUnavailable("the connection to the database was lost", hint=hint) from error
+    raise AssertionError("the last attempt returns or raises")
 
 
 def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planner.placeholders import Value
 from planner.plan import MechanismName, ResultType
 
 Cell = str | int | float | bool | None
@@ -22,6 +23,7 @@ class QueryRequest:
       request_id: unique; stands in logs, the ledger and error bodies.
       parameters: the values of `$1`, `$2`, ...
       sampling_rate: which share of the join tuples to answer from, or None for all of them.
+      idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
     """
 
     analyst: str
@@ -30,8 +32,9 @@ class QueryRequest:
     delta: float | None = None
     mechanism: MechanismName | None = None
     request_id: str = ""
-    parameters: tuple[Cell, ...] = ()
+    parameters: tuple[Value, ...] = ()
     sampling_rate: float | None = None
+    idempotency_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,13 @@ class QueryResponse:
       covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `exact` where there
         are none: for EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
-      epsilon, delta: the charge.
+      epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
       budget: the analyst's budget after the charge.
       weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
       notes: sentences for people, for example that truncation bias is outside of the interval.
+      cached: was it measured for an earlier request?
     """
 
     columns: tuple[ResultColumn, ...]
@@ -93,6 +97,22 @@ class QueryResponse:
     weak: tuple[bool, ...] = ()
     taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class StatementShape:
+    """What is known of a question before its values are.
+
+    Attributes:
+      parameters: the type of each `$n`.
+      columns: of the answer.
+      noisy: per column, is it a noisy number, with an interval?
+    """
+
+    parameters: tuple[ResultType, ...]
+    columns: tuple[ResultColumn, ...]
+    noisy: tuple[bool, ...]
 
 
 @dataclass(frozen=True)

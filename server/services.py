@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI
 
-from planner.policy import Policy, parse_policy
+from planner.policy import Policy
 from planner.policy_check import validate
 from planner.schema import Schema
+from server.accepted_policy import PolicyFile, accept
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend, connected
 from server.backends.role import refuse_unsafe_role
 from server.compiler import Compiler
 from server.errors import ConfigurationInvalid
 from server.http.app import create_app
-from server.ledger.ledger import Ledger, Reservation
-from server.ledger.open_ledger import open_ledger
+from server.ledger.analyst import Act
+from server.ledger.charge import Reservation
+from server.ledger.ledger import Ledger
+from server.live_pipeline import LivePipeline
 from server.measuring import measure
 from server.pipeline import Pipeline
+from server.policy_ledger import open_policy_ledger
 from server.secrets import resolve
 from server.workers import WorkerLimits, WorkerPool
 
@@ -33,15 +38,23 @@ class Services:
     """The running parts.
 
     Attributes:
+      pipeline: under the policy in force, which it can reload.
       crashed: reservations that an earlier run left open; their charges stand.
     """
 
-    policy: Policy
-    schema: Schema
     ledger: Ledger
-    pipeline: Pipeline
+    pipeline: LivePipeline
     app: FastAPI
     crashed: tuple[Reservation, ...]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A policy that fits its database."""
+
+    file: PolicyFile
+    schema: Schema
+    backend: PostgresBackend
 
 
 def read_policy(path: Path) -> Policy:
@@ -49,14 +62,7 @@ def read_policy(path: Path) -> Policy:
 
     Raises: ConfigurationInvalid when there is no such file, PolicyInvalid when it contradicts itself.
     """
-    if not path.is_file():
-        raise ConfigurationInvalid(f"there is no policy at {path}", hint="noisegate policy init writes a first one")
-    return parse_policy(path.read_text(encoding="utf-8"))
-
-
-def ledger_paths(policy: Policy, policy_path: Path) -> tuple[Path, Path]:
-    """Where the ledger of a policy lies, and the marker beside the policy that says it exists."""
-    return policy_path.parent / policy.ledger_path, policy_path.with_suffix(".ledger.json")
+    return PolicyFile.read(path).policy
 
 
 @contextmanager
@@ -65,25 +71,44 @@ def open_services(
 ) -> Iterator[Services]:
     """Check everything, then start the workers.
 
-    Raises: ConfigurationInvalid, PolicyInvalid, BackendUnavailable, UnsafeRole, LedgerMissing, LedgerInvalid.
+    Raises: ConfigurationInvalid, PolicyInvalid, PolicyWeakened, BackendUnavailable, UnsafeRole, LedgerMissing,
+      LedgerInvalid.
     """
-    policy = read_policy(policy_path)
-    url = resolve(policy.database_url, policy_path.parent)
-    with connected(url, _STARTUP_STATEMENT_MS) as connection:
-        refuse_unsafe_role(connection)
-        schema = read_schema(connection)
-    validate(policy, schema)
-    ledger = open_ledger(*ledger_paths(policy, policy_path))
+    prepared = _prepare(policy_path)
+    ledger = open_policy_ledger(prepared.file.policy, policy_path)
     workers = WorkerPool(limits, preload=measure.__module__)
     compiler = Compiler(limits.memory_bytes)
     try:
+        accept(prepared.file, ledger, Act("proxy", "start"))
         workers.warm()
         crashed = ledger.recover()
         if crashed:
             announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
-        pipeline = Pipeline(policy, schema, PostgresBackend(url), ledger, workers)
-        yield Services(policy, schema, ledger, pipeline, create_app(pipeline, ledger), crashed)
+        first = Pipeline(prepared.file.policy, prepared.schema, prepared.backend, ledger, workers)
+        pipeline = LivePipeline(first, partial(_renew, policy_path))
+        yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed)
     finally:
         compiler.stop()
         workers.close()
         ledger.close()
+
+
+def _prepare(policy_path: Path) -> _Prepared:
+    """Read a policy and compare it with the catalog and the role that it names."""
+    file = PolicyFile.read(policy_path)
+    url = resolve(file.policy.database_url, policy_path.parent)
+    with connected(url, _STARTUP_STATEMENT_MS) as connection:
+        refuse_unsafe_role(connection)
+        schema = read_schema(connection)
+    validate(file.policy, schema)
+    return _Prepared(file, schema, PostgresBackend(url))
+
+
+def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
+    """The pipeline under the policy as it is now, once everything is checked that is checked at the start."""
+    prepared = _prepare(policy_path)
+    if prepared.file.policy.ledger_path != before.policy.ledger_path:
+        raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
+    weaker = accept(prepared.file, before.ledger, act, confirmed)
+    renewed = replace(before, policy=prepared.file.policy, schema=prepared.schema, backend=prepared.backend)
+    return renewed, weaker

@@ -10,14 +10,17 @@ import multiprocessing
 import multiprocessing.connection
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from server.errors import QueryCancelled, TooManyQueries, WorkerFailed
+from server.errors import CancelledByClient, CancelledEarly, QueryCancelled, TooManyQueries, WorkerFailed
 from server.worker_process import Failure, Success, serve_calls
 
 Result = TypeVar("Result")
+
+_LOOK_UP_S = 0.1  # how soon a cancellation is noticed; an outcome is noticed at once
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would share the parent's sockets, locks and entropy state
 
@@ -50,18 +53,23 @@ class Worker:
         self._process.start()
         theirs.close()
 
-    def call(self, function: Callable[..., Result], arguments: tuple[Any, ...], limit_s: float) -> Result:
+    def call(
+        self,
+        function: Callable[..., Result],
+        arguments: tuple[Any, ...],
+        limit_s: float,
+        cancelled: threading.Event | None = None,
+    ) -> Result:
         """Run `function(*arguments)` in the worker.
 
-        Raises: QueryCancelled over the limit, WorkerFailed when the process died, or the call's own error.
-          After the first two the worker is dead.
+        Raises: QueryCancelled over the limit, CancelledByClient soon after `cancelled` is set, WorkerFailed when the
+          process died, or the call's own error. After the first three the worker is dead.
         """
         try:
             self._connection.send((function, arguments))
-            if not self._connection.poll(limit_s):
-                raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
+            self._wait(limit_s, cancelled)
             outcome = self._connection.recv()
-        except QueryCancelled:
+        except (QueryCancelled, CancelledByClient):
             self.stop()
             raise
         except (EOFError, OSError) as error:
@@ -71,6 +79,15 @@ class Worker:
             raise outcome.rebuild()
         assert isinstance(outcome, Success)
         return outcome.value  # type: ignore[no-any-return]
+
+    def _wait(self, limit_s: float, cancelled: threading.Event | None) -> None:
+        """Until there is an outcome."""
+        end = time.monotonic() + limit_s
+        while not self._connection.poll(min(_LOOK_UP_S, max(0.0, end - time.monotonic()))):
+            if cancelled is not None and cancelled.is_set():
+                raise CancelledByClient("the query was cancelled; it was charged", hint="EXPLAIN first: it is free")
+            if time.monotonic() >= end:
+                raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
 
     @property
     def alive(self) -> bool:
@@ -100,19 +117,32 @@ class WorkerPool:
         for _ in range(limits.workers):
             self._free.put(self._new_worker())
 
-    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+    def call(
+        self, function: Callable[..., Result], *arguments: Any, cancelled: threading.Event | None = None
+    ) -> Result:
         """Run a module-level function in a worker and wait for its result.
 
-        Raises: TooManyQueries when no worker comes free in time; otherwise as Worker.call.
+        Raises: TooManyQueries when no worker comes free in time, CancelledEarly when `cancelled` is set until then;
+          otherwise as Worker.call.
         """
+        worker = self._lent(cancelled)
         try:
-            worker = self._free.get(timeout=self.limits.wait_s)
-        except queue.Empty:
-            raise TooManyQueries("every worker is busy", hint="try again later; nothing was charged") from None
-        try:
-            return worker.call(function, arguments, self.limits.call_s)
+            return worker.call(function, arguments, self.limits.call_s, cancelled)
         finally:
             self._give_back(worker)
+
+    def _lent(self, cancelled: threading.Event | None) -> Worker:
+        """The next free worker."""
+        end = time.monotonic() + self.limits.wait_s
+        while True:
+            if cancelled is not None and cancelled.is_set():
+                raise CancelledEarly("the query was cancelled before it began", hint="nothing was charged")
+            try:
+                return self._free.get(timeout=min(_LOOK_UP_S, max(0.001, end - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= end:
+                    hint = "try again later; nothing was charged"
+                    raise TooManyQueries("every worker is busy", hint=hint) from None
 
     def warm(self) -> None:
         """Wait until every worker has imported what it needs, so that the first question is as quick as the next.

@@ -20,6 +20,10 @@ class Backend(Protocol):
         """What its statements are written in."""
         ...
 
+    def check_reachable(self) -> None:
+        """Connect and go. Raises: BackendUnavailable."""
+        ...
+
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone; reads no private row.
 

@@ -80,6 +80,11 @@ class DuckdbBackend:
         with self._connected() as connection, _translated(threading.Event()):
             return read_duckdb_schema(connection, self.namespace)
 
+    def check_reachable(self) -> None:
+        """Connect and go."""
+        with self._connected():
+            pass
+
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
 

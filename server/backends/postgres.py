@@ -72,6 +72,11 @@ class PostgresBackend:
     url: str = field(repr=False)
     limits: ReadLimits = ReadLimits()
 
+    def check_reachable(self) -> None:
+        """Connect and go."""
+        with connected(self.url, self.limits.statement_ms):
+            pass
+
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
 

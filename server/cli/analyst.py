@@ -1,46 +1,151 @@
-"""`noisegate analyst add`: give a person a key and a budget."""
+"""`noisegate analyst`: who holds a key, and what it opens."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from server.cli.answer_view import privacy_text
+from server.cli.custody import PolicyFile, Reason, act, opened
+from server.cli.failure import CommandFailed
+from server.cli.listing import Format, Output, show_rows
 from server.cli.terminal import tell, write
+
+
+class RoleName(StrEnum):
+    """What a key opens; no role includes another."""
+
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    ADMIN = "admin"
+
+
+Name = Annotated[str, typer.Argument(help="The analyst's name.", metavar="NAME")]
+RoleOption = Annotated[RoleName, typer.Option(help="analyst asks, auditor reads the ledger, admin changes it.")]
 
 
 def add(
     name: Annotated[str, typer.Argument(help="The analyst's name, as the ledger will have it.", metavar="NAME")],
     policy: Annotated[Path, typer.Option(help="The policy file; it says where the ledger is.")],
-    epsilon: Annotated[float, typer.Option(help="The analyst's whole budget; every answer takes from it.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="The analyst's whole budget; every answer takes from it. The policy's if left out."),
+    ] = None,
     delta: Annotated[float, typer.Option(help="The analyst's whole delta; 0 is pure differential privacy.")] = 0.0,
+    role: RoleOption = RoleName.ANALYST,
+    group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
+    reason: Reason = "",
 ) -> None:
     """Add an analyst and print the new key, once: only its hash is kept.
 
-    The first analyst creates the ledger. Give the key to the analyst over a channel that you trust.
+    The first analyst creates the ledger. Give the key to the analyst over a channel that you trust. Auditors read the
+    ledger over HTTP, admins change who may do what; neither asks questions, so their budget stays untouched.
 
     Example:  noisegate analyst add ada --policy policy.toml --epsilon 10
 
     Exit codes: 0 added, 2 not added.
     """
-    from server.keys import key_hash, new_key
+    from server.keys import credentials_of, new_key
+    from server.ledger.account import Grant, analyst_account
     from server.ledger.amounts import granted_delta, granted_epsilon
-    from server.ledger.open_ledger import create_ledger, open_ledger
-    from server.services import ledger_paths, read_policy
+    from server.policy_ledger import grant_of, ledger_name, open_or_create
+    from server.services import read_policy
 
-    granted_epsilon(epsilon)  # refuses what is no budget, before a ledger is made for it
-    granted_delta(delta)
-    path, marker = ledger_paths(read_policy(policy), policy)
-    first = not path.exists()  # create_ledger refuses when the marker knows one that is gone
-    with closing(create_ledger(path, marker) if first else open_ledger(path, marker)) as ledger:
+    named = read_policy(policy)
+    default = named.budgets.analyst
+    if epsilon is None and default is None:
+        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
+    grant = grant_of(default) if epsilon is None and default is not None else Grant(epsilon or 0.0, delta)
+    granted_epsilon(grant.epsilon)  # refuses what is no budget, before a ledger is made for it
+    granted_delta(grant.delta)
+    made, first = open_or_create(named, policy)
+    with closing(made) as ledger:
         if first:
-            tell(
-                f"Created the ledger {path}. Keep it: it holds every charge, and the proxy does not start without it."
-            )
-        key = new_key()
-        ledger.add_analyst(name, key_hash(key), epsilon, delta)
-    tell(f"{name} may spend {privacy_text(epsilon, delta)}. The key below is shown this once:")
+            where = ledger_name(named, policy)
+            tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
+        key, why = new_key(), act(reason)
+        ledger.add_analyst(
+            name, credentials_of(key), grant.epsilon, grant.delta, role=role.value, group=group, act=why
+        )
+        if grant != Grant(grant.epsilon, grant.delta):  # a window or a cap, too
+            ledger.grant(analyst_account(name), grant, why)
+    tell(f"{name} may spend {privacy_text(grant.epsilon, grant.delta)}. The key below is shown this once:")
     write(key)
+
+
+def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:
+    """List all analysts.
+
+    Example:  noisegate analyst list --policy policy.toml
+    """
+    with opened(policy) as ledger:
+        rows = [(one.name, one.role, one.group, one.enabled) for one in ledger.analysts()]
+    show_rows(("name", "role", "group", "enabled"), rows, output)
+
+
+def rotate_key(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Give an analyst another key, printed once; the old one opens nothing from now on.
+
+    Example:  noisegate analyst rotate-key ada --policy policy.toml --reason "the laptop was stolen"
+    """
+    from server.keys import credentials_of, new_key
+
+    key = new_key()
+    with opened(policy) as ledger:
+        ledger.set_credentials(name, credentials_of(key), act(reason))
+    tell(f"{name}'s old key opens nothing any more. The key below is shown this once:")
+    write(key)
+
+
+def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Disable an analyst: the key opens nothing, nothing can be charged. What was spent stays spent.
+
+    Example:  noisegate analyst disable ada --policy policy.toml --reason "left the company"
+    """
+    with opened(policy) as ledger:
+        ledger.set_enabled(name, False, act(reason))
+    tell(f"{name} is disabled.")
+
+
+def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Enable a disabled analyst again, with the key and the budget that were left.
+
+    Example:  noisegate analyst enable ada --policy policy.toml --reason "came back"
+    """
+    with opened(policy) as ledger:
+        ledger.set_enabled(name, True, act(reason))
+    tell(f"{name} is enabled.")
+
+
+def set_role(
+    name: Name,
+    role: Annotated[RoleName, typer.Argument(help="analyst asks, auditor reads the ledger, admin changes it.")],
+    policy: PolicyFile,
+    reason: Reason,
+) -> None:
+    """Change what an analyst's key opens.
+
+    Example:  noisegate analyst set-role ada auditor --policy policy.toml --reason "audits from now on"
+    """
+    with opened(policy) as ledger:
+        ledger.set_role(name, role.value, act(reason))
+    tell(f"{name} has the role {role.value}.")
+
+
+def set_group(
+    name: Name,
+    policy: PolicyFile,
+    reason: Reason,
+    group: Annotated[str | None, typer.Argument(help="The group; none if left out.", metavar="[GROUP]")] = None,
+) -> None:
+    """Move an analyst to a group, whose account then also pays, or to none. Charges so far stay where they are.
+
+    Example:  noisegate analyst set-group ada lab --policy policy.toml --reason "works with the lab"
+    """
+    with opened(policy) as ledger:
+        ledger.set_group(name, group, act(reason))
+    tell(f"{name} belongs to {'no group' if group is None else f'the group {group}'}.")

@@ -40,9 +40,17 @@ def summary(response: QueryResponse) -> Iterator[str]:
     if response.covers == "exact":
         yield f"Nothing was charged. {left(response.budget)}"
         return
-    yield f"Charged {privacy_text(response.epsilon, response.delta)} with {printable(response.mechanism)}. " + left(
-        response.budget
-    )
+    yield f"{_price(response)} {left(response.budget)}"
+
+
+def _price(response: QueryResponse) -> str:
+    """What this request was charged, and for what."""
+    mechanism = printable(response.mechanism)
+    if not response.cached:
+        return f"Charged {privacy_text(response.epsilon, response.delta)} with {mechanism}."
+    if response.epsilon:
+        return f"Charged {privacy_text(response.epsilon, response.delta)} for a kept answer of {mechanism}."
+    return f"Nothing was charged: this is the kept answer of {mechanism} that you paid for before."
 
 
 def left(budget: Budget) -> str:

@@ -13,10 +13,11 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from server.cli.answer_view import answer_csv, answer_table, summary
-from server.cli.client import ask
+from server.cli.client import ask, not_ours
 from server.cli.explanation_view import explanation_view
 from server.cli.failure import CommandFailed
 from server.cli.key import read_key
+from server.cli.proposal import proposed_epsilon
 from server.cli.terminal import show, tell, write
 from server.http.answer_body import AnswerBody
 from server.query import Explanation
@@ -105,27 +106,48 @@ def query(
     ] = Format.TABLE,
     key_file: KeyFile = None,
     parameters: Parameters = None,
+    interval_width: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: the widest interval that will do.", callback=_finite)
+    ] = None,
+    max_relative_error: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend what is proposed without asking; for scripts.")] = False,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
+    ] = None,
 ) -> None:
     """Ask a question; its noisy answer is charged to your budget.
+
+    The same question gets the same answer, free, until the data is a new load. With an accuracy instead of an epsilon
+    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
     Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
     Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
+    Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
 
     Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted.
     """
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
+    key = read_key(key_file)
+    if interval_width is not None or max_relative_error is not None:
+        if epsilon is not None or mechanism is not None:
+            raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
+        wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+        wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
+        epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    text = ask(url, "/v1/query", read_key(key_file), body, sql=sql)
+    text = ask(url, "/v1/query", key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
         return
     try:
         response = AnswerBody.model_validate_json(text).response()
     except ValidationError as error:
-        raise _not_ours(url) from error
+        raise not_ours(url) from error
     if output is Format.TABLE:
         show(answer_table(response))
         return
@@ -164,7 +186,7 @@ def explain(
     try:
         explanation = TypeAdapter(Explanation).validate_json(text)
     except ValidationError as error:
-        raise _not_ours(url) from error
+        raise not_ours(url) from error
     show(explanation_view(explanation))
 
 
@@ -181,11 +203,4 @@ def _indented(text: str, url: str) -> str:
     try:
         return json.dumps(json.loads(text), indent=2)
     except json.JSONDecodeError as error:
-        raise _not_ours(url) from error
-
-
-def _not_ours(url: str) -> CommandFailed:
-    return CommandFailed(
-        f"{url} did not answer as this version of Noisegate does",
-        hint="is it the proxy's address, and as new as this?",
-    )
+        raise not_ours(url) from error

@@ -14,22 +14,45 @@ from server.cli.terminal import printable, tell
 _CONNECT_TIMEOUT_S = 5.0
 _ANSWER_TIMEOUT_S = 600.0  # above the proxy's own limits, so that the proxy is the one to give up
 _BUDGET_EXHAUSTED = "PD001"
-_REFUSED = (400, 403, 413, 422)  # the statuses of what is wrong with a query rather than with the way to ask it
+_REFUSED = (400, 403, 409, 413, 422)  # the statuses of what is wrong with a query rather than with the way to ask it
 _SERVER_ERROR = 500
+_MAYBE_CHARGED = "the query may have been charged; asked again, it costs nothing once more"
 _NOT_OURS = "is this the address of a Noisegate proxy?"
 
 
-def ask(url: str, path: str, key: str, body: Mapping[str, object], *, sql: str) -> str:
+def ask(
+    url: str, path: str, key: str, body: Mapping[str, object], *, sql: str, idempotency_key: str | None = None
+) -> str:
     """POST a question and return the answer's JSON text.
 
     Args:
       url: the proxy's address, for example `http://127.0.0.1:8432`.
-      path: `/v1/query` or `/v1/explain`.
+      path: `/v1/query`, `/v1/explain` or `/v1/propose`.
       key: the analyst's key; it goes into a header and nowhere else.
       body: the request; None values are left out.
       sql: the statement, for errors that point into it.
+      idempotency_key: under which the request is charged once, however often it is sent; None for none.
     Raises: CommandFailed, whose exit code tells a refusal from a connection problem.
     """
+    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+    sent = {name: value for name, value in body.items() if value is not None}
+    return _exchange("POST", url, path, key, headers, sent, sql)
+
+
+def fetch(url: str, path: str, key: str) -> str:
+    """GET a JSON text. Raises: as `ask`."""
+    return _exchange("GET", url, path, key, {}, None, "")
+
+
+def _exchange(
+    method: str,
+    url: str,
+    path: str,
+    key: str,
+    headers: Mapping[str, str],
+    body: Mapping[str, object] | None,
+    sql: str,
+) -> str:
     address = _address(url)
     loopback = _is_loopback(address.host)
     if address.scheme == "http" and not loopback:
@@ -37,25 +60,20 @@ def ask(url: str, path: str, key: str, body: Mapping[str, object], *, sql: str) 
     # A proxy from the environment is for the world outside, never for this machine.
     with httpx.Client(trust_env=not loopback, timeout=_timeout()) as client:
         try:
-            response = client.post(
+            response = client.request(
+                method,
                 str(address).rstrip("/") + path,
-                headers={"Authorization": f"Bearer {key}"},
-                json={name: value for name, value in body.items() if value is not None},
+                headers={"Authorization": f"Bearer {key}", **headers},
+                json=body,
             )
         except httpx.ConnectError as error:
             raise CommandFailed(
                 f"nothing answers at {url}", hint="start the proxy with `noisegate serve`, or name it with --url"
             ) from error
         except httpx.TimeoutException as error:
-            raise CommandFailed(
-                f"{url} took too long to answer",
-                hint="the query may have been charged; ask what is left before repeating",
-            ) from error
+            raise CommandFailed(f"{url} took too long to answer", hint=_MAYBE_CHARGED) from error
         except httpx.HTTPError as error:
-            raise CommandFailed(
-                f"the connection to {url} broke",
-                hint="the query may have been charged; ask what is left before repeating",
-            ) from error
+            raise CommandFailed(f"the connection to {url} broke", hint=_MAYBE_CHARGED) from error
     if not response.is_success:
         raise _refusal(response, url, sql)
     return response.text
@@ -114,3 +132,11 @@ def _exit_code(code: object, status: int) -> ExitCode:
     if code == _BUDGET_EXHAUSTED:
         return ExitCode.BUDGET_EXHAUSTED
     return ExitCode.REFUSED if status in _REFUSED else ExitCode.UNUSABLE
+
+
+def not_ours(url: str) -> CommandFailed:
+    """The failure of an answer that is not as this version of Noisegate writes it."""
+    return CommandFailed(
+        f"{url} did not answer as this version of Noisegate does",
+        hint="is it the proxy's address, and as new as this?",
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from planner.errors import PlannerError
-from server.cli import analyst, ask, policy, serve
+from server.cli import accept_policy, admin, analyst, ask, budget, data, ledger, policy, serve
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import tell_failure
 from server.errors import ServerError
@@ -16,8 +16,9 @@ from server.errors import ServerError
 _HELP = """
 SQL answers that protect people: a differentially private proxy in front of PostgreSQL.
 
-The custodian writes a policy (`policy init`, `policy check`), gives analysts a budget (`analyst add`) and starts the
-proxy (`serve`). Analysts ask questions (`query`) and look at their price first (`explain`).
+The custodian writes a policy (`policy init`, `policy check`), gives analysts a budget (`analyst add`), starts the
+proxy (`serve`) and looks after budgets (`admin`), the data's version (`data`) and the ledger (`ledger`). Analysts ask
+questions (`query`), look at their price first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -31,17 +32,43 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with local variables could show secrets
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-policy_app = typer.Typer(help="Write a first policy, or check one against the database.", no_args_is_help=True)
+policy_app = typer.Typer(
+    help="Write a first policy, check one against the database, confirm a weaker one.", no_args_is_help=True
+)
 analyst_app = typer.Typer(help="Give people keys and budgets.", no_args_is_help=True)
+
+admin_app = typer.Typer(help="Budgets, charges, and what custodians did.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Verify or export the ledger.", no_args_is_help=True)
+data_app = typer.Typer(help="Say that the data is a new load.", no_args_is_help=True)
 
 app.command()(serve.serve)
 app.command()(ask.query)
 app.command()(ask.explain)
+app.command()(budget.budget)
 app.add_typer(policy_app, name="policy")
 policy_app.command("init")(policy.init)
 policy_app.command("check")(policy.check)
+policy_app.command("accept")(accept_policy.accept)
 app.add_typer(analyst_app, name="analyst")
 analyst_app.command("add")(analyst.add)
+analyst_app.command("list")(analyst.listed)
+analyst_app.command("rotate-key")(analyst.rotate_key)
+analyst_app.command("disable")(analyst.disable)
+analyst_app.command("enable")(analyst.enable)
+analyst_app.command("set-role")(analyst.set_role)
+analyst_app.command("set-group")(analyst.set_group)
+app.add_typer(admin_app, name="admin")
+admin_app.command("accounts")(admin.accounts)
+admin_app.command("grant")(admin.grant)
+admin_app.command("top-up")(admin.top_up)
+admin_app.command("charges")(admin.charges)
+admin_app.command("log")(admin.log)
+app.add_typer(ledger_app, name="ledger")
+ledger_app.command("verify")(ledger.verify)
+ledger_app.command("export")(ledger.export)
+app.add_typer(data_app, name="data")
+data_app.command("version")(data.version)
+data_app.command("bump")(data.bump)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -20,6 +20,7 @@ _EXAMPLE: JsonDict = {
     "weak": [False],
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
+    "cached": False,
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
@@ -90,7 +91,8 @@ class AnswerBody(BaseModel):
         description="Per row: was the budget so small for it that its values may be cut to any part of the truth?",
     )
     taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
-    charge: ChargeBody
+    charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
+    cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
     budget: BudgetBody
     notes: list[str]
     request_id: str
@@ -110,6 +112,7 @@ class AnswerBody(BaseModel):
                 [None if taus is None else [_finite(tau) for tau in taus] for taus in row] for row in response.taus
             ],
             charge=ChargeBody(epsilon=response.epsilon, delta=response.delta),
+            cached=response.cached,
             budget=BudgetBody.of(response.budget),
             notes=list(response.notes),
             request_id=response.request_id,
@@ -139,6 +142,7 @@ class AnswerBody(BaseModel):
                 for row in self.taus
             ),
             notes=tuple(self.notes),
+            cached=self.cached,
         )
 
 

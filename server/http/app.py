@@ -6,23 +6,31 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
+from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
-from server.http.routes import budget, explain, health, query
-from server.http.services import Keys, Pipeline, Services, Threads
+from server.http.readiness import Readiness
+from server.http.routes import budget, explain, health, history, jobs, propose, query, schema
+from server.http.routes.admin import accounts, analysts, dataset, records
+from server.http.services import Custody, Pipeline, Services
+from server.jobs import Jobs
+from server.threads import Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
 people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
 
 
-def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, waiting_queries: int = 64) -> FastAPI:
+def create_app(
+    pipeline: Pipeline, ledger: Custody, *, running_queries: int = 16, waiting_queries: int = 64
+) -> FastAPI:
     """The application over a pipeline.
 
     Args:
       pipeline: answers; its methods run in threads.
-      ledger: knows analysts by the hash of their key.
+      ledger: knows analysts by the hash of their key, and what custodians see and change.
       running_queries: how many queries may be under way at once; most of them wait for a worker process.
       waiting_queries: how many more may wait; the next is refused with 53300.
     Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
@@ -38,17 +46,36 @@ def create_app(pipeline: Pipeline, ledger: Keys, *, running_queries: int = 16, w
         # FastAPI would export exceptions with their texts, and exact durations, wherever OpenTelemetry is set up.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
+    metrics = Metrics()
     app.state.services = Services(
         pipeline,
         ledger,
         queries=Threads(running_queries, waiting_queries),
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
+        audits=Threads(running=1, waiting=16),
+        jobs=Jobs(),
+        metrics=metrics,
+        readiness=Readiness(pipeline.check_ready),
     )
-    for route in (query, explain, budget, health):
+    for route in (
+        query,
+        explain,
+        propose,
+        jobs,
+        schema,
+        budget,
+        history,
+        health,
+        analysts,
+        accounts,
+        records,
+        dataset,
+    ):
         app.include_router(route.router)
+    app.include_router(pages.router)
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
     app.add_middleware(BodyLimitMiddleware)
-    app.add_middleware(ExchangeMiddleware)  # the last added is the outermost
+    app.add_middleware(ExchangeMiddleware, metrics=metrics)  # the last added is the outermost
     return app

@@ -1,16 +1,19 @@
-"""Who asks: a bearer key, known to the ledger by its hash."""
+"""Who asks: a bearer key, known to the ledger by its hash, and what it opens."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from server.errors import AuthenticationFailed
+from server.errors import AuthenticationFailed, Forbidden
 from server.http.exchange import exchange_of
-from server.http.services import Services
+from server.http.services import Keys, Services
 from server.keys import PREFIX, key_hash
+from server.ledger.analyst import Analyst as Holder
+from server.ledger.analyst import Role
 
 _MAX_KEY_LENGTH = 128
 
@@ -28,24 +31,47 @@ def services_of(request: Request) -> Services:
 
 async def authenticated(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> str:
-    """The analyst's name.
+) -> Holder:
+    """Who holds the key.
 
     Raises: AuthenticationFailed; it does not tell a missing key from a wrong one.
     """
     key = credentials.credentials if credentials else ""
-    analyst = None
+    holder = None
     if key.startswith(PREFIX) and len(key) <= _MAX_KEY_LENGTH:
         services = services_of(request)
-        analyst = await services.lookups.call(services.keys.analyst_by_key, key_hash(key))
-    if analyst is None:
+        holder = await services.lookups.call(_holder, services.ledger, key_hash(key))
+    if holder is None:
         raise AuthenticationFailed(
             "A valid key is needed.",
             hint="Send `Authorization: Bearer ng_...` with the key that the custodian gave you.",
         )
-    exchange_of(request.scope).analyst = analyst
-    return analyst
+    exchange_of(request.scope).analyst = holder.name
+    return holder
 
 
-Analyst = Annotated[str, Depends(authenticated)]
-"""A route with this parameter answers only to analysts."""
+def _holder(ledger: Keys, hashed: str) -> Holder | None:
+    name = ledger.analyst_by_key(hashed)
+    return None if name is None else ledger.analyst(name)
+
+
+def role(*roles: Role) -> Callable[[Holder], Awaitable[str]]:
+    """The holder's name, if the key has one of these roles; no role includes another. Raises: Forbidden."""
+
+    async def allowed(holder: Annotated[Holder, Depends(authenticated)]) -> str:
+        if holder.role not in roles:
+            wanted = " or ".join(roles)
+            raise Forbidden(f"This needs the role {wanted}; your key has the role {holder.role}.")
+        return holder.name
+
+    return allowed
+
+
+Analyst = Annotated[str, Depends(role("analyst"))]
+"""A route with this parameter answers only to those who may ask."""
+
+Reader = Annotated[str, Depends(role("auditor", "admin"))]
+"""A route with this parameter shows what the ledger holds."""
+
+Admin = Annotated[str, Depends(role("admin"))]
+"""A route with this parameter changes who may do what."""

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.error_table import problem
+from server.http.metrics import Metrics
 from server.http.problem_body import problem_response
 from server.http.whereabouts import whereabouts
 
@@ -52,8 +53,9 @@ def exchange_of(scope: Scope) -> Exchange:
 class ExchangeMiddleware:
     """Outermost: opens the Exchange, completes the response's headers, logs."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; other events (lifespan) pass through."""
@@ -69,12 +71,14 @@ class ExchangeMiddleware:
             await send(message)
 
         begun = time.monotonic()
+        self._metrics.begun()
         try:
             await self._serve(exchange, scope, receive, send_completed)
         except BaseException:
             exchange.code = _SHUTDOWN  # cut off: the proxy is stopping
             raise
         finally:
+            self._metrics.ended(getattr(scope.get("route"), "path", None), exchange.code)
             _log_line(exchange, scope, time.monotonic() - begun)
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,9 +104,9 @@ def _request_id(headers: Headers) -> str:
 
 def _complete(headers: MutableHeaders, request_id: str) -> None:
     headers["X-Request-ID"] = request_id
-    headers["Cache-Control"] = "no-store"
+    headers.setdefault("Cache-Control", "no-store")
     headers["X-Content-Type-Options"] = "nosniff"
-    headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
     headers["Referrer-Policy"] = "no-referrer"
 
 

@@ -10,6 +10,9 @@ from planner.placeholders import MAX_PARAMETERS
 from planner.plan import MechanismName
 from server.query import QueryRequest
 
+ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None
+"""The value of a placeholder."""
+
 
 class QueryBody(BaseModel):
     """One SELECT, and optionally what to spend on it."""
@@ -43,7 +46,7 @@ class QueryBody(BaseModel):
         MechanismName | None, Field(description="Which mechanism releases; the planner chooses if left out.")
     ] = None
     parameters: Annotated[
-        list[str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None],
+        list[ParameterValue],
         Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
     ] = []
     sampling_rate: Annotated[
@@ -51,7 +54,7 @@ class QueryBody(BaseModel):
         Field(gt=0, le=1, allow_inf_nan=False, description="Answer from this share of the join; all if left out."),
     ] = None
 
-    def request(self, analyst: str, request_id: str) -> QueryRequest:
+    def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> QueryRequest:
         """The question as the pipeline takes it."""
         parameters = tuple(self.parameters)
         return QueryRequest(
@@ -63,4 +66,5 @@ class QueryBody(BaseModel):
             request_id,
             parameters,
             self.sampling_rate,
+            idempotency_key,
         )

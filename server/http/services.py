@@ -1,33 +1,52 @@
-"""What the routes need of the rest of the proxy, and the threads in which they may wait for it."""
+"""What the routes need of the rest of the proxy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
-from anyio import CapacityLimiter, to_thread
-
-from server.errors import TooManyQueries
+from server.catalog import Catalog
+from server.http.metrics import Metrics
+from server.http.readiness import Readiness
+from server.jobs import Jobs
+from server.ledger.analyst import Act, Analyst
+from server.ledger.ledger import Administration, Records
+from server.live_pipeline import PolicyInForce
+from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+from server.threads import Threads
 
 
 class Pipeline(Protocol):
     """Answers questions; each method blocks and may be called from any thread."""
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
-        """Answer and charge."""
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """Answer and charge; setting `cancelled` ends it early."""
         ...
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
         ...
 
+    def check_ready(self) -> None:
+        """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
+        ...
+
+    def catalog(self) -> Catalog:
+        """What may be asked."""
+        ...
+
+    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+        """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
+        ...
+
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
+        ...
+
+    def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
+        """Read the policy anew."""
         ...
 
 
@@ -35,38 +54,16 @@ class Keys(Protocol):
     """The part of the ledger that authentication needs."""
 
     def analyst_by_key(self, key_hash: str) -> str | None:
-        """The analyst who holds the key, or None."""
+        """The name of the enabled analyst who holds the key, or None."""
+        ...
+
+    def analyst(self, name: str) -> Analyst:
+        """The analyst, with the role."""
         ...
 
 
-class Threads:
-    """A few threads of their own for one kind of blocking call, and a bounded queue before them.
-
-    Args:
-      running: how many calls run at once.
-      waiting: how many more may wait; one above is refused.
-    """
-
-    def __init__(self, running: int, waiting: int) -> None:
-        self._limiter = CapacityLimiter(running)
-        self._room = running + waiting
-
-    async def call(
-        self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> Result:
-        """Run a blocking function without holding up the event loop.
-
-        Raises: TooManyQueries when the queue is full; otherwise what the function raises.
-        """
-        if not self._room:
-            raise TooManyQueries(
-                "Too many requests are waiting already.", hint="Try again later; nothing was charged."
-            )
-        self._room -= 1  # all on the event loop, so nothing comes between the test and this
-        try:
-            return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
-        finally:
-            self._room += 1
+class Custody(Administration, Records, Protocol):
+    """The part of the ledger that custodians see and change."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +72,22 @@ class Services:
 
     Attributes:
       pipeline: answers.
-      keys: knows analysts by their keys.
+      ledger: knows analysts by their keys, and what custodians see and change.
       queries: threads that wait for answers.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      jobs: questions that go on while their clients do something else.
+      metrics: what was asked, counted.
+      readiness: whether queries can be answered.
+      audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
     pipeline: Pipeline
-    keys: Keys
+    ledger: Custody
     queries: Threads
     lookups: Threads
     explanations: Threads
+    audits: Threads
+    jobs: Jobs
+    metrics: Metrics
+    readiness: Readiness

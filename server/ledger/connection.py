@@ -55,6 +55,17 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One consistent view, beside any writer."""
+    with translated():
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
 def translated() -> Iterator[None]:
     """Give sqlite's errors our names; their words are not for clients and stay in the cause."""
     try:

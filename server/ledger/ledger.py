@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Protocol
 
+from server.ledger.account import AccountBalance, Grant
+from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
+from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
+from server.ledger.entry import Entry, Verification
 from server.query import Budget
 
 
-@dataclass(frozen=True)
-class Charge:
-    """What one query will spend.
-
-    Attributes:
-      analyst: whose budget.
-      epsilon: above 0; rounded up to whole nano-epsilon.
-      delta: in [0, 1); rounded up to whole atto-delta.
-      request_id: the request that asks for it.
-      policy_hash: of the policy that the plan was made for.
-      plan_hash: of the plan; identifies the question without its literals.
-      mechanism: which mechanism will release.
-    """
-
-    analyst: str
-    epsilon: float
-    delta: float
-    request_id: str
-    policy_hash: str
-    plan_hash: str
-    mechanism: str
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """A charge that is durably taken from the budget; `id` is its number in the ledger, from 1 without gaps."""
-
-    id: int
-    charge: Charge
-
-
-class Ledger(Protocol):
-    """Append-only accounts of privacy budgets; every method may be called from any thread.
+class Charges(Protocol):
+    """What the way of a query needs; every method may be called from any thread.
 
     A charge is *reserved*, then settled once: *committed* (answered), *failed* (not answered, though private rows
     could have been read), *released* (given back: no private row was read) or *crashed* (the process ended in
@@ -49,35 +22,23 @@ class Ledger(Protocol):
     Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy.
     """
 
-    def add_analyst(self, name: str, key_hash: str, epsilon: float, delta: float) -> None:
-        """Grant a new analyst a budget, rounded down.
-
-        Args:
-          name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`.
-          key_hash: from `server.keys.key_hash`.
-          epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
-        Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
-        """
-        ...
-
-    def analyst_by_key(self, key_hash: str) -> str | None:
-        """The name of the analyst who holds the key, or None. One indexed lookup, never behind a writer."""
-        ...
-
-    def budget(self, analyst: str) -> Budget:
-        """What was granted and what is left, rounded down. Raises UnknownAnalyst."""
-        ...
-
     def reserve(self, charge: Charge) -> Reservation:
-        """Take the charge from the budget; durable on return.
+        """Take the charge from the analyst's account, the group's and the dataset's, or from none; durable on return.
 
-        Raises: BudgetExhausted (nothing is taken; the hint is the largest epsilon that fits), UnknownAnalyst,
-          InvalidSetting.
+        Raises: BudgetExhausted (which account is short, what is left, and the largest epsilon that fits all of
+          them), QueryTooExpensive (a cap on single queries), UnknownAnalyst (also when disabled), InvalidSetting,
+          DuplicateRequest (the idempotency key was used), LedgerInvalid (`repeats` names no kept answer of that key
+          and price).
         """
         ...
 
-    def commit(self, reservation: Reservation) -> Budget:
-        """The query was answered. Returns the budget afterwards. Raises LedgerInvalid when settled before."""
+    def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
+        """The query was answered; the answer is kept, in the same write, under the charge's answer key.
+
+        Returns: the analyst's budget afterwards.
+        Raises: LedgerInvalid when the charge was settled before (also: as crashed, by a proxy that took this one for
+          dead). The charge stands then, and the answer must not leave.
+        """
         ...
 
     def fail(self, reservation: Reservation) -> None:
@@ -88,14 +49,153 @@ class Ledger(Protocol):
         """Give the charge back. Only if no private row was read under it."""
         ...
 
-    def recover(self) -> tuple[Reservation, ...]:
-        """Mark as crashed what a dead process left reserved, and return it; all of it stays charged.
+    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
+        """The kept answer for which the analyst was charged, else the first one that was kept under the key.
 
-        To be called at start, before the first reservation. Returns nothing while another process has the ledger
-        open, because its reservations are not crashes.
+        One indexed read, never behind a writer.
         """
         ...
 
+    def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
+        """The analyst's charge that was made under an idempotency key. One indexed read."""
+        ...
+
+    def budget(self, analyst: str) -> Budget:
+        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        ...
+
+    def recover(self) -> tuple[Reservation, ...]:
+        """Mark as crashed what dead processes left reserved, and return it; all of it stays charged.
+
+        To be called at start. What belongs to a proxy that still lives is left alone.
+        """
+        ...
+
+
+class Administration(Protocol):
+    """What custodians do. Each change is one entry with who did it and why; changes raise UnknownAnalyst."""
+
+    def add_analyst(
+        self,
+        name: str,
+        key: str | Credentials,
+        epsilon: float,
+        delta: float,
+        *,
+        role: Role = "analyst",
+        group: str | None = None,
+        act: Act = CUSTODIAN,
+    ) -> None:
+        """Make an analyst with a budget by basic composition, rounded down; `grant` gives other ones.
+
+        Args:
+          name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`.
+          key: the hash from `server.keys.key_hash`, or all credentials.
+          epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
+        Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
+        """
+        ...
+
+    def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
+        """Rotate the key: the old one opens nothing from now on. Raises AnalystExists for a key that is in use."""
+        ...
+
+    def set_role(self, name: str, role: Role, act: Act) -> None:
+        """Change what the analyst's key opens."""
+        ...
+
+    def set_enabled(self, name: str, enabled: bool, act: Act) -> None:
+        """Disable (the key opens nothing, nothing can be charged) or enable again. Spending stays."""
+        ...
+
+    def set_group(self, name: str, group: str | None, act: Act) -> None:
+        """Move to a group, or to none. What was spent so far stays where it was charged."""
+        ...
+
+    def grant(self, account: str, grant: Grant, act: Act) -> None:
+        """Set what an account may spend: `analyst:NAME`, `group:NAME` or `dataset` (the last two are made by it).
+
+        What was spent stays. A grant below what is spent leaves nothing.
+        Raises: InvalidSetting (also: another accounting than the account began with).
+        """
+        ...
+
+    def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
+        """Add to what an account may spend; rounded down. Raises InvalidSetting, UnknownAccount."""
+        ...
+
+    def accept_policy(self, policy_hash: str, weakens: Sequence[str], act: Act) -> None:
+        """Record that a policy is in force from now on, and in what it is weaker than the one before."""
+        ...
+
+    def bump_data(self, act: Act) -> int:
+        """Say that the data is a new load: returns its version, one more than before. Resets no spending."""
+        ...
+
+
+class Records(Protocol):
+    """What can be read, never behind a writer."""
+
+    def analyst_by_key(self, key_hash: str) -> str | None:
+        """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
+        ...
+
+    def scram_verifier(self, analyst: str) -> str | None:
+        """The enabled analyst's verifier for the wire protocol, or None. One indexed look-up."""
+        ...
+
+    def analyst(self, name: str) -> Analyst:
+        """Raises UnknownAnalyst."""
+        ...
+
+    def analysts(self) -> tuple[Analyst, ...]:
+        """All, by name, the disabled included."""
+        ...
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
+        ...
+
+    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
+        ...
+
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
+        ...
+
+    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
+        """The analyst's newest committed charge with an answer key for a plan. One indexed read."""
+        ...
+
+    def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
+        """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves the charges out."""
+        ...
+
+    def accepted_policy(self) -> str | None:
+        """The hash of the policy that was last accepted, or None."""
+        ...
+
+    def data_version(self) -> int:
+        """The version of the data, from 1."""
+        ...
+
+    def verify(self) -> Verification:
+        """Walk all entries: numbers, hashes, times, and whether every total and state follows from them.
+
+        Cost: about a tenth of a millisecond per entry; writers are not held up.
+        """
+        ...
+
+
+class Ledger(Charges, Administration, Records, Protocol):
+    """Append-only accounts of privacy budgets; see the three parts."""
+
+    @property
+    def id(self) -> str:
+        """Which ledger this is; never changes."""
+        ...
+
     def close(self) -> None:
-        """Release files and locks; twice is once."""
+        """Release files, connections and locks; twice is once."""
         ...

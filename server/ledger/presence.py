@@ -1,37 +1,58 @@
-"""Who has the ledger open: a lock that the operating system drops when a process dies, however it dies."""
+"""Who has the ledger open: locks that the operating system drops when a process dies, however it dies."""
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from server.errors import LedgerUnavailable
 
 
 class Presence:
-    """A shared lock on a file beside the ledger, held as long as the ledger is open.
+    """A locked file beside the ledger, held as long as an instance has the ledger open.
 
-    A reservation can only be called crashed when nobody who could still settle it is alive; that is when the lock
-    can be had alone. The lock is advisory and guards that one decision; the budget never depends on it.
+    A reservation may be called crashed only when the instance that made it can settle it no more; that is when its
+    file is gone or its lock can be had. The lock guards that one decision; the budget never depends on it.
+
+    Args:
+      ledger: the ledger's file.
+      instance: unique; its file is locked before it makes its first reservation.
     """
 
-    def __init__(self, ledger: Path) -> None:
-        self._file = ledger.with_name(ledger.name + "-lock").open("ab")
-        fcntl.flock(self._file, fcntl.LOCK_SH)
+    def __init__(self, ledger: Path, instance: str) -> None:
+        self._ledger = ledger
+        self._path = self._file_of(instance)
+        try:
+            hidden = ledger.with_name(f".{self._path.name}")
+            self._file = hidden.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            hidden.rename(self._path)  # nobody ever sees the file of a living instance unlocked
+        except OSError as error:
+            raise LedgerUnavailable("The ledger's folder could not be written.") from error
+        prefix = self._file_of("").name
+        for name in [path.name for path in ledger.parent.iterdir() if path.name.startswith(prefix)]:
+            self.is_dead(name.removeprefix(prefix))  # who was killed leaves a file
 
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Whether nobody else has the ledger open; nobody can open it meanwhile."""
+    def is_dead(self, instance: str) -> bool:
+        """Whether an instance that made a reservation has ended."""
+        path = self._file_of(instance)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone = True
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
         except BlockingIOError:
-            alone = False
-        try:
-            yield alone
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_SH)  # a refused upgrade has lost the shared lock too
+            return False
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise LedgerUnavailable("The ledger's folder could not be read.") from error
+        return True
+
+    def _file_of(self, instance: str) -> Path:
+        return self._ledger.with_name(f"{self._ledger.name}-open-{instance}")
 
     def close(self) -> None:
         """Let go; twice is once."""
-        self._file.close()
+        if not self._file.closed:
+            self._path.unlink(missing_ok=True)
+            self._file.close()

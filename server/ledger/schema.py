@@ -1,99 +1,94 @@
-"""The tables of the SQLite ledger. The rules of the ledger are rules of the store, not only of the code above it:
+"""The tables of a ledger, in any store. `entries` is the ledger; the other tables follow from it, and `verify` checks
+that they do. The rules are rules of the store, not only of the code above it (see the triggers of each store):
 
-* charges are numbered 1, 2, 3, ... and begin reserved;
-* a reserved charge is settled once, nothing else of it ever changes, and none is deleted;
-* `spent` follows the charges by trigger, and a CHECK keeps it within the budget.
+* entries and charges are numbered 1, 2, 3, ...; time never goes back;
+* a charge begins reserved and is settled once; nothing else of it ever changes;
+* nothing is deleted, and an analyst and an account keep their names;
+* an account that counts by basic composition never spends more than it was granted.
 """
 
 from __future__ import annotations
 
-APPLICATION_ID = 0x4E474C47
-"""'NGLG' in the file's header: this SQLite file is a Noisegate ledger."""
+from string import Template
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Raised with every change of the tables; `migrations.py` brings older ones here."""
 
-CREATE = f"""
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
+CHARGE_KINDS = "('reserved', 'committed', 'failed', 'released', 'crashed')"
+"""The kinds of entries that are no acts."""
 
+_TABLES = Template(f"""
 CREATE TABLE identity (
-    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    only_row $integer PRIMARY KEY CHECK (only_row = 1),
     id TEXT NOT NULL CHECK (length(id) = 36)
-);
+) $strict;
+
+CREATE TABLE entries (
+    number $integer PRIMARY KEY,
+    at_ms $integer NOT NULL,
+    kind TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    operation $integer NOT NULL,
+    content TEXT NOT NULL,
+    hash $bytes NOT NULL CHECK (length(hash) = 32)
+) $strict;
+CREATE INDEX entries_by_operation ON entries (instance, operation);
+CREATE INDEX acts ON entries (kind, number) WHERE kind NOT IN {CHARGE_KINDS};
 
 CREATE TABLE analysts (
-    name TEXT PRIMARY KEY NOT NULL,
+    name TEXT PRIMARY KEY,
     key_hash TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
-    nano_epsilon INTEGER NOT NULL CHECK (typeof(nano_epsilon) = 'integer'),
-    atto_delta INTEGER NOT NULL CHECK (typeof(atto_delta) = 'integer'),
-    spent_nano_epsilon INTEGER NOT NULL DEFAULT 0 CHECK (spent_nano_epsilon BETWEEN 0 AND nano_epsilon),
-    spent_atto_delta INTEGER NOT NULL DEFAULT 0 CHECK (spent_atto_delta BETWEEN 0 AND atto_delta),
-    added_at_ms INTEGER NOT NULL
-);
+    scram_verifier TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('analyst', 'auditor', 'admin')),
+    belongs_to TEXT,
+    enabled $integer NOT NULL CHECK (enabled IN (0, 1))
+) $strict;
+
+CREATE TABLE accounts (
+    name TEXT PRIMARY KEY,
+    accounting TEXT NOT NULL CHECK (accounting IN ('basic', 'zcdp', 'renyi')),
+    nano_epsilon $integer NOT NULL CHECK (nano_epsilon > 0),
+    atto_delta $integer NOT NULL CHECK (atto_delta >= 0),
+    event_atto $integer NOT NULL CHECK (event_atto BETWEEN 0 AND atto_delta),
+    window_ms $integer CHECK (window_ms > 0),
+    nano_cap $integer CHECK (nano_cap > 0),
+    started_ms $integer NOT NULL,
+    spent TEXT NOT NULL
+) $strict;
 
 CREATE TABLE charges (
-    number INTEGER PRIMARY KEY,
+    number $integer PRIMARY KEY,
+    entry $integer NOT NULL REFERENCES entries (number),
     analyst TEXT NOT NULL REFERENCES analysts (name),
-    nano_epsilon INTEGER NOT NULL CHECK (typeof(nano_epsilon) = 'integer' AND nano_epsilon > 0),
-    atto_delta INTEGER NOT NULL CHECK (typeof(atto_delta) = 'integer' AND atto_delta >= 0),
-    state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'failed', 'released', 'crashed')),
-    request_id TEXT NOT NULL,
-    policy_hash TEXT NOT NULL,
     plan_hash TEXT NOT NULL,
-    mechanism TEXT NOT NULL,
-    reserved_at_ms INTEGER NOT NULL,
-    settled_at_ms INTEGER,
-    CHECK ((state = 'reserved') = (settled_at_ms IS NULL))
-);
-
+    answer_key TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    repeats $integer REFERENCES charges (number),
+    instance TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN {CHARGE_KINDS}),
+    settled_by $integer REFERENCES entries (number),
+    CHECK ((state = 'reserved') = (settled_by IS NULL))
+) $strict;
 CREATE INDEX open_charges ON charges (number) WHERE state = 'reserved';
+CREATE INDEX charges_of_analyst ON charges (analyst, number);
+CREATE UNIQUE INDEX idempotent_requests ON charges (analyst, idempotency_key) WHERE idempotency_key <> '';
+CREATE INDEX paid_answers ON charges (answer_key, analyst, number) WHERE state = 'committed' AND answer_key <> '';
+CREATE INDEX answered_plans ON charges (plan_hash, analyst, number) WHERE state = 'committed' AND answer_key <> '';
 
-CREATE TRIGGER charge_begins_reserved BEFORE INSERT ON charges
-WHEN NEW.state <> 'reserved' OR NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM charges)
-BEGIN SELECT RAISE(ABORT, 'a charge begins reserved, with the next number'); END;
+CREATE TABLE answers (
+    number $integer PRIMARY KEY REFERENCES charges (number),
+    answer_key TEXT NOT NULL CHECK (answer_key <> ''),
+    answer $bytes NOT NULL
+) $strict;
+CREATE INDEX answers_by_key ON answers (answer_key, number);
+""")
 
-CREATE TRIGGER charge_is_spent AFTER INSERT ON charges
-BEGIN
-    UPDATE analysts SET spent_nano_epsilon = spent_nano_epsilon + NEW.nano_epsilon,
-                        spent_atto_delta = spent_atto_delta + NEW.atto_delta
-    WHERE name = NEW.analyst;
-END;
+SQLITE_TABLES = _TABLES.substitute(integer="INTEGER", bytes="BLOB", strict="STRICT")
 
-CREATE TRIGGER charge_is_settled_once BEFORE UPDATE ON charges
-WHEN OLD.state <> 'reserved' OR NEW.state = 'reserved'
-    OR NEW.number IS NOT OLD.number OR NEW.analyst IS NOT OLD.analyst
-    OR NEW.nano_epsilon IS NOT OLD.nano_epsilon OR NEW.atto_delta IS NOT OLD.atto_delta
-    OR NEW.request_id IS NOT OLD.request_id OR NEW.policy_hash IS NOT OLD.policy_hash
-    OR NEW.plan_hash IS NOT OLD.plan_hash OR NEW.mechanism IS NOT OLD.mechanism
-    OR NEW.reserved_at_ms IS NOT OLD.reserved_at_ms
-BEGIN SELECT RAISE(ABORT, 'a charge changes once, from reserved to settled'); END;
+POSTGRES_TABLES = _TABLES.substitute(integer="BIGINT", bytes="BYTEA", strict="")
 
-CREATE TRIGGER released_is_given_back AFTER UPDATE OF state ON charges WHEN NEW.state = 'released'
-BEGIN
-    UPDATE analysts SET spent_nano_epsilon = spent_nano_epsilon - NEW.nano_epsilon,
-                        spent_atto_delta = spent_atto_delta - NEW.atto_delta
-    WHERE name = NEW.analyst;
-END;
+TABLES = ("identity", "entries", "analysts", "accounts", "charges", "answers")
+"""All of them."""
 
-CREATE TRIGGER charge_is_kept BEFORE DELETE ON charges
-BEGIN SELECT RAISE(ABORT, 'a charge is never deleted'); END;
-
-CREATE TRIGGER analyst_is_kept BEFORE DELETE ON analysts
-BEGIN SELECT RAISE(ABORT, 'an analyst is never deleted'); END;
-
-CREATE TRIGGER analyst_is_added_once BEFORE INSERT ON analysts
-WHEN EXISTS (SELECT 1 FROM analysts WHERE name = NEW.name OR key_hash = NEW.key_hash)
-BEGIN SELECT RAISE(ABORT, 'this analyst or this key is there already'); END;
-
-CREATE TRIGGER analyst_keeps_name BEFORE UPDATE OF name ON analysts WHEN NEW.name IS NOT OLD.name
-BEGIN SELECT RAISE(ABORT, 'an analyst keeps the name'); END;
-"""
-
-MISCOUNTED = """
-SELECT count(*) FROM analysts LEFT JOIN (
-    SELECT analyst, sum(nano_epsilon) AS nano, sum(atto_delta) AS atto
-    FROM charges WHERE state <> 'released' GROUP BY analyst
-) ON analyst = name
-WHERE spent_nano_epsilon <> coalesce(nano, 0) OR spent_atto_delta <> coalesce(atto, 0)
-"""
-"""How many analysts have a `spent` that is not the sum of their charges; 0 unless the file was edited."""
+CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
+"""The columns of a charge that never change."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +15,16 @@ from server.errors import ServerError
 from tests.demo.asking import Answer, ask, client, true_values
 from tests.demo.queries import QUERIES, DemoQuery
 from tests.demo.report import print_answers, print_questions
-from tests.demo.workplace import ROOT, Demonstration, add_analyst, prepare, proxy
+from tests.demo.workplace import (
+    ROOT,
+    WIRE_PORT,
+    Demonstration,
+    add_analyst,
+    free_port,
+    new_data,
+    prepare,
+    proxy,
+)
 
 _BUDGET = 20.0
 
@@ -47,14 +57,17 @@ def _prepared(console: Console) -> Demonstration:
 
 
 def _run(console: Console, demonstration: Demonstration) -> None:
-    key = add_analyst(demonstration, _BUDGET)
-    with proxy(demonstration) as address:
+    analyst = f"demo-{time.time_ns()}"
+    key = add_analyst(demonstration, _BUDGET, name=analyst)
+    new_data(demonstration)
+    wire_port = free_port(WIRE_PORT)
+    with proxy(demonstration, options=("--wire-port", str(wire_port))) as address:
         console.print(f"the proxy listens on {address}; a new analyst has a budget of epsilon {_BUDGET:g}")
         print_questions(console, QUERIES)
         print_answers(console, _answers(console, demonstration, address, key))
         if os.environ.get("DEMO_EXIT"):
             return
-        _say_how_to_ask(console, address, demonstration.key_file)
+        _say_how_to_ask(console, address, wire_port, analyst, demonstration.key_file)
         signal.pause()
 
 
@@ -70,14 +83,18 @@ def _answers(
     return answers
 
 
-def _say_how_to_ask(console: Console, address: str, key_file: Path) -> None:
+def _say_how_to_ask(console: Console, address: str, wire_port: int, analyst: str, key_file: Path) -> None:
     question = "SELECT count(*) FROM orders WHERE o_orderpriority = '1-URGENT'"
     body = '{"sql": "SELECT count(*) FROM orders"}'
-    console.print("\nAsk more, in another terminal:", highlight=False)
+    console.print(
+        f"\nLook at it: open {address} in a browser and sign in with the key in {key_file}.", highlight=False
+    )
+    console.print("Ask more, in another terminal:", highlight=False)
     lines = (
         f'.venv/bin/noisegate query "{question}" --url {address} --key-file {key_file}',
         f'curl -s {address}/v1/query -H "Authorization: Bearer $(cat {key_file})" '
         f"-H 'Content-Type: application/json' -d '{body}'",
+        f'PGPASSWORD=$(cat {key_file}) psql "host=127.0.0.1 port={wire_port} dbname=demo user={analyst}"',
     )
     for line in lines:
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)

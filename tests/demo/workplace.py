@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -20,15 +21,19 @@ from rich.progress import Progress
 
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
-from server.keys import key_hash, new_key
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.services import ledger_paths, read_policy
+from server.keys import credentials_of, new_key
+from server.ledger.analyst import Act, Role
+from server.policy_ledger import open_or_create
+from server.services import read_policy
 from tests.demo import tpch
 from tests.demo.database import load_once
 
 ROOT = Path(os.environ.get("NOISEGATE_HOME", ".noisegate"))
 PORT = 8432
-_START_TIMEOUT_S = 60.0
+WIRE_PORT = 6432
+
+_HTTP_ONLY = ("--no-wire",)
+_START_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -85,13 +90,12 @@ def _lock(folder: Path) -> None:
         raise ConfigurationInvalid(f"a demonstration already runs in {folder}", hint="stop it first") from None
 
 
-def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
+def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst", name: str | None = None) -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again; returns the key."""
-    paths = ledger_paths(read_policy(demonstration.policy), demonstration.policy)
-    ledger = open_ledger(*paths) if paths[1].exists() else create_ledger(*paths)
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
     key = new_key()
     try:
-        ledger.add_analyst(f"demo-{time.time_ns()}", key_hash(key), epsilon, 0.0)
+        ledger.add_analyst(name or f"demo-{time.time_ns()}", credentials_of(key), epsilon, 0.0, role=role)
     finally:
         ledger.close()
     demonstration.key_file.touch(mode=0o600)
@@ -99,31 +103,56 @@ def add_analyst(demonstration: Demonstration, epsilon: float) -> str:
     return key
 
 
-@contextmanager
-def proxy(demonstration: Demonstration, port: int = PORT) -> Iterator[str]:
-    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields its address once it is healthy.
+def new_data(demonstration: Demonstration) -> None:
+    """Say that the data is a new load, so that nothing is answered with what an earlier run has kept."""
+    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
+    try:
+        ledger.bump_data(Act("demonstration", "another run"))
+    finally:
+        ledger.close()
 
-    Raises: RuntimeError when it ends before it is healthy; its own words are on standard error.
+
+@contextmanager
+def proxy(demonstration: Demonstration, port: int = PORT, options: tuple[str, ...] = _HTTP_ONLY) -> Iterator[str]:
+    """Run `noisegate serve`; yields its address. As `running_proxy`."""
+    with running_proxy(demonstration, port, options) as (_, address):
+        yield address
+
+
+@contextmanager
+def running_proxy(
+    demonstration: Demonstration,
+    port: int = PORT,
+    options: tuple[str, ...] = _HTTP_ONLY,
+    authority: Path | None = None,
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
+
+    Args:
+      options: more of `noisegate serve`.
+      authority: who vouches for the proxy's certificate, if the options give it one.
+    Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
-        process = _serve(demonstration, listening)
-        if _healthy(process, f"http://127.0.0.1:{listening}"):
+        process = _serve(demonstration, listening, options)
+        address = f"{'http' if authority is None else 'https'}://localhost:{listening}"
+        if _healthy(process, address, authority):
             break
     else:
         raise RuntimeError(f"the proxy does not start; its last words are in {demonstration.folder / 'proxy.log'}")
     try:
-        yield f"http://127.0.0.1:{listening}"
+        yield process, address
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=_START_TIMEOUT_S)
 
 
-def _serve(demonstration: Demonstration, port: int) -> subprocess.Popen[bytes]:
+def _serve(demonstration: Demonstration, port: int, options: tuple[str, ...]) -> subprocess.Popen[bytes]:
     program = Path(sys.executable).with_name("noisegate")
     with (demonstration.folder / "proxy.log").open("ab") as log:
         return subprocess.Popen(
-            [program, "serve", demonstration.policy, "--port", str(port)],
+            [program, "serve", demonstration.policy, "--port", str(port), *options],
             env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -143,12 +172,13 @@ def free_port(wanted: int) -> int:
     raise RuntimeError("no free port on the loopback interface")
 
 
-def _healthy(process: subprocess.Popen[bytes], address: str) -> bool:
+def _healthy(process: subprocess.Popen[bytes], address: str, authority: Path | None) -> bool:
     """Wait for the proxy; False when it ended, as it does when the port was taken meanwhile."""
+    verify = True if authority is None else ssl.create_default_context(cafile=authority)
     end = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < end and process.poll() is None:
         try:
-            if httpx.get(f"{address}/health", timeout=1.0).status_code == 200:
+            if httpx.get(f"{address}/health", timeout=1.0, verify=verify).status_code == 200:
                 return process.poll() is None
         except httpx.TransportError:
             time.sleep(0.05)

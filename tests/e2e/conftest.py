@@ -8,9 +8,11 @@ import httpx
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.ledger.analyst import Role
 from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
+from tests.support.wire_proxy import WireProxy, wire_proxy
 
 
 @pytest.fixture(scope="session")
@@ -30,13 +32,24 @@ def address(demonstration: Demonstration) -> Iterator[str]:
         yield listening
 
 
+@pytest.fixture(scope="session")
+def wire(
+    embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WireProxy]:
+    """A proxy that also speaks TLS and the wire protocol."""
+    made = tpch_demonstration(tmp_path_factory.mktemp("wire"), embedded_postgres, tpch_url)
+    add_analyst(made, epsilon=1.0)
+    with wire_proxy(made, embedded_postgres) as running:
+        yield running
+
+
 @pytest.fixture
-def new_client(demonstration: Demonstration, address: str) -> Iterator[Callable[[float], httpx.Client]]:
-    """Makes clients, each with the key of a fresh analyst of a given budget."""
+def new_client(demonstration: Demonstration, address: str) -> Iterator[Callable[..., httpx.Client]]:
+    """Makes clients, each with the key of a fresh analyst of a given budget (and role)."""
     clients = []
 
-    def make(epsilon: float) -> httpx.Client:
-        clients.append(client(address, add_analyst(demonstration, epsilon)))
+    def make(epsilon: float, role: Role = "analyst") -> httpx.Client:
+        clients.append(client(address, add_analyst(demonstration, epsilon, role)))
         return clients[-1]
 
     yield make

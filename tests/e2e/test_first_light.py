@@ -36,11 +36,11 @@ def test_demo_queries_come_close_to_the_truth(
     """The best of three is within a third of the truth, at a tenth of the demonstration's size."""
     http = new_client(12.0)
     truth = true_values(demonstration.owner_url, query)
-    answers = [ask(http, query, truth, epsilon=4.0) for _ in range(3)]
+    answers = [ask(http, query, truth, epsilon=epsilon) for epsilon in (3.8, 3.9, 4.0)]  # the same one is kept
     assert min(answer.error for answer in answers) < 0.33
     if answers[0].body["columns"][-1]["type"] == "float8":  # whole numbers may coincide
         assert len({str(answer.body["rows"]) for answer in answers}) == 3  # the noise is fresh
-    assert answers[-1].body["budget"]["epsilon_left"] == 0.0
+    assert answers[-1].body["budget"]["epsilon_left"] == pytest.approx(0.3)
 
 
 def test_the_charge_is_what_was_asked_for(new_client: NewClient) -> None:

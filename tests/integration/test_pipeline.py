@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from server.errors import (
     TooManyQueries,
 )
 from server.failures import MAX_FAILURES
+from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.open_ledger import create_ledger
 from server.pipeline import Pipeline
@@ -202,3 +205,40 @@ def test_explain_reads_and_charges_nothing(pipeline: Callable[..., Pipeline], le
     assert explained.expected_noise[0][1]
     assert _left(ledger) == 2.0
     assert not (tmp_path / "reads").exists()
+
+
+def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    first = pipeline().answer(QUESTION)
+    again = pipeline().answer(replace(QUESTION, request_id="request-2"))
+    assert (again.cached, again.epsilon, again.rows, again.request_id) == (True, 0.0, first.rows, "request-2")
+    assert (tmp_path / "reads").read_text() == "read\n"
+
+
+def test_an_analyst_whose_queries_fail_still_gets_what_was_kept(pipeline: Callable[..., Pipeline]) -> None:
+    pipeline().answer(QUESTION)
+    failing = pipeline(*[BackendFailed("refused")] * 80)
+    for number in range(MAX_FAILURES):
+        with pytest.raises(QueryFailed):
+            failing.answer(_small(number))
+    with pytest.raises(TooManyFailures):
+        failing.answer(_small(MAX_FAILURES))
+    assert failing.answer(QUESTION).cached
+
+
+def test_a_bump_of_the_data_measures_anew(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    asked = pipeline()
+    asked.answer(QUESTION)
+    ledger.bump_data(Act("ada", "a new load"))
+    assert not asked.answer(QUESTION).cached
+    assert _left(ledger) == 0.0
+
+
+def test_a_clock_that_ticks_asks_another_question(pipeline: Callable[..., Pipeline]) -> None:
+    days = [datetime(2024, 5, day, 12, tzinfo=UTC) for day in (17, 17, 18)]
+    asked = replace(pipeline(), clock=lambda: days[0])
+    question = replace(QUESTION, sql="SELECT count(*) FROM orders WHERE o_orderdate < now()", epsilon=0.5)
+    cached = []
+    while days:
+        cached.append(asked.answer(question).cached)
+        days.pop(0)
+    assert cached == [False, True, False]

@@ -183,6 +183,9 @@ class BreakingBackend:
     log: Path
     failures: tuple[ServerError, ...]
 
+    def check_reachable(self) -> None:
+        pass
+
     def domain(self, query: BackendQuery) -> Domain:
         raise AssertionError("nothing private is asked for")
 
@@ -217,4 +220,5 @@ def test_failures_do_not_count_against_the_analyst(tmp_path: Path, ledger: Ledge
         with pytest.raises(BackendFailed) as failed:
             broken.answer(_ask("SELECT 1"))
     assert "4711" not in problem(failed.value).message
-    broken.failures.check("ada")
+    with broken.failures.attempt("ada", "a private question"):
+        pass

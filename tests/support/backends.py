@@ -39,6 +39,9 @@ class FailingBackend:
     log: Path
     failures: tuple[ServerError | BaseException | type[BaseException], ...] = field(default=())
 
+    def check_reachable(self) -> None:
+        pass
+
     def domain(self, query: BackendQuery) -> Domain:
         return Domain(())
 

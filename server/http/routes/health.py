@@ -1,4 +1,4 @@
-"""GET /health: the process serves. Waits for nothing: no key, no thread, no database, no ledger."""
+"""GET /health: the process serves, and waits for nothing. GET /ready: it can answer. GET /metrics: what it did."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from server.http.authentication import Reader, services_of
+from server.http.metrics import MEDIA_TYPE
+from server.http.openapi import problems
 
 router = APIRouter()
 
@@ -17,6 +22,29 @@ class HealthBody(BaseModel):
 
     status: Literal["ok"]
     version: str
+
+
+class ReadyBody(BaseModel):
+    """What is needed for an answer."""
+
+    status: Literal["ready"]
+
+
+@router.get("/ready", responses=problems(500, 503))
+async def ready(request: Request) -> ReadyBody:
+    """Whether queries can be answered: the database and the ledger are there. Looked up every few seconds at most."""
+    services = services_of(request)
+    await services.lookups.call(services.readiness.raise_if_not)
+    return ReadyBody(status="ready")
+
+
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **problems(401, 403)}
+)
+async def metrics(request: Request, reader: Reader) -> Response:
+    """Counters for Prometheus; needs a key with the role auditor or admin."""
+    del reader
+    return Response(services_of(request).metrics.text(), media_type=MEDIA_TYPE)
 
 
 @router.get("/health")

@@ -34,7 +34,6 @@ def test_what_succeeds_or_raises_uncharged_gives_its_place_back() -> None:
             pass
         with pytest.raises(ValueError, match="refused"), limit.attempt("ada", str(number)):
             raise ValueError("refused")
-    limit.check("ada")
     assert not limit._accounts
 
 
@@ -42,13 +41,10 @@ def test_a_day_has_so_many_failures() -> None:
     clock = Clock()
     limit = FailureLimit(clock)
     for number in range(MAX_FAILURES):
-        limit.check("ada")
         _fail(limit, str(number))
     with pytest.raises(TooManyFailures):
-        limit.check("ada")
-    with pytest.raises(TooManyFailures):
         _fail(limit, "another")
-    limit.check("grace")
+    _fail(limit, "another", "grace")
     clock.now = WINDOW_S
     _fail(limit, "0")
 

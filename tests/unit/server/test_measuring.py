@@ -40,6 +40,9 @@ class ByHand:
     def domain(self, query: BackendQuery) -> Domain:
         raise AssertionError("measuring reads everything at once")
 
+    def check_reachable(self) -> None:
+        raise AssertionError("nobody asks whether it is there")
+
     def public(self, statement: PublicStatement) -> Rows:
         raise AssertionError("no public query is asked here")
 

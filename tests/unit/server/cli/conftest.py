@@ -18,12 +18,14 @@ KEY = "ng_unit_test"
 
 @dataclass
 class FakeProxy:
-    """Answers every POST with `status` and `body`."""
+    """Answers everything with `status` and `body`, or the body of its path."""
 
     url: str = ""
     status: int = 200
     body: str = "{}"
     requests: list[tuple[str, str | None, dict[str, Any]]] = field(default_factory=list)
+    bodies: dict[str, str] = field(default_factory=dict)
+    idempotency_keys: list[str | None] = field(default_factory=list)
 
     def answer(self, body: object, status: int = 200) -> None:
         self.status, self.body = status, json.dumps(body)
@@ -37,7 +39,15 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProxy]:
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             fake.requests.append((self.path, self.headers["Authorization"], json.loads(self.rfile.read(length))))
-            payload = fake.body.encode()
+            fake.idempotency_keys.append(self.headers["Idempotency-Key"])
+            self._reply()
+
+        def do_GET(self) -> None:
+            fake.requests.append((self.path, self.headers["Authorization"], {}))
+            self._reply()
+
+        def _reply(self) -> None:
+            payload = fake.bodies.get(self.path, fake.body).encode()
             self.send_response(fake.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(payload)))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import httpx
 from fastapi import FastAPI
 
+from server.catalog import Catalog
 from server.http.app import create_app
+from server.http.services import Custody
 from server.keys import key_hash
+from server.ledger.analyst import Act, Analyst, Role
+from server.live_pipeline import PolicyInForce
+from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 
 KEY = "ng_ada"
@@ -62,14 +68,29 @@ class FakePipeline:
     answering: Callable[[QueryRequest], QueryResponse] = answer
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
+    reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
-    def answer(self, request: QueryRequest) -> QueryResponse:
+    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
+
+    def check_ready(self) -> None:
+        pass
+
+    def catalog(self) -> Catalog:
+        return Catalog("demo", (), 1.0, 5.0, 0.0, "day", ())
 
     def explain(self, request: QueryRequest) -> Explanation:
         self.asked.append(request)
         return self.explaining(request)
+
+    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+        self.asked.append(request)
+        return Proposal(0.25, 0.0, 0.25, 9.0, accuracy.wanted, None, "public", "holds whatever the data")
+
+    def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
+        self.reloads.append((act, confirmed))
+        return PolicyInForce("demo", "0" * 64, True, ("privacy.max_epsilon: raised",))
 
     def budget(self, analyst: str) -> Budget:
         assert analyst == "ada"
@@ -79,8 +100,18 @@ class FakePipeline:
 class FakeKeys:
     """Knows ada's key."""
 
+    def __init__(self, role: Role = "analyst") -> None:
+        self.role = role
+
     def analyst_by_key(self, key_hash_: str) -> str | None:
         return "ada" if key_hash_ == key_hash(KEY) else None
+
+    def analyst(self, name: str) -> Analyst:
+        return Analyst(name, self.role, None, True)
+
+    def custody(self) -> Custody:
+        """As an app takes it; no test of these calls anything else."""
+        return cast("Custody", self)
 
 
 def raising(error: BaseException) -> FakePipeline:
@@ -95,13 +126,21 @@ def client(app: FastAPI) -> httpx.AsyncClient:
 
 
 def send(
-    method: str, path: str, *, pipeline: FakePipeline | None = None, authorized: bool = True, **request: Any
+    method: str,
+    path: str,
+    *,
+    pipeline: FakePipeline | None = None,
+    ledger: Custody | None = None,
+    role: Role = "analyst",
+    authorized: bool = True,
+    **request: Any,
 ) -> httpx.Response:
     """One request to a fresh app."""
 
     async def exchange() -> httpx.Response:
         headers = {**(AUTHORIZED if authorized else {}), **request.pop("headers", {})}
-        async with client(create_app(pipeline or FakePipeline(), FakeKeys())) as open_client:
+        app = create_app(pipeline or FakePipeline(), ledger or FakeKeys(role).custody())
+        async with client(app) as open_client:
             return await open_client.request(method, path, headers=headers, **request)
 
     return asyncio.run(exchange())

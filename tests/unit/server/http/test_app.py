@@ -27,7 +27,8 @@ def test_every_response_carries_the_security_headers(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"]
+    "path",
+    ["/console/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"],
 )
 def test_an_unknown_path_is_a_problem(path: str) -> None:
     assert_problem(send("GET", path), 404, "08P01")
@@ -63,7 +64,7 @@ def test_the_queue_of_queries_is_bounded() -> None:
 
     async def exchange() -> None:
         pipeline = FakePipeline(answering=slow)
-        async with client(create_app(pipeline, FakeKeys(), running_queries=1, waiting_queries=1)) as asking:
+        async with client(create_app(pipeline, FakeKeys().custody(), running_queries=1, waiting_queries=1)) as asking:
 
             async def ask() -> int:
                 return (await asking.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code

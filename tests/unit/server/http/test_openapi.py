@@ -27,8 +27,31 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
     assert set(operations(description)) == {
         "POST /v1/query",
         "POST /v1/explain",
+        "POST /v1/propose",
         "GET /v1/budget",
+        "GET /v1/schema",
+        "GET /v1/history",
+        "GET /v1/jobs/{job_id}",
+        "GET /v1/jobs/{job_id}/result",
+        "DELETE /v1/jobs/{job_id}",
         "GET /health",
+        "GET /ready",
+        "GET /metrics",
+        "GET /v1/admin/analysts",
+        "POST /v1/admin/analysts",
+        "GET /v1/admin/analysts/{name}",
+        "PATCH /v1/admin/analysts/{name}",
+        "POST /v1/admin/analysts/{name}/key",
+        "GET /v1/admin/accounts",
+        "PUT /v1/admin/accounts/{account}",
+        "POST /v1/admin/accounts/{account}/top-up",
+        "GET /v1/admin/charges",
+        "GET /v1/admin/entries",
+        "POST /v1/admin/ledger/verify",
+        "GET /v1/admin/ledger/export",
+        "GET /v1/admin/dataset",
+        "POST /v1/admin/policy/reload",
+        "POST /v1/admin/data/bump",
     }
 
 
@@ -42,16 +65,19 @@ def test_every_error_is_described_as_a_problem(description: dict[str, Any]) -> N
             assert len(response["content"]) == 1
 
 
+OF_OTHER_ROUTES = ("AnalystExists", "UnknownAnalyst", "UnknownAccount", "UnknownJob", "JobNotDone", "WireError")
+
+
 def test_every_code_that_a_query_can_meet_is_described(description: dict[str, Any]) -> None:
     responses = operations(description)["POST /v1/query"]["responses"]
     for kind, row in TABLE.items():
-        if kind.__name__ not in ("AnalystExists", "UnknownAnalyst"):  # of the custodian's commands
+        if kind.__name__ not in OF_OTHER_ROUTES:
             assert row.code in responses[str(row.status)]["description"], kind
 
 
 def test_routes_that_need_a_key_say_so(description: dict[str, Any]) -> None:
     secured = {name for name, operation in operations(description).items() if operation.get("security")}
-    assert secured == {"POST /v1/query", "POST /v1/explain", "GET /v1/budget"}
+    assert secured == operations(description).keys() - {"GET /health", "GET /ready"}
     assert description["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
 
 
@@ -69,8 +95,18 @@ def test_the_examples_are_valid() -> None:
     from server.http.problem_body import ProblemBody
     from server.http.query_body import QueryBody
     from server.http.routes.health import HealthBody
+    from server.http.routes.propose import AccuracyBody, ProposalBody
 
-    for model in (AnswerBody, BudgetBody, ExplanationBody, HealthBody, ProblemBody, QueryBody):
+    for model in (
+        AccuracyBody,
+        AnswerBody,
+        BudgetBody,
+        ExplanationBody,
+        HealthBody,
+        ProblemBody,
+        ProposalBody,
+        QueryBody,
+    ):
         extra = model.model_config["json_schema_extra"]
         assert isinstance(extra, dict)
         examples = extra["examples"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from server.ledger.ledger import Charge
+from typing import Any
+
+from server.ledger.analyst import Act
+from server.ledger.charge import Charge
+
+ACT = Act("grace", "a test")
 
 
-def charge(epsilon: float, delta: float = 0.0, analyst: str = "ada") -> Charge:
-    return Charge(analyst, epsilon, delta, "request-1", "policy", "plan", "gem")
+def charge(epsilon: float, delta: float = 0.0, analyst: str = "ada", **more: Any) -> Charge:
+    return Charge(analyst, epsilon, delta, "request-1", "policy", "plan", "gem", **more)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerUnavailable, TooManyQueries
+from server.ledger.book import Book
 from server.ledger.connection import connect, transaction
-from server.ledger.sqlite import SqliteLedger
 
 
-def test_commits_are_synced(ledger: SqliteLedger, path: Path) -> None:
+def test_commits_are_synced(ledger: Book, path: Path) -> None:
     with closing(connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
@@ -24,7 +24,7 @@ def test_a_missing_file_is_not_made(path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: SqliteLedger, path: Path) -> None:
+def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: Book, path: Path) -> None:
     with closing(connect(path)) as holder, closing(connect(path, busy_timeout_s=0.05)) as waiter:
         with transaction(holder), pytest.raises(TooManyQueries), transaction(waiter):
             raise AssertionError("two writers at once")
@@ -32,23 +32,23 @@ def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: SqliteLedger, pa
             pass
 
 
-def test_a_reader_never_waits_for_a_writer(ledger: SqliteLedger, path: Path) -> None:
+def test_a_reader_never_waits_for_a_writer(ledger: Book, path: Path) -> None:
     with closing(connect(path)) as holder, transaction(holder):
-        holder.execute("UPDATE analysts SET added_at_ms = 0")
+        holder.execute("UPDATE analysts SET role = 'admin'")
         assert ledger.analyst_by_key("0" * 64) is None
         assert ledger.budget("ada").epsilon_left == 1.0
 
 
-def test_what_failed_is_undone(ledger: SqliteLedger, path: Path) -> None:
+def test_what_failed_is_undone(ledger: Book, path: Path) -> None:
     with closing(connect(path)) as connection:
         with pytest.raises(KeyError), transaction(connection):
-            connection.execute("UPDATE analysts SET added_at_ms = 0")
+            connection.execute("UPDATE analysts SET role = 'admin'")
             raise KeyError
         assert not connection.in_transaction
-        assert connection.execute("SELECT added_at_ms FROM analysts").fetchone() > (0,)
+        assert connection.execute("SELECT role FROM analysts").fetchone() == ("analyst",)
 
 
-def test_sqlites_words_are_not_ours(ledger: SqliteLedger, path: Path) -> None:
+def test_sqlites_words_are_not_ours(ledger: Book, path: Path) -> None:
     with closing(connect(path)) as connection:
         with pytest.raises(LedgerUnavailable) as raised, transaction(connection):
             connection.execute("SELECT secret FROM nowhere")

@@ -10,9 +10,8 @@ import pytest
 
 from server.errors import LedgerInvalid, LedgerMissing
 from server.keys import key_hash
-from server.ledger.marker import INTERVAL
+from server.ledger.book import Book
 from server.ledger.open_ledger import create_ledger, open_ledger
-from server.ledger.sqlite import SqliteLedger
 from tests.unit.server.ledger.charges import charge
 
 
@@ -23,7 +22,7 @@ def edit(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_spending_survives(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_spending_survives(ledger: Book, path: Path, marker: Path) -> None:
     ledger.commit(ledger.reserve(charge(0.25)))
     ledger.close()
     reopened = open_ledger(path, marker)
@@ -41,7 +40,7 @@ def test_without_ledger_and_marker_an_analyst_is_needed_first(path: Path, marker
     assert not marker.exists()
 
 
-def test_a_deleted_ledger_is_missed(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_a_deleted_ledger_is_missed(ledger: Book, path: Path, marker: Path) -> None:
     ledger.close()
     path.unlink()
     with pytest.raises(LedgerMissing, match="gone"):
@@ -51,7 +50,7 @@ def test_a_deleted_ledger_is_missed(ledger: SqliteLedger, path: Path, marker: Pa
     assert not path.exists()
 
 
-def test_another_ledger_is_refused(ledger: SqliteLedger, path: Path, marker: Path, tmp_path: Path) -> None:
+def test_another_ledger_is_refused(ledger: Book, path: Path, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     other = tmp_path / "other.sqlite"
     create_ledger(other, tmp_path / "other.json").close()
@@ -60,7 +59,7 @@ def test_another_ledger_is_refused(ledger: SqliteLedger, path: Path, marker: Pat
         open_ledger(path, marker)
 
 
-def test_an_older_copy_is_refused(ledger: SqliteLedger, path: Path, marker: Path, tmp_path: Path) -> None:
+def test_an_older_copy_is_refused(ledger: Book, path: Path, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     shutil.copy(path, tmp_path / "old.sqlite")
     spending = open_ledger(path, marker)
@@ -71,41 +70,67 @@ def test_an_older_copy_is_refused(ledger: SqliteLedger, path: Path, marker: Path
         open_ledger(path, marker)
 
 
-def test_the_marker_never_lags_by_more_than_its_interval(ledger: SqliteLedger, marker: Path) -> None:
-    for number in range(1, 3 * INTERVAL + 1):
+def test_the_marker_lags_by_the_last_change_at_most(ledger: Book, marker: Path) -> None:
+    for _ in range(3):
         ledger.reserve(charge(1e-6))
-        known = json.loads(marker.read_text())["charges"]
-        assert number - INTERVAL <= known < number
+        known = json.loads(marker.read_text())
+        entries = ledger.entries()
+        assert known["entries"] == len(entries) - 1
+        assert known["hash"] == entries[-2].hash.hex()
 
 
-def test_a_lost_marker_is_written_again_and_spending_stays(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_a_copy_that_went_on_in_another_way_is_refused(
+    ledger: Book, path: Path, marker: Path, tmp_path: Path
+) -> None:
+    ledger.close()
+    other, other_marker = tmp_path / "other.sqlite", tmp_path / "other.json"
+    shutil.copy(path, other)
+    for file, file_marker in ((path, marker), (other, other_marker)):
+        spending = open_ledger(file, file_marker)
+        spending.commit(spending.reserve(charge(0.25)), b"noisy")
+        spending.close()
+    shutil.copy(other, path)
+    with pytest.raises(LedgerInvalid, match="went on"):
+        open_ledger(path, marker)
+
+
+def test_a_lost_marker_is_written_again_and_spending_stays(ledger: Book, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
     marker.unlink()
     adopted = open_ledger(path, marker)
     assert adopted.budget("ada").epsilon_left == 0.75
-    assert json.loads(marker.read_text()) == {"ledger": adopted.id, "charges": 1}
+    head = adopted.entries()[-1]
+    known = {"ledger": adopted.id, "entries": head.number, "hash": head.hash.hex(), "charges": 0}
+    assert json.loads(marker.read_text()) == known
     adopted.close()
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"ledger": 1, "charges": 0}', '{"ledger": "x", "charges": -1}', "\ufeff{}"]
+    "text",
+    [
+        *("", "{", "[]", "null", "\ufeff{}", "{}"),
+        '{"ledger": 1, "charges": 0}',
+        '{"ledger": "x", "charges": -1}',
+        '{"ledger": "x", "entries": true, "hash": ""}',
+        '{"ledger": "x", "entries": 1, "hash": 1}',
+    ],
 )
-def test_an_unreadable_marker_is_refused(ledger: SqliteLedger, path: Path, marker: Path, text: str) -> None:
+def test_an_unreadable_marker_is_refused(ledger: Book, path: Path, marker: Path, text: str) -> None:
     ledger.close()
     marker.write_text(text)
     with pytest.raises(LedgerInvalid, match="marker"):
         open_ledger(path, marker)
 
 
-def test_a_ledger_is_created_once(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_a_ledger_is_created_once(ledger: Book, path: Path, marker: Path) -> None:
     with pytest.raises(LedgerInvalid, match="already"):
         create_ledger(path, marker)
     assert ledger.analyst_by_key(key_hash("ng_ada")) == "ada"
     assert sorted(file.name for file in path.parent.glob(".*")) == []
 
 
-def test_only_the_owner_may_read_it(ledger: SqliteLedger, path: Path) -> None:
+def test_only_the_owner_may_read_it(ledger: Book, path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -122,30 +147,26 @@ def test_another_sqlite_file_is_not_a_ledger(path: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
-def test_another_version_is_refused(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_another_version_is_refused(ledger: Book, path: Path, marker: Path) -> None:
     ledger.close()
-    edit(path, "PRAGMA user_version = 2")
-    with pytest.raises(LedgerInvalid, match="version 2"):
+    edit(path, "PRAGMA user_version = 3")
+    with pytest.raises(LedgerInvalid, match="version 3"):
         open_ledger(path, marker)
 
 
-def test_an_edited_balance_is_refused(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_an_edited_ledger_is_refused(ledger: Book, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
-    edit(path, "UPDATE analysts SET spent_nano_epsilon = 0")
-    with pytest.raises(LedgerInvalid, match="edited"):
+    edit(path, """UPDATE accounts SET spent = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'""")
+    with pytest.raises(LedgerInvalid, match="analyst:ada"):
         open_ledger(path, marker)
 
 
-def test_charges_deleted_behind_the_triggers_are_missed(ledger: SqliteLedger, path: Path, marker: Path) -> None:
+def test_entries_deleted_behind_the_triggers_are_missed(ledger: Book, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
-    edit(
-        path,
-        "DROP TRIGGER charge_is_kept",
-        "DELETE FROM charges",
-        "UPDATE analysts SET spent_nano_epsilon = 0",
-    )
+    edit(path, "DROP TRIGGER charges_are_kept", "DELETE FROM charges", "DROP TRIGGER entries_are_kept")
+    edit(path, "DELETE FROM entries WHERE number = 4")
     with pytest.raises(LedgerInvalid, match="older"):
         open_ledger(path, marker)
 

@@ -10,43 +10,40 @@ from server.ledger.presence import Presence
 
 @pytest.fixture
 def first(tmp_path: Path) -> Iterator[Presence]:
-    presence = Presence(tmp_path / "ledger.sqlite")
+    presence = Presence(tmp_path / "ledger.sqlite", "first")
     yield presence
     presence.close()
 
 
 @pytest.fixture
 def second(tmp_path: Path, first: Presence) -> Iterator[Presence]:
-    presence = Presence(tmp_path / "ledger.sqlite")
+    presence = Presence(tmp_path / "ledger.sqlite", "second")
     yield presence
     presence.close()
 
 
-def test_one_is_alone(first: Presence) -> None:
-    with first.alone() as alone:
-        assert alone
+def test_the_present_are_not_dead(first: Presence, second: Presence) -> None:
+    for _ in range(2):  # asking takes nothing away from them
+        assert not first.is_dead("second")
+        assert not second.is_dead("first")
 
 
-def test_two_are_not(first: Presence, second: Presence) -> None:
-    with first.alone() as alone:
-        assert not alone
-
-
-def test_who_was_refused_is_still_present(first: Presence, second: Presence) -> None:
-    with first.alone() as alone:
-        assert not alone
-    with second.alone() as alone:
-        assert not alone
-
-
-def test_who_was_alone_lets_others_in_again(first: Presence, tmp_path: Path) -> None:
-    with first.alone():
-        pass
-    Presence(tmp_path / "ledger.sqlite").close()
-
-
-def test_who_left_is_not_present(first: Presence, second: Presence) -> None:
+def test_who_left_is_dead(first: Presence, second: Presence) -> None:
     second.close()
     second.close()
-    with first.alone() as alone:
-        assert alone
+    assert first.is_dead("second")
+
+
+def test_who_was_never_there_is_dead(first: Presence) -> None:
+    assert first.is_dead("third")
+
+
+def test_what_the_dead_leave_behind_is_cleared(first: Presence, tmp_path: Path) -> None:
+    left = tmp_path / "ledger.sqlite-open-killed"
+    left.touch()  # a killed process leaves its file, but the lock is gone
+    assert first.is_dead("killed")
+    assert not left.exists()
+    left.touch()
+    Presence(tmp_path / "ledger.sqlite", "third").close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.sqlite-open-first"]
+    assert not first.is_dead("first")

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InvalidSyntax
-from server.errors import BackendFailed, BudgetExhausted, TooManyQueries
+from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, TooManyQueries
+from server.ledger.analyst import Role
 from server.query import QueryRequest
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, raising, send
 
@@ -29,6 +30,7 @@ def test_an_answer_has_the_documented_shape() -> None:
         "weak": [],
         "taus": [[None, [4.0], [8.0, 16.0]], [None, [4.0], [None]]],
         "charge": {"epsilon": 1.0, "delta": 0.0},
+        "cached": False,
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
         "notes": ["Noise only."],
         "request_id": response.headers["x-request-id"],
@@ -75,3 +77,30 @@ def test_no_word_of_the_database_reaches_the_client(error: Exception) -> None:
     assert_problem(response, 500, "XX000")
     assert "4711" not in response.text
     assert "4711" not in str(response.headers)
+
+
+def test_an_idempotency_key_goes_with_the_question() -> None:
+    pipeline = FakePipeline()
+    send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1"}, headers={"Idempotency-Key": "order-7"})
+    assert pipeline.asked[0].idempotency_key == "order-7"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "two words"])
+def test_an_idempotency_key_is_one_short_word(key: str) -> None:
+    pipeline = FakePipeline()
+    answer = send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1"}, headers={"Idempotency-Key": key})
+    assert_problem(answer, 422, "08P01")
+    assert pipeline.asked == []
+
+
+def test_a_key_that_made_another_charge_is_refused() -> None:
+    error = DuplicateRequest("The idempotency key was used for another question.", hint="ask with a new key")
+    assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"}), 409, "23505")
+
+
+@pytest.mark.parametrize("role", ["auditor", "admin"])
+def test_only_analysts_ask(role: Role) -> None:
+    pipeline = FakePipeline()
+    answer = send("POST", "/v1/query", pipeline=pipeline, role=role, json={"sql": "SELECT 1"})
+    assert role in assert_problem(answer, 403, "42501")["message"]
+    assert pipeline.asked == []

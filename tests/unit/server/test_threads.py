@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from server.errors import TooManyQueries
-from server.http.services import Threads
+from server.threads import Threads
 
 
 def test_a_full_queue_refuses_and_the_others_finish() -> None:

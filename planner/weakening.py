@@ -1,0 +1,146 @@
+"""Which changes of a policy weaken what it protects: the one place that decides it.
+
+A change weakens when afterwards fewer people, paths or rows are protected, more is believed without proof (fan-outs,
+rows per unit, foreign keys that the database does not enforce), more may be asked (tables, a larger charge), or the
+data or the ledger is another one. What only changes accuracy, or is enforced in SQL whatever the data (ranges,
+domains, steps, the grain of time), does not. What this file does not know weakens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from planner.policy import DeclaredForeignKey, Policy, TablePolicy
+
+_Change = Callable[[Any, Any], Iterator[str]]
+"""Old and new value of a setting, which differ, to what is weaker about the new one."""
+
+
+def weakenings(old: Policy, new: Policy) -> tuple[str, ...]:
+    """What is weaker under the new policy, one sentence each for the custodian; none when nothing is.
+
+    >>> weakenings(*example())
+    ('privacy.max_epsilon: raised', 'tables.visits: its rows may be asked about')
+    """
+    return tuple(_differences(old, new, _POLICY))
+
+
+def _differences(old: object, new: object, rules: Mapping[str, _Change], path: str = "") -> Iterator[str]:
+    """Each changed field by its rule; one that has no rule weakens."""
+    for name in sorted({field.name for one in (old, new) for field in fields(one)}):  # type: ignore[arg-type]
+        before, after = getattr(old, name, None), getattr(new, name, None)
+        if before != after:
+            yield from rules[name](before, after) if name in rules else (f"{path}{name}: changed",)
+
+
+def _harmless(before: object, after: object) -> Iterator[str]:
+    """Accuracy, labels, and what is enforced in SQL."""
+    del before, after
+    yield from ()
+
+
+def _raised(setting: str, before: float, after: float) -> Iterator[str]:
+    if not after <= before:
+        yield f"{setting}: raised"
+
+
+def _other(setting: str, before: object, after: object) -> Iterator[str]:
+    del before, after
+    yield f"{setting}: another one"
+
+
+def _promise(setting: str, before: int | None, after: int | None) -> Iterator[str]:
+    """A bound that is believed: a smaller one claims more, and none claims nothing."""
+    if after is not None and (before is None or after < before):
+        yield f"{setting}: promises more than before"
+
+
+def _units(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for relation, key in before.items():
+        if relation not in after:
+            yield f"privacy_units.{relation}: no longer protected"
+        elif after[relation] != key:
+            yield f"privacy_units.{relation}: another key"
+
+
+def _foreign_keys(before: tuple[DeclaredForeignKey, ...], after: tuple[DeclaredForeignKey, ...]) -> Iterator[str]:
+    old, new = {_ends(key): key for key in before}, {_ends(key): key for key in after}
+    if len(old) < len(before) or len(new) < len(after):
+        yield "foreign_keys: one is declared twice"
+    for ends in old.keys() - new.keys():
+        yield f"{_named(ends)}: no longer declared"
+    for ends in new.keys() - old.keys():
+        yield f"{_named(ends)}: declared"
+    for ends in old.keys() & new.keys():
+        yield from _differences(old[ends], new[ends], _foreign_key_rules(_named(ends)), f"{_named(ends)}, ")
+
+
+_Ends = tuple[str, tuple[str, ...], str, tuple[str, ...]]
+
+
+def _ends(key: DeclaredForeignKey) -> _Ends:
+    return key.table, key.columns, key.references, key.key
+
+
+def _named(ends: _Ends) -> str:
+    table, columns, references, _ = ends
+    return f"foreign_keys {table} ({', '.join(columns)}) to {references}"
+
+
+def _foreign_key_rules(path: str) -> Mapping[str, _Change]:
+    def owning(before: bool, after: bool) -> Iterator[str]:
+        if before and not after:
+            yield f"{path}: owns no longer"
+
+    return {"owning": owning, "fanout": partial(_promise, f"{path}, fanout")}
+
+
+def _tables(before: Mapping[str, TablePolicy], after: Mapping[str, TablePolicy]) -> Iterator[str]:
+    """A table that is taken out can be asked about no more; who owns rows through it does not change by that."""
+    for name in sorted(before.keys() | after.keys()):
+        if name not in before:
+            yield f"tables.{name}: its rows may be asked about"
+        rules = _table_rules(f"tables.{name}")
+        yield from _differences(
+            before.get(name, TablePolicy()), after.get(name, TablePolicy()), rules, f"tables.{name}."
+        )
+
+
+def _table_rules(path: str) -> Mapping[str, _Change]:
+    def public(before: bool, after: bool) -> Iterator[str]:
+        if after and not before:
+            yield f"{path}: public from now on"
+
+    def rows_per_unit(before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[str]:
+        for relation, rows in after.items():
+            yield from _promise(f"{path}.rows_per_unit.{relation}", before.get(relation), rows)
+
+    return {"public": public, "rows_per_unit": rows_per_unit, "columns": _harmless}
+
+
+_POLICY: Mapping[str, _Change] = {
+    "name": _harmless,
+    "database_url": partial(_other, "database.url"),
+    "ledger_path": partial(_other, "ledger.path"),
+    "epsilon": _harmless,  # a default: whoever may ask for max_epsilon could ask for it before
+    "max_epsilon": partial(_raised, "privacy.max_epsilon"),
+    "delta": partial(_raised, "privacy.delta"),
+    "global_sensitivity": _harmless,  # r2t loses accuracy by a false one, never privacy
+    "privacy_units": _units,
+    "foreign_keys": _foreign_keys,
+    "tables": _tables,
+    "time_grain": _harmless,
+    "budgets": _harmless,  # defaults: no account that there is changes by them
+}
+
+
+def example() -> tuple[Policy, Policy]:
+    """Two policies for the doctest above."""
+    old = Policy("clinic", "env:URL", "ledger", 1.0, 1.0, 0.0, None, {"patient": ("id",)}, (), {})
+    new = Policy(
+        "clinic", "env:URL", "ledger", 0.5, 2.0, 0.0, None, {"patient": ("id",)}, (), {"visits": TablePolicy()}
+    )
+    return old, new

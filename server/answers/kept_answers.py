@@ -1,0 +1,75 @@
+"""Whether a question is measured, served again, or sold again (privacy.md section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from server.answers.encoding import decoded
+from server.answers.idempotency import first_attempt
+from server.answers.released import Released
+from server.answers.served import Served
+from server.answers.single_flight import SingleFlight
+from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.ledger import Charges
+from server.query import Budget
+from server.recent import Recent
+
+_RECENT = 1024
+
+
+@dataclass(frozen=True)
+class KeptAnswers:
+    """The answers that a ledger keeps.
+
+    An answer is free to an analyst who was charged for it. Another analyst, and that analyst's group, pay for it in
+    full, since they learn it now; the dataset does not, since nothing new is released.
+
+    Attributes:
+      ledger: keeps them.
+      flights: one measurement per question at a time.
+      recent: releases by the number of their charge, so that a busy dashboard's are read once.
+    """
+
+    ledger: Charges
+    flights: SingleFlight = field(default_factory=SingleFlight)
+    recent: Recent[int, Released] = field(default_factory=lambda: Recent(_RECENT))
+
+    def serve(self, charge: Charge, measure: Callable[[], tuple[Released, Budget]]) -> Served:
+        """Serve what a charge is for.
+
+        Args:
+          charge: what the question would cost; its `answer_key` names the question.
+          measure: charges and measures; called by one thread at a time, and only where nothing is kept.
+        Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; what `measure` raises.
+        Cost: an answer that is free takes two reads of the ledger.
+        """
+        earlier = first_attempt(self.ledger, charge)
+        if earlier is not None:
+            return self._again(earlier, charge.analyst)
+        kept = self._lookup(charge)
+        if kept is not None and kept.paid:
+            return self._again(kept, charge.analyst)
+        with self.flights.alone(charge.answer_key):
+            kept = self._lookup(charge)  # while this thread waited, another one may have finished
+            if kept is None:
+                released, budget = measure()
+                return Served(released, budget, charge.epsilon, charge.delta)
+            return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
+
+    def _lookup(self, charge: Charge) -> KeptAnswer | None:
+        return self.ledger.kept_answer(charge.answer_key, charge.analyst)
+
+    def _again(self, kept: KeptAnswer, analyst: str) -> Served:
+        """Free: the analyst was charged for it."""
+        return Served(self._released(kept), self.ledger.budget(analyst), 0.0, 0.0, kept.number)
+
+    def _repeated(self, kept: KeptAnswer, charge: Charge) -> Served:
+        """Charge another analyst for what was released already. It is read first, so that nothing can fail after."""
+        released = self._released(kept)
+        reservation = self.ledger.reserve(replace(charge, repeats=kept.number))
+        return Served(released, self.ledger.commit(reservation), charge.epsilon, charge.delta, kept.number)
+
+    def _released(self, kept: KeptAnswer) -> Released:
+        known = self.recent.get(kept.number)
+        return self.recent.put(kept.number, decoded(kept.answer)) if known is None else known

@@ -1,0 +1,40 @@
+"""`noisegate policy accept`: confirm a policy that protects less than the one in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.cli.custody import Reason, act, opened
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.terminal import printable, tell
+
+
+def accept(
+    policy: Annotated[Path, typer.Argument(help="The policy file.", exists=True, dir_okay=False, metavar="POLICY")],
+    reason: Reason,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+) -> None:
+    """Put a policy in force that protects less, after showing in what. The ledger keeps who did it, and why.
+
+    A running proxy takes it over at the next SIGHUP or reload, one that refused to start can start now. A policy that
+    protects as much as the one before needs no confirmation.
+
+    Example:  noisegate policy accept policy.toml --reason "the board raised the limit"
+
+    Exit codes: 0 in force, 1 not confirmed, 2 invalid, or there is no ledger.
+    """
+    from server.accepted_policy import PolicyFile, weaker_than_accepted
+    from server.accepted_policy import accept as put_in_force
+
+    file = PolicyFile.read(policy)
+    with opened(policy) as ledger:
+        weaker = weaker_than_accepted(file, ledger.accepted_policy())
+        for line in weaker:
+            tell(f"weaker: {printable(line)}", style="yellow")
+        if weaker and not yes and not typer.confirm("Put it in force?", err=True):
+            raise CommandFailed("not confirmed; the policy before stays in force", exit_code=ExitCode.REFUSED)
+        put_in_force(file, ledger, act(reason), confirmed=file.policy.hash)
+    tell(f"The policy {file.policy.hash} is in force.")

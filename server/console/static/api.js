@@ -1,0 +1,57 @@
+// The HTTP API as the page uses it. The key lives in this tab only.
+
+const KEY = "noisegate.key";
+
+export class Problem extends Error {
+  constructor(body, status) {
+    super(body.message);
+    Object.assign(this, { code: body.code, hint: body.hint, position: body.position, requestId: body.request_id, status });
+  }
+}
+
+export const key = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (value) => sessionStorage.setItem(KEY, value),
+  clear: () => sessionStorage.removeItem(KEY),
+};
+
+export async function call(method, path, body, headers = {}, signal = undefined) {
+  const sent = { method, signal, headers: { ...headers } };
+  if (key.get()) sent.headers.Authorization = `Bearer ${key.get()}`;
+  if (body !== undefined) {
+    sent.headers["Content-Type"] = "application/json";
+    sent.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, sent);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({ code: "08006", message: "The proxy cannot be reached.", hint: "Is it still running?" }, 0);
+  }
+  const text = await response.text();
+  const parsed = text ? JSON.parse(text) : null;
+  if (!response.ok) throw new Problem(parsed ?? { code: "XX000", message: `HTTP ${response.status}` }, response.status);
+  return { status: response.status, body: parsed, location: response.headers.get("Location") };
+}
+
+export const api = {
+  budget: async () => (await call("GET", "/v1/budget")).body,
+  schema: async () => (await call("GET", "/v1/schema")).body,
+  history: async () => (await call("GET", "/v1/history")).body,
+  explain: async (question, signal) => (await call("POST", "/v1/explain", question, {}, signal)).body,
+  cancel: (location) => call("DELETE", location),
+};
+
+// Ask; what takes longer than a second becomes a job, which `progress` is told of.
+export async function ask(question, progress) {
+  const first = await call("POST", "/v1/query", question, { Prefer: "respond-async, wait=1" });
+  if (first.status !== 202) return first.body;
+  const location = first.location;
+  for (;;) {
+    const { body } = await call("GET", location);
+    if (body.state === "done") return (await call("GET", `${location}/result`)).body;
+    progress({ location, elapsed: body.elapsed_s, state: body.state });
+    await new Promise((resume) => setTimeout(resume, 400));
+  }
+}

@@ -1,0 +1,154 @@
+// A text area over a coloured copy of itself, with completions and a mark where a problem is.
+
+import { element, show } from "./dom.js";
+import { KEYWORDS, tokens } from "./tokens.js";
+
+const SHOWN = 12;
+
+export class Editor extends EventTarget {
+  constructor(area, copy, list) {
+    super();
+    Object.assign(this, { area, copy, list, words: [], problem: null, chosen: 0 });
+    area.addEventListener("input", () => this.changed());
+    area.addEventListener("keydown", (event) => this.pressed(event));
+    area.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    area.addEventListener("scroll", () => { copy.scrollTop = area.scrollTop; });
+    this.paint();
+  }
+
+  get sql() { return this.area.value; }
+
+  set sql(text) {
+    this.area.value = text;
+    this.changed(false);
+  }
+
+  // Words to complete: {text, type, table?}.
+  complete(words) {
+    this.words = [...words, ...[...KEYWORDS].map((text) => ({ text, type: "" }))];
+  }
+
+  // Mark the word at a 1-based position, or nothing.
+  mark(position) {
+    this.problem = position;
+    this.paint();
+  }
+
+  reveal(position) {
+    const found = tokens(this.sql).find((token) => token.start + token.text.length >= position);
+    this.area.focus();
+    this.area.setSelectionRange(position - 1, found ? found.start + found.text.length : position);
+  }
+
+  insert(text) {
+    const { selectionStart: start, selectionEnd: end } = this.area;
+    const before = this.sql.slice(0, start);
+    const gap = before && !/[\s(.]$/.test(before) ? " " : "";
+    this.area.setRangeText(gap + text, start, end, "end");
+    this.area.focus();
+    this.changed(false);
+  }
+
+  changed(offer = true) {
+    this.problem = null;
+    this.paint();
+    if (offer) this.offer(false);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  paint() {
+    const at = this.problem;
+    const pieces = tokens(this.sql).map(({ text, kind, start }) => {
+      const marked = at !== null && start < at && at <= start + text.length;
+      const classes = [kind && `tok-${kind}`, marked && "tok-problem"].filter(Boolean).join(" ");
+      return classes ? element("span", { class: classes }, text) : text;
+    });
+    const beyond = at !== null && at > this.sql.length ? [element("span", { class: "tok-problem" }, " ")] : [];
+    this.copy.replaceChildren(...pieces, ...beyond, "\n");
+    this.copy.scrollTop = this.area.scrollTop;
+  }
+
+  // The word before the cursor, and the table before its dot.
+  typed() {
+    const before = this.sql.slice(0, this.area.selectionStart);
+    const [, table, word] = /(?:([A-Za-z_][\w$]*)\.)?([A-Za-z_][\w$]*)?$/.exec(before);
+    return { table, word: word ?? "" };
+  }
+
+  offer(always) {
+    const { table, word } = this.typed();
+    const wanted = word.toLowerCase();
+    const inside = new Set(table ? this.tablesCalled(table) : []);
+    const found = this.words
+      .filter(({ text, table: owner }) => text.toLowerCase().startsWith(wanted) && (!inside.size || inside.has(owner)))
+      .filter(({ text }) => text.toLowerCase() !== wanted)
+      .slice(0, SHOWN);
+    if (!found.length || (!always && wanted.length < 2 && !inside.size)) return this.close();
+    this.chosen = 0;
+    this.list.replaceChildren(...found.map(({ text, type }, index) => element(
+      "li",
+      { role: "option", id: `completion-${index}`, "aria-selected": String(index === 0),
+        onmousedown: (event) => { event.preventDefault(); this.take(text); } },
+      element("span", {}, text), element("span", { class: "type" }, type),
+    )));
+    show(this.list, true);
+    this.place();
+    this.area.setAttribute("aria-activedescendant", "completion-0");
+  }
+
+  // Tables that an alias, or their own name, stands for in this statement.
+  tablesCalled(name) {
+    const alias = new RegExp(`\\b(\\w+)\\s+(?:AS\\s+)?${name}\\b`, "gi");
+    const known = new Set(this.words.map(({ table }) => table).filter(Boolean));
+    return [name, ...[...this.sql.matchAll(alias)].map((match) => match[1])].filter((table) => known.has(table));
+  }
+
+  place() {
+    const before = this.sql.slice(0, this.area.selectionStart).split("\n");
+    const line = Number.parseFloat(getComputedStyle(this.area).lineHeight);
+    const top = Math.min(before.length * line + 10 - this.area.scrollTop, this.area.clientHeight);
+    const left = Math.min(before.at(-1).length * line * 0.38, this.area.clientWidth - 210);
+    this.list.style.top = `${top}px`;
+    this.list.style.left = `${Math.max(0, left)}px`;
+  }
+
+  move(step) {
+    const options = [...this.list.children];
+    this.chosen = (this.chosen + step + options.length) % options.length;
+    options.forEach((option, index) => option.setAttribute("aria-selected", String(index === this.chosen)));
+    options[this.chosen].scrollIntoView({ block: "nearest" });
+    this.area.setAttribute("aria-activedescendant", `completion-${this.chosen}`);
+  }
+
+  take(text) {
+    const { word } = this.typed();
+    const end = this.area.selectionStart;
+    this.area.setRangeText(text, end - word.length, end, "end");
+    this.close();
+    this.changed(false);
+  }
+
+  close() {
+    show(this.list, false);
+    this.area.removeAttribute("aria-activedescendant");
+  }
+
+  pressed(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.close();
+      this.dispatchEvent(new Event("run"));
+    } else if (event.key === " " && event.ctrlKey) {
+      event.preventDefault();
+      this.offer(true);
+    } else if (!this.list.hidden) {
+      if (event.key === "ArrowDown") { event.preventDefault(); this.move(1); }
+      else if (event.key === "ArrowUp") { event.preventDefault(); this.move(-1); }
+      else if (event.key === "Escape") this.close();
+      else if (event.key === "Enter" || event.key === "Tab") {
+        event.preventDefault();
+        this.take(this.list.children[this.chosen].firstChild.textContent);
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// Numbers and names as people read them.
+
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+
+export function number(value, type = "float8") {
+  if (value === null) return "";
+  return type === "int8" || Math.abs(value) >= 10_000 ? WHOLE.format(value) : SHORT.format(value);
+}
+
+export function amount(value) {
+  return SHORT.format(value);
+}
+
+export function isNumber(type) {
+  return type === "int8" || type === "float8" || type === "numeric";
+}
+
+export function range({ low, high }) {
+  if (low === null && high === null) return "not bounded";
+  if (high === null) return `at least ${number(low)}`;
+  if (low === null) return `at most ${number(high)}`;
+  return `${number(low)} to ${number(high)}`;
+}

@@ -1,0 +1,58 @@
+"""An answer as one flat table: each noisy column is followed by the ends of its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.plan import ResultType
+from server.query import Cell, QueryResponse
+
+Columns = tuple[tuple[str, ResultType], ...]
+
+
+@dataclass(frozen=True)
+class FlatAnswer:
+    """Columns and rows.
+
+    Attributes:
+      columns: name and type of each.
+      rows: one cell per column; an interval's end that is not bounded is None.
+    """
+
+    columns: Columns
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> Columns:
+    """The columns, with `name_lo` and `name_hi` after each noisy one.
+
+    >>> flat_columns([("nation", "text"), ("count", "int8")], [False, True])
+    (('nation', 'text'), ('count', 'int8'), ('count_lo', 'float8'), ('count_hi', 'float8'))
+    """
+    wide: list[tuple[str, ResultType]] = []
+    for (name, kind), has_interval in zip(columns, noisy, strict=True):
+        wide.append((name, kind))
+        if has_interval:
+            wide += [(f"{name}_lo", "float8"), (f"{name}_hi", "float8")]
+    return tuple(wide)
+
+
+def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatAnswer:
+    """The table of an answer.
+
+    Args:
+      noisy: which columns have intervals; None: those where any row has one.
+    """
+    columns = tuple((column.name, column.type) for column in response.columns)
+    if noisy is None:
+        noisy = [any(row[index] is not None for row in response.intervals) for index in range(len(columns))]
+    rows = []
+    for cells, intervals in zip(response.rows, response.intervals, strict=True):
+        row: list[Cell] = []
+        for cell, interval, wide in zip(cells, intervals, noisy, strict=True):
+            row.append(cell)
+            if wide:
+                row += [None, None] if interval is None else [interval.low, interval.high]
+        rows.append(tuple(row))
+    return FlatAnswer(flat_columns(columns, noisy), tuple(rows))

@@ -1,0 +1,120 @@
+"""/v1/admin/accounts: who may spend how much."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request
+from pydantic import BaseModel, Field
+
+from server.http.authentication import Admin, Reader, services_of
+from server.http.openapi import problems
+from server.http.routes.admin.acts import AccountName, ActBody, Delta, Epsilon, Name, admin_router
+from server.http.services import Custody
+from server.ledger.account import AccountBalance, Accounting, Grant
+from server.ledger.analyst import Act
+
+router = admin_router()
+
+_WINDOW = (
+    "Seconds after which the account starts again from nothing; null: never. With windows nothing bounds what is "
+    "learned over all time: k windows are k budgets."
+)
+
+
+class AccountBody(BaseModel):
+    """An account: what it may spend, and what is left."""
+
+    account: str
+    epsilon: float
+    delta: float
+    accounting: Accounting
+    event_delta: float
+    window_s: int | None
+    per_query_epsilon: float | None
+    epsilon_left: float = Field(description="The largest epsilon of one more query that fits; caps aside.")
+    delta_left: float
+    renews_at_ms: int | None = Field(description="When the window ends, in milliseconds since 1970.")
+
+    @classmethod
+    def of(cls, balance: AccountBalance) -> AccountBody:
+        """The body of a balance."""
+        grant = balance.grant
+        return cls(
+            account=balance.name,
+            epsilon=grant.epsilon,
+            delta=grant.delta,
+            accounting=grant.accounting,
+            event_delta=grant.event_delta,
+            window_s=grant.window_s,
+            per_query_epsilon=grant.per_query_epsilon,
+            epsilon_left=balance.epsilon_left,
+            delta_left=balance.delta_left,
+            renews_at_ms=balance.renews_at_ms,
+        )
+
+
+class GrantBody(ActBody):
+    """What an account may spend, all of it; what was spent stays spent."""
+
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    accounting: Annotated[Accounting, Field(description="Fixed when the account is made.")] = "basic"
+    event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
+    window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
+    per_query_epsilon: Annotated[Epsilon | None, Field(description="The most that one query may spend.")] = None
+
+    def grant(self) -> Grant:
+        """The grant as the ledger takes it."""
+        return Grant(
+            self.epsilon, self.delta, self.accounting, self.event_delta, self.window_s, self.per_query_epsilon
+        )
+
+
+class TopUpBody(ActBody):
+    """What is added."""
+
+    epsilon: Epsilon
+    delta: Delta = 0.0
+
+
+@router.get("/accounts", responses=problems(401, 403, 404, 422, 500, 503))
+async def accounts(
+    request: Request,
+    reader: Reader,
+    analyst: Annotated[Name | None, Query(description="Only the accounts that pay for this analyst.")] = None,
+) -> list[AccountBody]:
+    """All accounts, or those that pay for one analyst."""
+    del reader
+    services = services_of(request)
+    return [AccountBody.of(one) for one in await services.lookups.call(services.ledger.accounts, analyst)]
+
+
+@router.put("/accounts/{account}", responses=problems(401, 403, 404, 413, 422, 500, 503))
+async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
+    """Set what an account may spend; a group's and the dataset's account are made by it."""
+    services = services_of(request)
+    return AccountBody.of(
+        await services.lookups.call(_granted, services.ledger, account, body.grant(), body.act(admin))
+    )
+
+
+@router.post("/accounts/{account}/top-up", responses=problems(401, 403, 404, 413, 422, 500, 503))
+async def top_up(request: Request, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
+    """Add to what an account may spend."""
+    services = services_of(request)
+    return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
+
+
+def _granted(ledger: Custody, account: str, grant: Grant, act: Act) -> AccountBalance:
+    ledger.grant(account, grant, act)
+    return _balance(ledger, account)
+
+
+def _topped_up(ledger: Custody, account: str, body: TopUpBody, act: Act) -> AccountBalance:
+    ledger.top_up(account, body.epsilon, body.delta, act)
+    return _balance(ledger, account)
+
+
+def _balance(ledger: Custody, account: str) -> AccountBalance:
+    return next(balance for balance in ledger.accounts() if balance.name == account)

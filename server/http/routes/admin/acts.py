@@ -1,0 +1,41 @@
+"""What every change carries, and where custodians' routes begin."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from server.ledger.analyst import Act
+
+PREFIX = "/v1/admin"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
+"""Of an analyst or a group."""
+
+AnalystName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
+"""An analyst in a path."""
+
+AccountName = Annotated[str, Path(pattern=r"^(dataset|(analyst|group):[A-Za-z0-9_.@-]{1,64})$")]
+"""An account in a path: `dataset`, `analyst:NAME` or `group:NAME`."""
+
+Epsilon = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+
+
+class ActBody(BaseModel):
+    """A change, and why it is made."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="Stands in the ledger for good.")]
+
+    def act(self, by: str) -> Act:
+        """The change as the ledger notes it."""
+        return Act(by, self.reason)
+
+
+def admin_router() -> APIRouter:
+    """An empty router of custodians' routes."""
+    return APIRouter(prefix=PREFIX, tags=["admin"])

@@ -1,0 +1,122 @@
+"""/v1/admin/analysts: who holds keys."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from fastapi import Request
+from pydantic import BaseModel, Field, model_validator
+
+from server.http.authentication import Admin, Reader, services_of
+from server.http.openapi import problems
+from server.http.routes.admin.acts import ActBody, AnalystName, Delta, Epsilon, Name, admin_router
+from server.http.services import Custody
+from server.keys import credentials_of, new_key
+from server.ledger.analyst import Act, Analyst, Role
+
+router = admin_router()
+
+
+class AnalystBody(BaseModel):
+    """Who holds a key."""
+
+    name: str
+    role: Role
+    group: str | None
+    enabled: bool
+
+    @classmethod
+    def of(cls, analyst: Analyst) -> AnalystBody:
+        """The body of an analyst."""
+        return cls(name=analyst.name, role=analyst.role, group=analyst.group, enabled=analyst.enabled)
+
+
+class NewAnalystBody(ActBody):
+    """Somebody new, with a budget by basic composition; other grants follow at /v1/admin/accounts."""
+
+    name: Name
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    role: Role = "analyst"
+    group: Name | None = None
+
+
+class ChangedAnalystBody(ActBody):
+    """What is to change; what is left out stays. `group: null` takes the analyst out of the group."""
+
+    role: Role | None = None
+    enabled: bool | None = None
+    group: Name | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set & {"role", "enabled", "group"}:
+            raise ValueError("give role, enabled or group")
+        return self
+
+
+class KeyBody(BaseModel):
+    """A key, shown this once."""
+
+    name: str
+    key: Annotated[str, Field(description="Only its hash is kept.")]
+
+
+@router.get("/analysts", responses=problems(401, 403, 500, 503))
+async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
+    """All who hold or held keys."""
+    del reader
+    services = services_of(request)
+    return [AnalystBody.of(analyst) for analyst in await services.lookups.call(services.ledger.analysts)]
+
+
+@router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 500, 503))
+async def analyst(request: Request, reader: Reader, name: AnalystName) -> AnalystBody:
+    """One of them."""
+    del reader
+    services = services_of(request)
+    return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
+
+
+@router.post("/analysts", status_code=201, responses=problems(401, 403, 404, 409, 413, 422, 500, 503))
+async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
+    """Add an analyst; the key is in this answer and nowhere else."""
+    services = services_of(request)
+    return KeyBody(name=body.name, key=await services.lookups.call(_added, services.ledger, body, body.act(admin)))
+
+
+@router.post("/analysts/{name}/key", responses=problems(401, 403, 404, 413, 422, 500, 503))
+async def rotate(request: Request, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
+    """Give an analyst another key; the old one opens nothing from now on."""
+    services = services_of(request)
+    return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
+
+
+@router.patch("/analysts/{name}", responses=problems(401, 403, 404, 413, 422, 500, 503))
+async def change(request: Request, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
+    """Disable or enable, change the role or the group. What was spent stays spent."""
+    services = services_of(request)
+    return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
+
+
+def _added(ledger: Custody, body: NewAnalystBody, act: Act) -> str:
+    key = new_key()
+    credentials = credentials_of(key)
+    ledger.add_analyst(body.name, credentials, body.epsilon, body.delta, role=body.role, group=body.group, act=act)
+    return key
+
+
+def _rotated(ledger: Custody, name: str, act: Act) -> str:
+    key = new_key()
+    ledger.set_credentials(name, credentials_of(key), act)
+    return key
+
+
+def _changed(ledger: Custody, name: str, body: ChangedAnalystBody, act: Act) -> Analyst:
+    if body.role is not None:
+        ledger.set_role(name, body.role, act)
+    if "group" in body.model_fields_set:
+        ledger.set_group(name, body.group, act)
+    if body.enabled is not None:
+        ledger.set_enabled(name, body.enabled, act)
+    return ledger.analyst(name)

@@ -1,0 +1,65 @@
+"""/v1/admin/policy and /v1/admin/data: which policy is in force, and which load of the data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Request
+from pydantic import BaseModel, Field
+
+from server.http.authentication import Admin, Reader, services_of
+from server.http.openapi import problems
+from server.http.routes.admin.acts import ActBody, admin_router
+
+router = admin_router()
+
+
+class ReloadBody(ActBody):
+    """Read the policy file anew."""
+
+    confirm: Annotated[
+        str | None,
+        Field(pattern=r"^[0-9a-f]{64}$", description="The hash of a policy that protects less, if you mean it."),
+    ] = None
+
+
+class PolicyBody(BaseModel):
+    """The policy in force."""
+
+    name: str
+    hash: str
+    changed: bool = Field(description="Is it another one than before?")
+    weaker: list[str] = Field(description="In what it protects less than the one before.")
+
+
+class DatasetBody(BaseModel):
+    """What every charge and every kept answer rests on."""
+
+    policy_hash: str | None
+    data_version: int
+
+
+@router.get("/dataset", responses=problems(401, 403, 500, 503))
+async def dataset(request: Request, reader: Reader) -> DatasetBody:
+    """Which policy was accepted last, and the version of the data."""
+    del reader
+    services = services_of(request)
+    accepted = await services.lookups.call(services.ledger.accepted_policy)
+    return DatasetBody(policy_hash=accepted, data_version=await services.lookups.call(services.ledger.data_version))
+
+
+@router.post("/policy/reload", responses=problems(401, 403, 409, 413, 422, 500, 503))
+async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody:
+    """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
+    services = services_of(request)
+    now = await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
+    return PolicyBody(name=now.name, hash=now.hash, changed=now.changed, weaker=list(now.weaker))
+
+
+@router.post("/data/bump", responses=problems(401, 403, 413, 422, 500, 503))
+async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
+    """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending."""
+    services = services_of(request)
+    version = await services.lookups.call(services.ledger.bump_data, body.act(admin))
+    accepted = await services.lookups.call(services.ledger.accepted_policy)
+    return DatasetBody(policy_hash=accepted, data_version=version)

@@ -1,0 +1,115 @@
+"""Questions that take longer than their client wants to wait: a name for each, its progress, its result."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from server.errors import TooManyQueries, UnknownJob
+from server.query import QueryResponse
+
+JobState = Literal["running", "cancelling", "done"]
+
+_KEPT_S = 600.0
+_MOST = 256
+"""Jobs of all analysts together, those included whose result waits to be fetched."""
+
+_MOST_OF_ONE = 16
+
+
+@dataclass(frozen=True)
+class Job:
+    """A question under way, or answered a while ago.
+
+    Attributes:
+      id: unguessable.
+      analyst: whose it is; nobody else sees it.
+      begun: when, by a monotonic clock, in seconds.
+      task: what will be the answer, or the error.
+      cancelled: set to end it early.
+    """
+
+    id: str
+    analyst: str
+    begun: float
+    task: asyncio.Task[QueryResponse]
+    cancelled: threading.Event = field(repr=False)
+
+    @property
+    def state(self) -> JobState:
+        """How far it is; a failure is a result, too."""
+        if self.task.done():
+            return "done"
+        return "cancelling" if self.cancelled.is_set() else "running"
+
+
+class Jobs:
+    """The jobs of one server, in memory: an answer that is lost with it is kept in the ledger, and free again.
+
+    Used on the event loop only.
+
+    Args:
+      clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+
+    def start(self, analyst: str, work: Callable[[threading.Event], Awaitable[QueryResponse]]) -> Job:
+        """Begin a job.
+
+        Raises: TooManyQueries when too many are kept; nothing was charged.
+        """
+        self._forget_old()
+        own = sum(job.analyst == analyst for job in self._jobs.values())
+        if len(self._jobs) >= _MOST or own >= _MOST_OF_ONE:
+            hint = "fetch or cancel some; nothing was charged"
+            raise TooManyQueries("too many of your questions are under way or wait to be fetched", hint=hint)
+        cancelled = threading.Event()
+
+        async def answer() -> QueryResponse:
+            return await work(cancelled)
+
+        job = Job(secrets.token_urlsafe(16), analyst, self._clock(), asyncio.ensure_future(answer()), cancelled)
+        job.task.add_done_callback(_noticed)
+        self._jobs[job.id] = job
+        return job
+
+    async def wait(self, job: Job, seconds: float) -> bool:
+        """Whether it is done within so many seconds; it goes on in any case."""
+        await asyncio.wait((job.task,), timeout=seconds)
+        return job.task.done()
+
+    def get(self, analyst: str, job_id: str) -> Job:
+        """A job of the analyst. Raises: UnknownJob, for other people's as well."""
+        self._forget_old()
+        job = self._jobs.get(job_id)
+        if job is None or job.analyst != analyst:
+            raise UnknownJob("There is no such job.", hint="Its result was kept for ten minutes; ask again, free.")
+        return job
+
+    def take(self, job: Job) -> QueryResponse:
+        """The result of a job that is done, which is then forgotten. Raises: what the question raised."""
+        self._jobs.pop(job.id, None)
+        return job.task.result()
+
+    def elapsed_s(self, job: Job) -> float:
+        """Seconds since it began."""
+        return self._clock() - job.begun
+
+    def _forget_old(self) -> None:
+        """Results that nobody fetched."""
+        limit = self._clock() - _KEPT_S
+        self._jobs = {name: job for name, job in self._jobs.items() if job.begun > limit or not job.task.done()}
+
+
+def _noticed(task: asyncio.Task[QueryResponse]) -> None:
+    """Whoever fetches the result gets the error; that nobody may is no reason to print it."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,98 @@
+"""What a query spends: asked for, reserved, recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from privacy.accounting.event import PrivacyEvent
+
+ChargeState = Literal["reserved", "committed", "failed", "released", "crashed"]
+"""All but `released` count as spent."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one query will spend.
+
+    Attributes:
+      analyst: whose budget.
+      epsilon: above 0; rounded up to whole nano-epsilon.
+      delta: in [0, 1); rounded up to whole atto-delta. The release is (epsilon, delta)-DP: accounts that count by
+        basic composition are charged exactly that.
+      request_id: the request that asks for it.
+      policy_hash: of the policy that the plan was made for.
+      plan_hash: of the plan; identifies the question without its literals.
+      mechanism: which mechanism will release.
+      event: what accounts that count in zCDP or Renyi are charged for; None stands for the least that is known of
+        an (epsilon, delta)-DP release: PureDP, or ApproxDP when delta is above 0.
+      answer_key: under which the answer is kept; empty when it is not kept.
+      repeats: the number of the charge whose kept answer is served again to another analyst, who pays for it in
+        full, as does the analyst's group; the dataset does not, since nothing new is released. None for a release.
+      idempotency_key: the client's own name of this request, unique among the analyst's charges; empty for none.
+    """
+
+    analyst: str
+    epsilon: float
+    delta: float
+    request_id: str
+    policy_hash: str
+    plan_hash: str
+    mechanism: str
+    event: PrivacyEvent | None = None
+    answer_key: str = ""
+    repeats: int | None = None
+    idempotency_key: str = ""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that is durably taken from all its accounts.
+
+    Attributes:
+      id: its number among the charges of the ledger, from 1 without gaps.
+      charge: what was taken.
+    """
+
+    id: int
+    charge: Charge
+
+
+@dataclass(frozen=True)
+class ChargeRecord:
+    """A charge as the ledger lists it.
+
+    Attributes:
+      number: its number among the charges.
+      charge: what was taken; its epsilon and delta are the rounded ones.
+      state: what became of it.
+      accounts: the accounts that paid.
+      reserved_at_ms, settled_at_ms: milliseconds since the epoch.
+    """
+
+    number: int
+    charge: Charge
+    state: ChargeState
+    accounts: tuple[str, ...]
+    reserved_at_ms: int
+    settled_at_ms: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class KeptAnswer:
+    """A released answer that can be served again.
+
+    Attributes:
+      number: the charge under which it was released.
+      answer: its bytes, as they were given to `commit`.
+      charge: that charge; what another analyst would have to pay.
+      paid: whether the analyst who asks was charged for this very answer.
+    """
+
+    number: int
+    answer: bytes
+    charge: Charge
+    paid: bool
+
+    def __repr__(self) -> str:
+        return f"KeptAnswer(number={self.number}, {len(self.answer)} bytes, paid={self.paid})"

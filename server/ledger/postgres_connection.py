@@ -1,0 +1,172 @@
+"""Connections to a ledger in PostgreSQL: durable settings, bounded waits, and its errors under our names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+
+from server.errors import LedgerInvalid, LedgerUnavailable, TooManyQueries
+from server.ledger.postgres_rules import SCHEMA
+from server.ledger.store import Head
+
+BUSY_TIMEOUT_S = 10
+"""How long a writer waits for the other proxies' writers; one write takes milliseconds."""
+
+_OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        f"search_path={SCHEMA}",
+        f"lock_timeout={BUSY_TIMEOUT_S}s",
+        "synchronous_commit=on",
+        "idle_in_transaction_session_timeout=60s",  # a proxy that hangs does not hang the others
+        "tcp_keepalives_idle=10",  # a proxy that is cut off loses its sessions within half a minute
+        "tcp_keepalives_interval=5",
+        "tcp_keepalives_count=3",
+    )
+)
+
+_BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+# No other write begins before this one has ended, and every statement after the lock sees all that came before.
+_LOCK = f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE"
+
+_TIME_AND_HEAD = f"""
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, number, at_ms, hash
+FROM (SELECT 1) AS one LEFT JOIN (
+    SELECT number, at_ms, hash FROM {SCHEMA}.entries ORDER BY number DESC LIMIT 1
+) AS last ON true
+"""
+
+NO_HEAD = Head()
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+class ConnectionLost(Exception):
+    """The connection broke; whether a commit under way was done is not known."""
+
+
+class Conflict(Exception):
+    """PostgreSQL undid the transaction because of another; nothing was done."""
+
+
+@dataclass
+class PostgresView:
+    """What runs in one transaction.
+
+    Attributes:
+      connection: in a transaction.
+      clock: for tests; otherwise the server's.
+      head: the last entry when a write began; not read for views that only read.
+      retried: whether a commit of the same work may have been done before.
+      server_ms: the server's clock when a write began.
+    """
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+    clock: Clock | None = None
+    head: Head = NO_HEAD
+    retried: bool = False
+    server_ms: int | None = None
+
+    @property
+    def now_ms(self) -> int:
+        """The clock."""
+        if self.clock is not None:
+            return round(self.clock() * 1000)
+        if self.server_ms is None:
+            self.server_ms = int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0])
+        return self.server_ms
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.connection.execute(_placed(statement), values).fetchall()
+
+    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        return self.connection.execute(_placed(statement), values).fetchone()
+
+    def run(self, statement: str, *values: object) -> None:
+        """Change rows."""
+        self.connection.execute(_placed(statement), values)
+
+
+def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """Open a session of the ledger. Raises: ConnectionLost."""
+    try:
+        return psycopg.connect(
+            url, autocommit=True, connect_timeout=5, options=_OPTIONS, application_name="noisegate"
+        )
+    except psycopg.OperationalError as error:
+        raise ConnectionLost from error
+    except psycopg.Error as error:
+        raise LedgerUnavailable("The ledger's database refuses the connection.") from error
+
+
+@contextmanager
+def write_transaction(
+    connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None, retried: bool
+) -> Iterator[PostgresView]:
+    """One atomic, durable write; no other runs beside it."""
+    with translated(connection):
+        try:
+            # In the pipeline a statement waits for the server only when its rows are read.
+            with connection.pipeline():
+                connection.execute(_BEGIN_WRITE)
+                connection.execute(_LOCK)
+                server_ms, *last = connection.execute(_TIME_AND_HEAD).fetchall()[0]
+                head = NO_HEAD if last[0] is None else Head(last[0], last[1], bytes(last[2]))
+                yield PostgresView(connection, clock, head, retried, server_ms)
+            # All of it was done without an error, which a COMMIT alone would not tell.
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):  # a lost connection has rolled back by itself
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def read_transaction(connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None) -> Iterator[PostgresView]:
+    """One consistent view, beside any writer."""
+    with translated(connection):
+        try:
+            with connection.pipeline():
+                connection.execute(_BEGIN_READ)
+                yield PostgresView(connection, clock)
+                connection.execute("ROLLBACK")
+        except BaseException:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
+    """Give psycopg's errors our names; their words are not for clients and stay in the cause."""
+    try:
+        yield
+    except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
+        raise Conflict from error
+    except psycopg.errors.LockNotAvailable as error:
+        raise TooManyQueries("The ledger is busy.", hint="Try again.") from error
+    except psycopg.IntegrityError as error:
+        raise LedgerInvalid("The ledger refused a change that breaks its rules.") from error
+    except psycopg.Error as error:
+        if connection.closed or error.diag.severity_nonlocalized == "FATAL":  # its last word: the session has ended
+            connection.close()
+            raise ConnectionLost from error
+        raise LedgerUnavailable("The ledger could not be read or written.") from error
+
+
+@lru_cache(maxsize=256)
+def _placed(statement: str) -> str:
+    """With psycopg's placeholders; all statements are constants of this package."""
+    assert "%" not in statement, "statements hold no % of their own"
+    return statement.replace("?", "%s")

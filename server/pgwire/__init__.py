@@ -1,0 +1,1 @@
+"""The PostgreSQL wire protocol, version 3: psql, drivers and BI tools ask as they ask any PostgreSQL."""

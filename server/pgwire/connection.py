@@ -1,0 +1,271 @@
+"""One connection from its first byte to its last: TLS, who it is, then its session."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import structlog
+
+from server.errors import AuthenticationFailed, WireError
+from server.pgwire import encode, scram
+from server.pgwire import messages as m
+from server.pgwire.cancel_keys import CancelKeys
+from server.pgwire.certificate import Certificate
+from server.pgwire.channel import Channel
+from server.pgwire.decode import Decoder
+from server.pgwire.desk import Desk
+from server.pgwire.errors import ProtocolViolation, told
+from server.pgwire.session import Session
+from server.pgwire.settings import Settings
+
+_T = TypeVar("_T")
+_log = structlog.get_logger("noisegate.pgwire")
+
+
+class Verifiers(Protocol):
+    """Knows analysts by name."""
+
+    async def verifier(self, analyst: str) -> scram.Verifier | None:
+        """The verifier of an analyst's key; None for nobody, and for who may not ask."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Public bounds of a connection.
+
+    Attributes:
+      authentication_s: the longest from the first byte to the proof of who it is.
+      idle_s: the longest that a session may say nothing.
+      message_bytes: the longest message.
+      connections: at once.
+    """
+
+    authentication_s: float = 30.0
+    idle_s: float = 3_600.0
+    message_bytes: int = 1 << 20
+    connections: int = 1_000
+
+
+@dataclass(frozen=True)
+class Reception:
+    """What every connection needs of the server.
+
+    Attributes:
+      desk: answers.
+      verifiers: knows who may ask.
+      database: the one name that clients may connect to: the data set's.
+      certificate: for TLS; None: plain text only.
+      plain_text: may clients from other machines come without TLS? Those of this machine always may.
+      cancel_keys: of all sessions.
+      secret: random bytes of this server.
+      limits: public bounds.
+    """
+
+    desk: Desk
+    verifiers: Verifiers
+    database: str
+    certificate: Certificate | None
+    plain_text: bool
+    cancel_keys: CancelKeys
+    secret: bytes
+    limits: Limits
+
+
+class Connection:
+    """Serves one client.
+
+    Args:
+      channel: its bytes.
+      reception: what it needs of the server.
+    """
+
+    def __init__(self, channel: Channel, reception: Reception) -> None:
+        self._channel = channel
+        self._reception = reception
+        self._decoder = Decoder(reception.limits.message_bytes)
+        self._task: asyncio.Task[None] | None = None
+        self._busy = False
+        self._stopping = False
+
+    async def serve(self) -> None:
+        """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
+        self._task = asyncio.current_task()
+        try:
+            async with asyncio.timeout(self._reception.limits.authentication_s):
+                session, startup = await self._opened()
+            if session is not None:
+                _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
+                await self._converse(session, startup)
+        except (WireError, AuthenticationFailed) as error:
+            self._channel.send(encode.error(told(error), severity="FATAL"))
+        except TimeoutError:
+            late = WireError("it took too long to say who you are", "08P01")
+            self._channel.send(encode.error(told(late), severity="FATAL"))
+        except asyncio.CancelledError:  # by `stop`, which is the only one that may
+            self._channel.send(encode.error(told(_stopped()), severity="FATAL"))
+        except (ssl.SSLError, OSError):
+            _log.info("connection broken")
+        finally:
+            self._channel.close()
+
+    def stop(self) -> None:
+        """End as soon as what is under way has been answered."""
+        self._stopping = True
+        if not self._busy and self._task is not None:
+            self._task.cancel()
+
+    def refuse(self, error: WireError) -> None:
+        """End before anything was read."""
+        self._channel.send(encode.error(told(error), severity="FATAL"))
+        self._channel.close()
+
+    async def _opened(self) -> tuple[Session | None, str]:
+        """Encryption, the startup message and the proof; None where there was nothing more to do."""
+        first = await self._message()
+        while isinstance(first, m.EncryptionRequest):
+            await self._encrypt(first)
+            first = await self._message()
+        if isinstance(first, m.CancelRequest):
+            self._reception.cancel_keys.cancel(first.process, first.secret)
+            return None, ""
+        if first is None:
+            return None, ""
+        assert isinstance(first, m.Startup), "the decoder begins with nothing else"
+        user = self._checked(first)
+        if first.minor > 0 or any(name.startswith("_pq_.") for name in first.parameters):
+            unknown = [name for name in first.parameters if name.startswith("_pq_.")]
+            self._channel.send(encode.negotiate_protocol(0, unknown))
+        await self._authenticate(user)
+        settings = Settings(user, first.parameters)
+        return Session(self._reception.desk, user, settings, self._channel.send), user
+
+    async def _encrypt(self, request: m.EncryptionRequest) -> None:
+        certificate = self._reception.certificate
+        if not request.tls or certificate is None or self._channel.encrypted:
+            self._channel.send(b"N")
+            await self._channel.drain()
+            return
+        if self._decoder.waiting or self._channel.waiting:
+            # Somebody in between could have put words into the client's mouth (CVE-2021-23214).
+            raise ProtocolViolation("bytes came after the request for TLS and before TLS")
+        self._channel.send(b"S")
+        await self._channel.start_tls(certificate.context, self._reception.limits.authentication_s)
+
+    def _checked(self, startup: m.Startup) -> str:
+        """The user's name, if this client may go on."""
+        user = startup.parameters.get("user", "")
+        if not (self._channel.encrypted or self._reception.plain_text or _is_local(self._channel.peer)):
+            hint = "connect with sslmode=require"
+            raise WireError("this server wants TLS", "28000", hint=hint)
+        if not user:
+            raise WireError("no user is named", "28000")
+        if startup.parameters.get("replication", "false").lower() not in ("false", "off", "no", "0"):
+            raise WireError("replication is not offered", "0A000")
+        database = startup.parameters.get("database", user)
+        if database != self._reception.database:
+            # Names of data sets are not secret to whoever knows the address, but who is nobody is told nothing else.
+            raise WireError("there is no such database", "3D000", hint="connect to the data set's name")
+        return user
+
+    async def _authenticate(self, user: str) -> None:
+        """SCRAM; a name that nobody has goes the same way to the same end."""
+        certificate = self._reception.certificate
+        binding = certificate.hash if certificate is not None and self._channel.encrypted else None
+        offered = [scram.BOUND, scram.PLAIN] if binding is not None else [scram.PLAIN]
+        self._channel.send(encode.sasl_mechanisms(offered))
+        await self._channel.drain()
+        mechanism, first = sasl_initial(await self._authentication())
+        if mechanism not in offered:
+            raise ProtocolViolation("the client chose a mechanism that was not offered")
+        known = await self._reception.verifiers.verifier(user)
+        exchange = scram.Exchange(mechanism, known or scram.unknown_verifier(user, self._reception.secret), binding)
+        self._channel.send(encode.sasl_continue(exchange.first(first)))
+        await self._channel.drain()
+        proof = exchange.final(await self._authentication())
+        self._channel.send(encode.sasl_final(proof) + encode.authentication_ok())
+        self._decoder.authenticated()
+
+    async def _authentication(self) -> bytes:
+        message = await self._message()
+        if not isinstance(message, m.Authentication):
+            raise ProtocolViolation("the client was asked to prove who it is, and said something else")
+        return message.data
+
+    async def _converse(self, session: Session, user: str) -> None:
+        """The session's messages, until either side ends."""
+        key = self._reception.cancel_keys.add(session.cancel)
+        try:
+            for name, value in session.settings.reported().items():
+                self._channel.send(encode.parameter_status(name, value))
+            self._channel.send(encode.backend_key(key.process, key.secret))
+            session.ready()
+            while (message := await self._next_or_idle()) is not None:
+                if isinstance(message, m.Terminate):
+                    return
+                await self._handled(session, message)
+                if self._stopping:
+                    raise _stopped()
+        finally:
+            self._reception.cancel_keys.remove(key)
+
+    async def _next_or_idle(self) -> m.ClientMessage | None:
+        try:
+            return await _within(self._message(), self._reception.limits.idle_s)
+        except TimeoutError:
+            raise WireError("the session was idle for too long", "57P05") from None
+
+    async def _handled(self, session: Session, message: m.ClientMessage) -> None:
+        """Answer a message; a client that goes away meanwhile cancels what it asked for."""
+        self._busy = True
+        work = asyncio.ensure_future(session.handle(message))
+        gone = asyncio.ensure_future(self._channel.ended.wait())
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                session.cancel()
+            await work
+        finally:
+            self._busy = False
+            gone.cancel()
+            with suppress(asyncio.CancelledError):
+                await gone
+
+    async def _message(self) -> m.ClientMessage | None:
+        """The next message; before it is waited for, everything that was said is sent."""
+        while (message := self._decoder.next()) is None:
+            await self._channel.drain()
+            data = await self._channel.receive()
+            if not data:
+                return None
+            self._decoder.feed(data)
+        return message
+
+
+def _stopped() -> WireError:
+    return WireError("the proxy is stopping", "57P01", hint="connect again later")
+
+
+def sasl_initial(data: bytes) -> tuple[str, bytes]:
+    """SASLInitialResponse: the mechanism and the client's first message."""
+    name, zero, rest = data.partition(b"\0")
+    length = int.from_bytes(rest[:4], "big", signed=True) if len(rest) >= 4 else -1
+    if not zero or length != len(rest) - 4 or not name.isascii():
+        raise ProtocolViolation("the client's first step of SASL is malformed")
+    return name.decode("ascii"), rest[4:]
+
+
+def _is_local(peer: str) -> bool:
+    """A Unix socket, or a loopback address."""
+    return not peer or ipaddress.ip_address(peer.partition("%")[0]).is_loopback
+
+
+async def _within(waited: Awaitable[_T], seconds: float) -> _T:
+    async with asyncio.timeout(seconds):
+        return await waited

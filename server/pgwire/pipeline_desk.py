@@ -1,0 +1,82 @@
+"""The desk in front of the pipeline and the shadow database: blocking calls, each in a thread of a bounded pool."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Protocol
+
+from server.pgwire.desk import CatalogShape, Described
+from server.pgwire.errors import CatalogRefused
+from server.pgwire.results import CatalogResult
+from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.values import oid_of
+from server.query import Budget, QueryRequest, QueryResponse, StatementShape
+from server.threads import Threads
+
+
+class Pipeline(Protocol):
+    """The part of the pipeline that sessions need; each method blocks and may be called from any thread."""
+
+    def describe(self, sql: str) -> StatementShape:
+        """Parameters and columns, before values are bound; free."""
+        ...
+
+    def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
+        """Answer and charge."""
+        ...
+
+    def budget(self, analyst: str) -> Budget:
+        """What the analyst was granted and what is left."""
+        ...
+
+
+class PipelineDesk:
+    """A Desk.
+
+    Args:
+      pipeline: answers.
+      shadow: knows the catalog; None: nothing is known of it.
+      queries: threads that wait for answers, the same as other protocols use.
+      lookups: threads for what takes milliseconds.
+    """
+
+    def __init__(self, pipeline: Pipeline, shadow: ShadowDatabase | None, queries: Threads, lookups: Threads) -> None:
+        self._pipeline = pipeline
+        self._shadow = shadow
+        self._queries = queries
+        self._lookups = lookups
+
+    async def describe(self, sql: str) -> Described:
+        """Parameters and columns of a question."""
+        shape = await self._lookups.call(self._pipeline.describe, sql)
+        return Described(tuple(map(oid_of, shape.parameters)), shape.columns, shape.noisy)
+
+    async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
+        """The answer, charged."""
+        return await self._queries.call(self._pipeline.answer, request, cancelled)
+
+    async def budget(self, analyst: str) -> Budget:
+        """What was granted and what is left."""
+        return await self._lookups.call(self._pipeline.budget, analyst)
+
+    async def catalog_shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+        """Parameters and columns of a question to the catalog."""
+        return await self._lookups.call(self._known().shape, sql, oids)
+
+    async def catalog(
+        self,
+        sql: str,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        oids: Sequence[int],
+        result_format: int,
+    ) -> CatalogResult:
+        """The answer of the catalog."""
+        return await self._lookups.call(self._known().ask, sql, values, formats, oids, result_format)
+
+    def _known(self) -> ShadowDatabase:
+        if self._shadow is None:
+            hint = "tell the custodian to start the proxy with a catalog"
+            raise CatalogRefused("this proxy has no catalog to ask", "0A000", hint=hint)
+        return self._shadow

@@ -1,0 +1,67 @@
+"""Prepared statements, and portals: statements with their values, on the way through their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planner.placeholders import Value
+from server.pgwire.commands import Command
+from server.pgwire.results import Result
+from server.pgwire.values import Field
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a statement before it runs.
+
+    Attributes:
+      parameters: the OID of each `$n`.
+      fields: its columns; None: it returns no rows.
+      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
+    """
+
+    parameters: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    noisy: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared statement.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      oids: what the client said of its parameters.
+      shape: what it looks like under the settings `asked_as`.
+      asked_as: the settings that change its columns.
+    """
+
+    command: Command | None
+    oids: tuple[int, ...]
+    shape: Shape
+    asked_as: tuple[bool, bool]
+
+
+@dataclass
+class Portal:
+    """A statement with its values.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      shape: what it looks like.
+      values: of its parameters.
+      raw: the same as they were sent, with their formats, for the catalog.
+      formats: one per column of the result.
+      result: its rows, once it ran.
+      place: how many of them were sent.
+      hold: does it outlive its transaction?
+    """
+
+    command: Command | None
+    shape: Shape
+    values: tuple[Value, ...] = field(default=(), repr=False)
+    raw: tuple[tuple[bytes | None, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    formats: tuple[int, ...] = ()
+    result: Result | None = field(default=None, repr=False)
+    place: int = 0
+    hold: bool = False

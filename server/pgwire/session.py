@@ -1,0 +1,294 @@
+"""One session after its client has proved who it is: messages in, bytes out. Knows no socket."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable
+
+import structlog
+
+from planner.errors import UnsupportedSQL
+from server.errors import WireError
+from server.pgwire import commands as c
+from server.pgwire import encode
+from server.pgwire import messages as m
+from server.pgwire.copy_format import copy_format
+from server.pgwire.desk import Desk
+from server.pgwire.errors import (
+    known_portal,
+    known_statement,
+    told,
+    transaction_aborted,
+    unknown_portal,
+    unknown_statement,
+)
+from server.pgwire.interpreter import Interpreter, Notices
+from server.pgwire.parameters import bound_values
+from server.pgwire.portal import Portal, Prepared, Shape
+from server.pgwire.read_command import command_of
+from server.pgwire.results import Result
+from server.pgwire.settings import Settings
+from server.pgwire.split import Words, split
+
+MAX_NAMES = 1_000
+"""Prepared statements, and likewise portals, of one session."""
+
+_log = structlog.get_logger("noisegate.pgwire")
+
+
+class Session:
+    """Answers the messages of one client.
+
+    Args:
+      desk: the rest of the proxy.
+      analyst: who asks.
+      settings: those of the startup message.
+      send: takes bytes for the client.
+    """
+
+    def __init__(self, desk: Desk, analyst: str, settings: Settings, send: Callable[[bytes], None]) -> None:
+        notices = Notices(self._notice, self._warning, lambda name, value: send(encode.parameter_status(name, value)))
+        self._interpreter = Interpreter(desk, analyst, settings, notices)
+        self.settings = settings
+        self._send = send
+        self._prepared: dict[str, Prepared] = {}
+        self._skipping = False
+        self._analyst = analyst
+
+    @property
+    def idle_in_transaction(self) -> bool:
+        """Is the client in the middle of a transaction?"""
+        return self._interpreter.transaction.open
+
+    def cancel(self) -> None:
+        """End the statement that runs, if one does."""
+        self._interpreter.cancelled.set()
+
+    def ready(self) -> None:
+        """Tell the client that it may go on."""
+        self._send(encode.ready_for_query(self._interpreter.transaction.status))
+
+    async def handle(self, message: m.ClientMessage) -> None:
+        """Answer one message. What it sends stands in `send` when this returns; errors are sent, not raised."""
+        if isinstance(message, m.Sync):
+            self._skipping = False
+            if not self._interpreter.transaction.open:
+                self._interpreter.end_transaction()
+            self.ready()
+        elif self._skipping:
+            return
+        elif isinstance(message, m.Query):
+            await self._query(message.sql)
+        else:
+            self._skipping = not await self._tried(self._step(message))
+
+    async def _tried(self, step: Awaitable[None], start: int = 0) -> bool:
+        """Whether a step succeeded; if not, the client knows why.
+
+        This catches everything on purpose: a foreign exception's text could quote a private value, so only its
+        kind is logged and only the sentence of the error table is sent.
+        """
+        self._interpreter.cancelled.clear()
+        self._interpreter.request_id = uuid.uuid4().hex
+        try:
+            await step
+        except Exception as error:
+            problem = told(error, start)
+            request_id, kind = self._interpreter.request_id, type(error).__name__
+            _log.info("refused", request_id=request_id, analyst=self._analyst, code=problem.code, kind=kind)
+            self._send(encode.error(problem, request_id))
+            self._interpreter.transaction.fail()
+            return False
+        return True
+
+    async def _query(self, sql: str) -> None:
+        """The simple protocol: each statement in turn, in one implicit transaction, up to the first error."""
+        self._prepared.pop("", None)
+        self._interpreter.portals.pop("", None)
+        statements = split(sql)
+        if not statements:
+            self._send(encode.empty_query())
+        for statement in statements:
+            if not await self._tried(self._simple(statement), statement.start):
+                break
+        if not self._interpreter.transaction.open:
+            self._interpreter.end_transaction()
+        self.ready()
+
+    async def _simple(self, statement: Words) -> None:
+        command = command_of(Words(statement.text, 0, statement.words, statement.names))
+        self._check_runs(command)
+        wants_shape = isinstance(command, c.Question) and not command.catalog and self.settings.flag("intervals")
+        shape = await self._interpreter.shape(command, ()) if wants_shape else Shape()
+        await self._execute(Portal(command, shape), max_rows=0, describe=True)
+
+    async def _step(self, message: m.ClientMessage) -> None:
+        """One message of the extended protocol."""
+        if isinstance(message, m.Parse):
+            await self._parse(message)
+        elif isinstance(message, m.Bind):
+            await self._bind(message)
+        elif isinstance(message, m.Describe):
+            self._describe(message)
+        elif isinstance(message, m.Execute):
+            portal = self._portal(message.portal)
+            self._check_runs(portal.command)
+            await self._execute(portal, message.max_rows, describe=False)
+        elif isinstance(message, m.Close):
+            (self._interpreter.portals if message.portal else self._prepared).pop(message.name, None)
+            self._send(encode.close_complete())
+        elif isinstance(message, m.FunctionCall):
+            raise UnsupportedSQL("functions are not called by number")
+        # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
+
+    async def _parse(self, message: m.Parse) -> None:
+        if message.name and message.name in self._prepared:
+            raise known_statement(message.name)
+        if len(self._prepared) >= MAX_NAMES and message.name not in self._prepared:
+            raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
+        statements = split(message.sql)
+        if len(statements) > 1:
+            raise WireError("only one statement can be prepared at a time", "42601")
+        command = command_of(statements[0]) if statements else None
+        self._check_runs(command)
+        shape = await self._interpreter.shape(command, message.types)
+        self._prepared[message.name] = Prepared(command, message.types, shape, self._interpreter.asked_as)
+        self._send(encode.parse_complete())
+
+    async def _bind(self, message: m.Bind) -> None:
+        prepared = self._prepared.get(message.statement)
+        if prepared is None:
+            raise unknown_statement(message.statement)
+        portals = self._interpreter.portals
+        if message.portal and message.portal in portals:
+            raise known_portal(message.portal)
+        if len(portals) >= MAX_NAMES and message.portal not in portals:
+            raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
+        self._check_runs(prepared.command)
+        shape = prepared.shape
+        if prepared.asked_as != self._interpreter.asked_as:
+            shape = await self._interpreter.shape(prepared.command, prepared.oids)
+        if len(message.values) != len(shape.parameters):
+            wanted = len(shape.parameters)
+            raise WireError(f"the statement has {wanted} parameters, {len(message.values)} values came", "08P01")
+        catalog = isinstance(prepared.command, c.Question) and prepared.command.catalog
+        values = () if catalog else bound_values(message.values, message.formats, shape.parameters)
+        formats = _per_column(message.result_formats, 0 if shape.fields is None else len(shape.fields))
+        raw = (message.values, message.formats)
+        portals[message.portal] = Portal(prepared.command, shape, values, raw, formats)
+        self._send(encode.bind_complete())
+
+    def _describe(self, message: m.Describe) -> None:
+        if message.portal:
+            portal = self._portal(message.name)
+            self._send_fields(portal.shape, portal.formats)
+            return
+        prepared = self._prepared.get(message.name)
+        if prepared is None:
+            raise unknown_statement(message.name)
+        self._send(encode.parameter_description(prepared.shape.parameters))
+        self._send_fields(prepared.shape, ())
+
+    def _send_fields(self, shape: Shape, formats: tuple[int, ...]) -> None:
+        if shape.fields is None:
+            self._send(encode.no_data())
+        else:
+            self._send(encode.row_description(shape.fields, formats or (0,) * len(shape.fields)))
+
+    async def _execute(self, portal: Portal, max_rows: int, *, describe: bool) -> None:
+        """Run a portal, or go on with its rows."""
+        command = portal.command
+        if command is None:
+            self._send(encode.empty_query())
+        elif isinstance(command, c.Fetch):
+            await self._fetch(command, portal, describe)
+        elif isinstance(command, c.Copy):
+            await self._copy(command, portal)
+        elif isinstance(command, c.Deallocate):
+            self._deallocate(command)
+        else:
+            tag = "SELECT" if portal.result is not None else await self._interpreter.run(portal)
+            if portal.result is None:
+                self._send(encode.command_complete(tag))
+            else:
+                self._send_some(portal, portal.result, max_rows, tag, describe)
+
+    def _send_some(self, portal: Portal, result: Result, max_rows: int, tag: str, describe: bool) -> None:
+        formats = portal.formats or (0,) * len(result.fields)
+        if describe:
+            self._send(encode.row_description(result.fields, formats))
+        end = len(result) if max_rows <= 0 else min(len(result), portal.place + max_rows)
+        sent = range(portal.place, end)
+        self._send_rows(result, sent, formats)
+        portal.place = end
+        if end < len(result):
+            self._send(encode.portal_suspended())
+        else:
+            self._send(encode.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
+
+    def _send_rows(self, result: Result, rows: Iterable[int], formats: tuple[int, ...]) -> None:
+        for index in rows:
+            self._send(encode.data_row(result.row(index, formats)))
+
+    async def _fetch(self, command: c.Fetch, portal: Portal, describe: bool) -> None:
+        cursor, rows = await self._interpreter.fetched(command)
+        assert cursor.result is not None, "a cursor that was fetched from has run"
+        if command.move:
+            self._send(encode.command_complete(f"MOVE {len(rows)}"))
+            return
+        formats = portal.formats or (0,) * len(cursor.result.fields)
+        if describe:
+            self._send(encode.row_description(cursor.result.fields, formats))
+        self._send_rows(cursor.result, rows, formats)
+        self._send(encode.command_complete(f"FETCH {len(rows)}"))
+
+    async def _copy(self, command: c.Copy, portal: Portal) -> None:
+        written = copy_format(command.options)  # before anything is charged
+        shape = await self._interpreter.shape(command.question, portal.shape.parameters)
+        asked = Portal(command.question, shape, portal.values, portal.raw)
+        await self._interpreter.run(asked)
+        result = asked.result
+        assert result is not None, "a question has rows"
+        self._send(encode.copy_out(len(result.fields)))
+        if written.header:
+            self._send(encode.copy_data(written.line([field.name for field in result.fields])))
+        for index in range(len(result)):
+            self._send(encode.copy_data(written.line(result.text(index))))
+        self._send(encode.copy_done())
+        self._send(encode.command_complete(f"COPY {len(result)}"))
+
+    def _deallocate(self, command: c.Deallocate) -> None:
+        if command.name is None:
+            self._prepared.clear()
+        elif self._prepared.pop(command.name, None) is None:
+            raise unknown_statement(command.name)
+        self._send(encode.command_complete("DEALLOCATE ALL" if command.name is None else "DEALLOCATE"))
+
+    def _portal(self, name: str) -> Portal:
+        portal = self._interpreter.portals.get(name)
+        if portal is None:
+            raise unknown_portal(name)
+        return portal
+
+    def _check_runs(self, command: c.Command | None) -> None:
+        """In a failed transaction only its end is heard."""
+        ends = isinstance(command, c.Transaction) and command.kind in ("commit", "rollback", "rollback to")
+        if self._interpreter.transaction.failed and not ends:
+            raise transaction_aborted()
+
+    def _notice(self, words: str) -> None:
+        if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):
+            self._send(encode.notice(words))
+
+    def _warning(self, words: str) -> None:
+        if (self.settings.get("client_min_messages") or "").lower() != "error":
+            self._send(encode.notice(words, code="01000", severity="WARNING"))
+
+
+def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:
+    """One format per column, from none (all text), one for all, or one each."""
+    if len(formats) == columns:
+        return formats
+    if len(formats) > 1:
+        raise WireError(f"{len(formats)} result formats came for {columns} columns", "08P01")
+    return (formats or (0,)) * columns

@@ -1,0 +1,84 @@
+"""Setting up a shadow database: empty, and with a role that may look and do nothing else."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import conninfo, sql
+
+from planner.policy import Policy
+from planner.schema import Schema
+from server.errors import ConfigurationInvalid
+from server.pgwire.shadow.schema_sql import schema_statements
+
+READER = "noisegate_catalog"
+"""The role that clients' catalog queries run as."""
+
+_ROLE_SETTINGS = {
+    "default_transaction_read_only": "on",
+    "statement_timeout": "2s",
+    "lock_timeout": "1s",
+    "idle_in_transaction_session_timeout": "10s",
+    "temp_file_limit": "64MB",
+    "work_mem": "16MB",
+    "track_activities": "off",
+    "search_path": "public",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, MDY",
+}
+# Nothing that acts on other sessions or outlives its own statement.
+_NOT_FOR_CLIENTS = (
+    "pg_terminate_backend(integer, bigint)",
+    "pg_cancel_backend(integer)",
+    "pg_advisory_lock(bigint)",
+    "pg_advisory_lock(integer, integer)",
+    "pg_advisory_lock_shared(bigint)",
+    "pg_advisory_lock_shared(integer, integer)",
+    "pg_notify(text, text)",
+    "pg_sleep(double precision)",
+    "pg_sleep_for(interval)",
+    "pg_sleep_until(timestamp with time zone)",
+)
+
+
+def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
+    """Make the shadow database anew.
+
+    Args:
+      superuser_url: a connection URL of a role that may create databases and roles, to a server that holds no data.
+      schema, policy: of the data set.
+    Returns: a connection URL for the reader.
+    Raises: ConfigurationInvalid when the server cannot be used.
+    """
+    try:
+        with psycopg.connect(superuser_url, autocommit=True) as connection:
+            _create_database(connection, policy.name)
+        own = conninfo.make_conninfo(superuser_url, dbname=policy.name)
+        with psycopg.connect(own, autocommit=True) as connection:
+            _close_doors(connection)
+            for statement in schema_statements(schema, policy, READER):
+                connection.execute(statement)
+    except psycopg.Error as error:
+        hint = "it must be an empty PostgreSQL and a role that may create databases and roles"
+        raise ConfigurationInvalid("the catalog's database cannot be set up", hint=hint) from error
+    return conninfo.make_conninfo(own, user=READER)
+
+
+def _create_database(connection: psycopg.Connection, name: str) -> None:
+    database, reader = sql.Identifier(name), sql.Identifier(READER)
+    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
+    connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(database))
+    known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
+    verb = "ALTER" if known else "CREATE"
+    rights = "LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
+    connection.execute(sql.SQL(verb + " ROLE {} " + rights).format(reader))
+    for setting, value in _ROLE_SETTINGS.items():
+        change = sql.SQL("ALTER ROLE {} SET {} = {}")
+        connection.execute(change.format(reader, sql.Identifier(setting), sql.Literal(value)))
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+    connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, reader))
+
+
+def _close_doors(connection: psycopg.Connection) -> None:
+    connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    for function in _NOT_FOR_CLIENTS:
+        connection.execute(f"REVOKE EXECUTE ON FUNCTION pg_catalog.{function} FROM PUBLIC")

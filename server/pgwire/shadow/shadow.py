@@ -1,0 +1,152 @@
+"""Asking the shadow database: one read-only statement at a time, its bytes passed on as they are."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import pq
+
+from server.pgwire.desk import CatalogShape
+from server.pgwire.errors import CatalogRefused
+from server.pgwire.results import CatalogResult
+from server.pgwire.values import Field
+
+MAX_ROWS = 100_000
+"""Rows of one answer; catalogs have fewer."""
+
+_CONNECTIONS = 2
+_WAIT_S = 10.0
+_RESET = b"DISCARD ALL"
+_NOT_READABLE = "42501"
+
+
+class ShadowDatabase:
+    """Answers questions to the catalog. It holds no rows, so its own words may be passed on.
+
+    Args:
+      url: connects as the reader (`create_shadow`).
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._free: queue.LifoQueue[psycopg.Connection | None] = queue.LifoQueue()
+        for _ in range(_CONNECTIONS):
+            self._free.put(None)
+        self._closed = threading.Event()
+
+    def version(self) -> str:
+        """Which PostgreSQL this is, for example `18.0`."""
+        with self._lent() as connection:
+            return (connection.parameter_status(b"server_version") or b"").decode()
+
+    def shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+        """Parameters and columns of a statement. Raises: CatalogRefused."""
+        with self._lent() as connection:
+            _checked(connection.prepare(b"", sql.encode(), list(oids) or None))
+            found = _checked(connection.describe_prepared(b""))
+            parameters = tuple(found.param_type(index) for index in range(found.nparams))
+            return CatalogShape(parameters, _fields(found))
+
+    def ask(
+        self,
+        sql: str,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        oids: Sequence[int],
+        result_format: int,
+    ) -> CatalogResult:
+        """Run a statement with its values, as they were sent, in a read-only transaction of its own.
+
+        Raises: CatalogRefused.
+        """
+        every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
+        types = (list(oids) + [0] * len(values))[: len(values)]
+        with self._lent() as connection:
+            done = connection.exec_params(
+                sql.encode(),
+                list(values),
+                types,
+                [pq.Format(format_) for format_ in every],
+                pq.Format(result_format),
+            )
+            found = _checked(done)
+            if found.ntuples > MAX_ROWS:
+                raise CatalogRefused(f"the catalog's answer has more than {MAX_ROWS} rows", "54000")
+            columns = range(found.nfields)
+            rows = tuple(tuple(found.get_value(row, column) for column in columns) for row in range(found.ntuples))
+            return CatalogResult(_fields(found), result_format, rows)
+
+    def close(self) -> None:
+        """Let go of the connections that are free; those at work go when they are done."""
+        self._closed.set()
+        while not self._free.empty():
+            connection = self._free.get_nowait()
+            if connection is not None:
+                connection.close()
+
+    @contextmanager
+    def _lent(self) -> Iterator[pq.abc.PGconn]:
+        """A connection, whose session is as new afterwards; one that is not is thrown away."""
+        try:
+            connection = self._free.get(timeout=_WAIT_S)
+        except queue.Empty:
+            raise CatalogRefused("the catalog is busy", "53300", hint="try again") from None
+        kept: psycopg.Connection | None = None
+        try:
+            if connection is None or connection.closed:
+                connection = psycopg.connect(self._url, autocommit=True)
+            yield connection.pgconn
+            if _is_new(connection.pgconn):
+                kept = connection
+        except psycopg.OperationalError:
+            raise CatalogRefused("the catalog cannot be reached", "08006", hint="tell the custodian") from None
+        except CatalogRefused:
+            if connection is not None and _is_new(connection.pgconn):
+                kept = connection
+            raise
+        finally:
+            if connection is not None and (kept is None or self._closed.is_set()):
+                connection.close()
+                kept = None
+            self._free.put(kept)
+
+
+def _is_new(connection: pq.abc.PGconn) -> bool:
+    """Reset the session; whether that worked."""
+    if connection.status != pq.ConnStatus.OK or connection.transaction_status != pq.TransactionStatus.IDLE:
+        return False
+    return connection.exec_(_RESET).status == pq.ExecStatus.COMMAND_OK
+
+
+def _fields(result: pq.abc.PGresult) -> tuple[Field, ...]:
+    return tuple(
+        Field((result.fname(at) or b"").decode(), result.ftype(at), result.fsize(at), result.fmod(at))
+        for at in range(result.nfields)
+    )
+
+
+def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    """The result, unless it is an error. Raises: CatalogRefused."""
+    if result.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+        return result
+    code = _told(result, pq.DiagnosticField.SQLSTATE) or "XX000"
+    if code == _NOT_READABLE:
+        raise CatalogRefused(
+            "tables of the data set cannot be asked together with catalogs", code, hint="ask them apart"
+        )
+    position = _told(result, pq.DiagnosticField.STATEMENT_POSITION)
+    raise CatalogRefused(
+        _told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog refused this",
+        code,
+        hint=_told(result, pq.DiagnosticField.MESSAGE_HINT),
+        position=int(position) if position else None,
+    )
+
+
+def _told(result: pq.abc.PGresult, field: pq.DiagnosticField) -> str | None:
+    raw = result.error_field(field)
+    return None if raw is None else raw.decode("utf-8", "replace")

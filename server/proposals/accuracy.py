@@ -1,0 +1,93 @@
+"""What an analyst wants to know how well, and what that would cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from planner.errors import InvalidSetting
+from server.query import QueryResponse
+
+Basis = Literal["public", "released", "kept"]
+"""`public`: holds whatever the data; `released`: expected from an answer that the analyst has; `kept`: that one."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How wide intervals may be; exactly one of the two is set.
+
+    Attributes:
+      interval_width: the widest interval from end to end, in the answer's own unit; > 0.
+      max_relative_error: how far an end may be from its value, in multiples of the value; > 0. Rows that are weak
+        are passed over: of a value near zero no epsilon makes the relative error small.
+    """
+
+    interval_width: float | None = None
+    max_relative_error: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.interval_width is None) == (self.max_relative_error is None):
+            raise InvalidSetting("give either interval_width or max_relative_error")
+        if not (math.isfinite(self.wanted) and self.wanted > 0):
+            raise InvalidSetting("an accuracy is a positive number")
+
+    @property
+    def wanted(self) -> float:
+        """The number that is set."""
+        wanted = self.max_relative_error if self.interval_width is None else self.interval_width
+        assert wanted is not None, "one of the two is set"
+        return wanted
+
+    def reached(self, answer: QueryResponse) -> float:
+        """What `wanted` would have had to be for this answer: of its worst interval. Infinite where one is open."""
+        if self.interval_width is not None:
+            return widest(answer)
+        return worst_relative_error(answer)
+
+
+def widest(answer: QueryResponse) -> float:
+    """The widest interval of an answer; 0 where there is none."""
+    ends = [interval for row in answer.intervals for interval in row if interval is not None]
+    return max((_open(one.high) - _open(one.low, -1) for one in ends), default=0.0)
+
+
+def worst_relative_error(answer: QueryResponse) -> float:
+    """The largest distance of an interval's end from its value, in multiples of it; infinite if every row is weak."""
+    errors = [
+        max(_open(interval.high) - value, value - _open(interval.low, -1)) / abs(value) if value else math.inf
+        for row, intervals, weak in zip(answer.rows, answer.intervals, answer.weak, strict=True)
+        if not weak
+        for value, interval in zip(row, intervals, strict=True)
+        if interval is not None and isinstance(value, int | float)
+    ]
+    return max(errors, default=math.inf)
+
+
+def _open(end: float | None, sign: int = 1) -> float:
+    return sign * math.inf if end is None else end
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What to ask with.
+
+    Attributes:
+      epsilon: the smallest that is expected to do, rounded up to three digits.
+      delta: of the charge.
+      charge: what asking with it costs now: epsilon, or 0 where such an answer is kept and paid for.
+      epsilon_left: of the analyst's budget.
+      interval_width: the widest interval to expect.
+      relative_error: the largest one to expect, None where no value is known.
+      basis: what it rests on.
+      reason: the same as a sentence.
+    """
+
+    epsilon: float
+    delta: float
+    charge: float
+    epsilon_left: float
+    interval_width: float
+    relative_error: float | None
+    basis: Basis
+    reason: str

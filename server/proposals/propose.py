@@ -1,0 +1,189 @@
+"""The smallest epsilon that gives an accuracy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from planner.planner import MIN_EPSILON
+from planner.policy import Policy
+from server.answers.encoding import decoded
+from server.answers.released import Released
+from server.backends.backend import Backend
+from server.errors import NoProposal
+from server.ledger.ledger import Ledger
+from server.proposals.accuracy import Accuracy, Basis, Proposal, widest, worst_relative_error
+from server.proposals.expectation import NOBODY, expected_answer, worst_answer
+from server.query import QueryRequest, QueryResponse
+from server.question import Question
+from server.response import response
+
+_DIGITS = 3
+_STEPS = 24  # of bisection, over four to five orders of magnitude
+_TWO_SIDED = ("gem",)
+_ASK_FIRST = "ask once with a small epsilon: a proposal then follows from that answer"
+
+
+@dataclass(frozen=True)
+class Known:
+    """An earlier answer to the same query, which the analyst has paid for.
+
+    Attributes:
+      number: of its charge.
+      epsilon: what it was released with.
+      answer_key: under which it is kept.
+    """
+
+    number: int
+    epsilon: float
+    answer_key: str
+    released: Released
+
+
+def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
+    """The newest answer to a query that an analyst was charged for. Nobody else's: it would tell what that said."""
+    record = ledger.newest_answer(analyst, plan_hash)
+    kept = ledger.kept_answer(record.charge.answer_key, analyst) if record else None
+    if record is None or kept is None or not kept.paid:
+        return None
+    return Known(record.number, record.charge.epsilon, record.charge.answer_key, decoded(kept.answer))
+
+
+class Planning(Protocol):
+    """What a proposal needs of the way of a query: everything before a reservation."""
+
+    @property
+    def policy(self) -> Policy:
+        """The one in force."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """Knows the budget and the analyst's answers."""
+        ...
+
+    @property
+    def backend(self) -> Backend:
+        """Knows the public groups."""
+        ...
+
+    def question(self, request: QueryRequest) -> Question:
+        """Parse, bind and plan."""
+        ...
+
+
+def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+    """Find the smallest epsilon from what is public and what the analyst has been told.
+
+    Args:
+      planning: plans, and looks up what the analyst has paid for.
+      request: the question; its epsilon does not count.
+      accuracy: what is wanted.
+    Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
+    Cost: some 25 plans; reads no private row.
+    """
+    policy = planning.policy
+
+    def question_at(epsilon: float) -> Question:
+        return planning.question(replace(request, epsilon=epsilon))
+
+    most = question_at(policy.max_epsilon)
+    if most.plan.mechanism not in _TWO_SIDED or most.plan.sampling is not None:
+        hint = "leave mechanism and sampling_rate out"
+        raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)
+    known = known_answer(planning.ledger, request.analyst, most.plan_hash)
+    left = planning.ledger.budget(request.analyst).epsilon_left
+    if known is None and accuracy.max_relative_error is not None:
+        raise NoProposal("a relative error depends on a value that you have not been told", hint=_ASK_FIRST)
+    if known is not None and known.epsilon <= policy.max_epsilon:
+        own = question_at(known.epsilon)
+        if own.answer_key == known.answer_key and accuracy.reached(_told(own, known)) <= accuracy.wanted:
+            return _proposal(own, _told(own, known), known, left)
+    n_groups = len(planning.backend.domain(most.query)) if most.plan.group_keys else 1
+    expect = _expectation(known, n_groups)
+    best = accuracy.reached(expect(most))
+    if math.isinf(best):
+        raise _unknown(known)
+    if best > accuracy.wanted:
+        raise NoProposal(
+            f"the most that one query may ask for, epsilon {policy.max_epsilon:g}, is expected to reach {best:.4g}",
+            hint="ask for less accuracy, or about fewer groups",
+        )
+
+    def enough(epsilon: float) -> bool:
+        return accuracy.reached(expect(question_at(epsilon))) <= accuracy.wanted
+
+    question = question_at(_smallest(enough, policy.max_epsilon))
+    return _proposal(question, expect(question), known, left)
+
+
+def _unknown(known: Known | None) -> NoProposal:
+    """Nothing follows from what is known."""
+    if known is None:
+        return NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
+    hint = f"ask once with a larger epsilon than {known.epsilon:g}"
+    return NoProposal(f"your answer of charge {known.number} is too weak, or its intervals are open", hint=hint)
+
+
+def _told(question: Question, known: Known) -> QueryResponse:
+    """The answer that the analyst has."""
+    return response(question.plan, known.released.domain, known.released.noisy, NOBODY, "")
+
+
+def _expectation(known: Known | None, n_groups: int) -> Callable[[Question], QueryResponse]:
+    if known is None:
+        return lambda question: worst_answer(question, n_groups)
+    return lambda question: expected_answer(question, known.released)
+
+
+def _smallest(enough: Callable[[float], bool], most: float) -> float:
+    """The smallest epsilon that is enough, rounded up to three digits; `most` is enough, more is never worse."""
+    low, high = math.log(MIN_EPSILON), math.log(most)
+    if enough(MIN_EPSILON):
+        return MIN_EPSILON
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
+    return min(most, rounded_up(math.exp(high)))
+
+
+def rounded_up(epsilon: float) -> float:
+    """Up to three significant digits.
+
+    >>> rounded_up(0.123456), rounded_up(0.5), rounded_up(2.0001)
+    (0.124, 0.5, 2.01)
+    """
+    place = _DIGITS - 1 - math.floor(math.log10(epsilon))
+    rounded = math.ceil(epsilon * 10**place - 1e-9) / 10**place
+    return float(f"{rounded:.{_DIGITS}g}")
+
+
+def _proposal(question: Question, answer: QueryResponse, known: Known | None, epsilon_left: float) -> Proposal:
+    kept = known is not None and known.answer_key == question.answer_key
+    relative = math.inf if known is None else worst_relative_error(answer)
+    basis: Basis = "public" if known is None else "kept" if kept else "released"
+    return Proposal(
+        epsilon=question.plan.epsilon,
+        delta=question.plan.delta,
+        charge=0.0 if kept else question.plan.epsilon,
+        epsilon_left=epsilon_left,
+        interval_width=widest(answer),
+        relative_error=relative if math.isfinite(relative) else None,
+        basis=basis,
+        reason=_reason(question, known, basis),
+    )
+
+
+def _reason(question: Question, known: Known | None, basis: Basis) -> str:
+    if known is None:
+        bound = question.plan.tuples_per_unit
+        why = "one person changes one value" if bound is None else f"one person has at most {bound} rows of the join"
+        return f"holds whatever the data: {why}"
+    if basis == "kept":
+        return f"you have this answer already (charge {known.number}): asking for it again is free"
+    return (
+        f"expected from your answer of charge {known.number}, if the contribution bounds stay those chosen then; "
+        "a larger epsilon may choose larger ones, whose noise is larger, too"
+    )

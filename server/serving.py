@@ -1,0 +1,76 @@
+"""HTTP and the wire protocol on one event loop, until a signal ends both."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from pathlib import Path
+
+import uvicorn
+
+from server.pgwire.cancel_keys import CancelKeys
+from server.pgwire.certificate import Certificate
+from server.pgwire.connection import Limits, Reception
+from server.pgwire.ledger_verifiers import LedgerVerifiers
+from server.pgwire.listener import Listener
+from server.pgwire.pipeline_desk import PipelineDesk
+from server.pgwire.shadow.shadow import ShadowDatabase
+from server.services import Services
+
+GRACE_S = 30
+"""How long answers under way may still take after a request to stop."""
+
+
+def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uvicorn.Server:
+    """The HTTP server.
+
+    Args:
+      certificate: PEM files of the certificate and of its key; None: plain text.
+    """
+    files = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
+    config = uvicorn.Config(
+        services.app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        server_header=False,
+        **files,  # type: ignore[arg-type]  # these two alone are paths
+    )
+    return uvicorn.Server(config)
+
+
+def wire_listener(
+    services: Services, shadow: ShadowDatabase | None, certificate: Certificate | None, *, plain_text: bool
+) -> Listener:
+    """The wire protocol's listener, over the same pipeline and the same threads as HTTP.
+
+    Args:
+      plain_text: may other machines' clients come without TLS?
+    """
+    http = services.app.state.services
+    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups)
+    return Listener(
+        Reception(
+            desk,
+            LedgerVerifiers(services.ledger, http.lookups),
+            services.pipeline.current.policy.name,
+            certificate,
+            plain_text,
+            CancelKeys(),
+            secrets.token_bytes(32),
+            Limits(),
+        )
+    )
+
+
+async def serve_both(
+    http: uvicorn.Server, http_socket: socket.socket, wire: Listener | None, wire_socket: socket.socket | None
+) -> None:
+    """Serve until uvicorn is told to stop by a signal; then the wire protocol's sessions end, too."""
+    if wire is not None and wire_socket is not None:
+        await wire.start(wire_socket)
+    try:
+        await http.serve(sockets=[http_socket])
+    finally:
+        if wire is not None:
+            await wire.stop()

@@ -1,0 +1,188 @@
+"""How fast a kept answer is served: at the server alone, one dashboard at a time, and many at once, over real HTTP.
+
+The server is one process over a real SQLite ledger; it has no worker, so whatever it answers was kept. The clients
+are another process, with as little work of their own as HTTP allows. Both share the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from typing import cast
+
+import uvicorn
+
+from server.http.app import create_app
+from server.keys import key_hash, new_key
+from server.ledger.analyst import Act
+from server.ledger.book import Book
+from server.ledger.open_ledger import create_ledger, open_ledger
+from server.live_pipeline import LivePipeline
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from server.workers import WorkerLimits, WorkerPool
+from tests.benchmarks.rows import Row
+from tests.support.backends import FailingBackend
+from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+_QUESTIONS = {
+    "one number": "SELECT count(*) FROM orders WHERE o_totalprice > 1000",
+    "TPC-H Q6, one sum": "SELECT sum(l_extendedprice * l_discount) FROM lineitem "
+    "WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01' "
+    "AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24",
+}
+_BAR_MS = 3.0
+_BAR_PER_SECOND = 1000.0
+_DASHBOARDS = 16
+_WARM_UP = 20
+
+
+def run(quick: bool) -> list[Row]:
+    """Latency and throughput per question."""
+    requests = 300 if quick else 5000
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        key = _answer_once(Path(folder))
+        rows += _at_the_pipeline(Path(folder), requests)
+        with _server(Path(folder)) as (port, server):
+            for name, sql in _QUESTIONS.items():
+                one = asyncio.run(_load(port, key, sql, dashboards=1, requests=requests // 5))
+                before = _cpu_s(server)
+                many = asyncio.run(_load(port, key, sql, dashboards=_DASHBOARDS, requests=requests))
+                cpu_s = (_cpu_s(server) - before) / (len(many.latencies) + _WARM_UP)
+                rows += [
+                    Row(name, "one dashboard, median", median(one.latencies) * 1e3, "ms"),
+                    Row(name, "one dashboard, 99%", quantiles(one.latencies, n=100)[98] * 1e3, "ms"),
+                    Row(name, "bar for the median", _BAR_MS, "ms"),
+                    Row(name, f"{_DASHBOARDS} dashboards", len(many.latencies) / many.seconds, "answers/s"),
+                    Row(name, "processor time of the server per answer", cpu_s * 1e3, "ms"),
+                    Row(name, "bar for the throughput", _BAR_PER_SECOND, "answers/s"),
+                ]
+    return rows
+
+
+def _cpu_s(pid: int) -> float:
+    """The processor time that a process has used: unlike the clock, it does not count what others do meanwhile."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Load:
+    """What clients saw: seconds per answer, and seconds in all."""
+
+    def __init__(self) -> None:
+        self.latencies: list[float] = []
+        self.seconds = 0.0
+
+
+def _answer_once(folder: Path) -> str:
+    """Have every question measured and kept; returns the analyst's key."""
+    key = new_key()
+    with closing(create_ledger(*_paths(folder))) as ledger:
+        ledger.add_analyst("ada", key_hash(key), 100.0, 0.0, act=Act("benchmark"))
+        workers = WorkerPool(WorkerLimits(workers=1, call_s=300.0), preload="server.pipeline")
+        try:
+            for sql in _QUESTIONS.values():
+                _pipeline(folder, ledger, workers).answer(_request(sql))
+        finally:
+            workers.close()
+    return key
+
+
+def _at_the_pipeline(folder: Path, requests: int) -> Iterator[Row]:
+    """From the question's text to the answer's fields, without HTTP."""
+    with closing(open_ledger(*_paths(folder))) as ledger:
+        pipeline = _pipeline(folder, ledger, None)
+        for name, sql in _QUESTIONS.items():
+            seconds = []
+            for _ in range(requests):
+                start = time.perf_counter()
+                assert pipeline.answer(_request(sql)).cached
+                seconds.append(time.perf_counter() - start)
+            yield Row(name, "pipeline alone, median", median(seconds) * 1e3, "ms")
+
+
+def _paths(folder: Path) -> tuple[Path, Path]:
+    return folder / "ledger.sqlite", folder / "policy.ledger.json"
+
+
+def _request(sql: str) -> QueryRequest:
+    return QueryRequest("ada", sql, request_id="benchmark")
+
+
+def _pipeline(folder: Path, ledger: Book, workers: WorkerPool | None) -> Pipeline:
+    backend = FailingBackend(folder / "reads", ())
+    return Pipeline(demo_policy(), tpch_schema(), backend, ledger, cast("WorkerPool", workers))
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[tuple[int, int]]:
+    """A process that serves what is kept; yields its port and its number."""
+    spawning = multiprocessing.get_context("spawn")
+    here, there = spawning.Pipe()
+    process = spawning.Process(target=_serve, args=(folder, there))
+    process.start()
+    try:
+        port = here.recv()
+        assert process.pid is not None, "it has started"
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
+    from server.cli.logs import log_to
+
+    with closing(open_ledger(*_paths(folder))) as ledger, (folder / "log").open("w") as log:
+        log_to(log)
+        pipeline = LivePipeline(_pipeline(folder, ledger, None), lambda *_: _no_reload())
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # as `noisegate serve` does
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        parent.send(listener.getsockname()[1])
+        config = uvicorn.Config(create_app(pipeline, ledger), log_level="warning", access_log=False)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _no_reload() -> tuple[Pipeline, tuple[str, ...]]:
+    raise AssertionError("nothing is reloaded here")
+
+
+async def _load(port: int, key: str, sql: str, *, dashboards: int, requests: int) -> Load:
+    """Ask over `dashboards` connections at once, each waiting for its answer before it asks again."""
+    body = json.dumps({"sql": sql}).encode()
+    head = f"POST /v1/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+    sent = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    load = Load()
+    await _panel(port, sent, _WARM_UP, [])
+    start = time.perf_counter()
+    await asyncio.gather(*(_panel(port, sent, requests // dashboards, load.latencies) for _ in range(dashboards)))
+    load.seconds = time.perf_counter() - start
+    return load
+
+
+async def _panel(port: int, sent: bytes, times: int, latencies: list[float]) -> None:
+    """One connection that is kept open."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(times):
+        start = time.perf_counter()
+        writer.write(sent)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        answer = await reader.readexactly(length)
+        latencies.append(time.perf_counter() - start)
+        assert head.startswith(b"HTTP/1.1 200") and b'"cached":true' in answer, head + answer
+    writer.close()
+    await writer.wait_closed()

@@ -1,0 +1,190 @@
+"""The console in Debian's Chromium, before a real proxy: what people see, do and read. Screenshots are kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.demo.workplace import Demonstration, add_analyst
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian's package chromium)"),
+    pytest.mark.xdist_group("browser"),
+]
+
+SCREENSHOTS = Path(".noisegate") / "screenshots"
+BY_NATION = "SELECT n_name, count(*) AS orders FROM orders JOIN customer ON o_custkey = c_custkey\
+ JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """Opens pages of their own; any error in a script, and any request elsewhere, fails the test."""
+    wrong: list[str] = []
+    contexts = []
+
+    def opened(path: str = "/", width: int = 1300, height: int = 900, scheme: str = "light") -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,  # type: ignore[arg-type]
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith(address) else wrong.append(request.url))
+        page.on("console", lambda said: wrong.append(said.text) if "Content Security" in said.text else None)
+        page.goto(address + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [url for url in wrong if not url.startswith("blob:")] == []
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.get_by_label("Your key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#session:not([hidden]), #sign-in-problem:not([hidden])")).to_be_visible()
+
+
+def picture(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def assert_accessible(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    serious = [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+def test_a_first_visit_to_a_charted_answer_in_six_actions(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    page.get_by_label("Your key").fill(add_analyst(demonstration, 3.0))  # 1
+    page.get_by_role("button", name="Sign in").click()  # 2
+    expect(page.locator("#budget .words")).to_contain_text("3 of 3 left")
+    page.get_by_role("button", name="a count by nation").click()  # 3
+    expect(page.locator("#budget .words")).to_contain_text("this question takes 1")
+    expect(page.locator("#explanation")).to_contain_text("every customer")
+    page.get_by_role("button", name="Run").click()  # 4
+    expect(page.locator("#panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
+    expect(page.locator("#budget .words")).to_contain_text("2 of 3 left")
+    expect(page.locator("#history li")).to_have_count(1)
+    picture(page, "charted")
+    assert_accessible(page)
+
+
+def test_an_answer_is_a_table_and_a_file_too(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill(BY_NATION)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
+    page.get_by_role("tab", name="Chart").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#panel-table tbody tr")).to_have_count(25)
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download CSV").click()
+    rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(), newline="")))
+    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi"]
+    assert len(rows) == 26
+    page.locator("#history button").first.click()
+    expect(page.locator("#result-words")).to_contain_text("Free: you have paid for this answer", timeout=60_000)
+    picture(page, "table")
+
+
+def test_a_refused_question_shows_its_place(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page(scheme="dark")
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill("SELECT o_nam, count(*) FROM orders GROUP BY 1")
+    expect(page.locator("#editor .tok-problem")).to_have_text("o_nam")
+    expect(page.locator("#problem")).to_contain_text("o_nam")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#problem")).to_be_visible()
+    assert page.evaluate("[sql.selectionStart, sql.selectionEnd]") == [7, 12]
+    picture(page, "refused")
+    assert_accessible(page)
+
+
+def test_an_exhausted_budget_is_explained(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 0.25))
+    page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
+    expect(page.locator("#budget .words")).to_contain_text("too little for epsilon 1")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#problem")).to_contain_text("0.25")
+    picture(page, "exhausted")
+
+
+def test_words_complete_themselves(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 1.0))
+    editor = page.get_by_label("SQL", exact=True)
+    editor.press_sequentially("SELECT count(*) FROM ord")
+    expect(page.get_by_role("listbox", name="Completions")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(editor).to_have_value("SELECT count(*) FROM orders")
+    editor.fill("")
+    editor.press_sequentially("SELECT sum(o.o_tot")
+    editor.press_sequentially(") FROM orders o")
+    page.keyboard.press("Escape")
+    expect(editor).to_have_value("SELECT sum(o.o_tot) FROM orders o")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone(open_page: Open, demonstration: Demonstration, scheme: str) -> None:
+    page = open_page(width=360, height=740, scheme=scheme)
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill(BY_NATION)
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    picture(page, f"telephone-{scheme}")
+    assert_accessible(page)
+
+
+def test_the_custodians_page(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page("/admin")
+    sign_in(page, add_analyst(demonstration, 1.0, role="admin"))
+    expect(page.locator("#analysts")).to_contain_text("analyst")
+    page.locator("#add [name=name]").fill("grace")
+    page.locator("#add [name=epsilon]").fill("4")
+    page.locator("#add [name=reason]").fill("joined the team")
+    page.get_by_role("button", name="Add analyst").click()
+    expect(page.locator("#secret code")).to_contain_text("ng_")
+    expect(page.locator("#acts")).to_contain_text("joined the team")
+    page.locator("#grant [name=account]").fill("analyst:grace")
+    page.locator("#grant [name=epsilon]").fill("2")
+    page.locator("#grant [name=reason]").fill("a second study")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#accounts")).to_contain_text("6 of 6 left")
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#verified")).to_contain_text("entries hold", timeout=30_000)
+    page.locator("#secret").evaluate("secret => secret.hidden = true")
+    picture(page, "administration")
+    assert_accessible(page)
+
+
+def test_an_analysts_key_opens_no_administration(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page("/admin")
+    sign_in(page, add_analyst(demonstration, 1.0))
+    expect(page.locator("#sign-in-problem")).to_contain_text("needs the role")

@@ -1,0 +1,108 @@
+"""A ledger that cannot be written refuses queries, cleanly, and goes on once it can."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from server.errors import LedgerUnavailable
+from server.keys import key_hash
+from server.ledger.open_ledger import create_ledger, open_ledger
+from tests.unit.server.ledger.charges import charge
+
+NOBODY = 65534
+
+SPENDER = """
+import json, os, resource, sys
+from pathlib import Path
+from server.errors import ServerError
+from server.ledger.charge import Charge
+from server.ledger.open_ledger import open_ledger
+
+path, marker, room, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+told = {"promised": 0, "error": None, "budget": None}
+try:
+    if user:
+        os.setuid(user)
+    ledger = open_ledger(path, marker)
+    if room:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, resource.RLIM_INFINITY))
+    try:
+        for number in range(400):
+            reservation = ledger.reserve(Charge("ada", 0.001, 0.0, "r", "p", "q", "gem", answer_key=str(number)))
+            told["promised"] += 1
+            ledger.commit(reservation, b"x" * 500)
+    finally:
+        told["budget"] = ledger.budget("ada").epsilon_left
+        kept = ledger.kept_answer("0", "ada")
+        told["kept"] = kept is not None
+except ServerError as error:
+    told["error"] = [type(error).__name__, error.message]
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def paths() -> Iterator[tuple[Path, Path]]:
+    """Of a ledger that everybody may read, and only we may write; the folder, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path, marker = Path(folder) / "ledger.sqlite", Path(folder) / "marker.json"
+        with closing(create_ledger(path, marker)) as ledger:
+            ledger.add_analyst("ada", key_hash("ng_ada"), 1.0, 0.0)
+            ledger.commit(ledger.reserve(charge(0.001, answer_key="0")), b"noisy")
+        path.chmod(0o644)
+        marker.chmod(0o644)
+        yield path, marker
+
+
+def spend(paths: tuple[Path, Path], *, room: int = 0, user: int = 0) -> dict[str, object]:
+    """What a process is promised, and with which error it ends."""
+    command = [sys.executable, "-c", SPENDER, *map(str, paths), str(room), str(user)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("room", [50_000, 137_000, 333_000])
+def test_a_full_disk_refuses_and_loses_nothing(paths: tuple[Path, Path], room: int) -> None:
+    told = spend(paths, room=room)
+    assert told["error"] == ["LedgerUnavailable", "The ledger could not be read or written."]
+    assert told["kept"] is True  # what was paid is still served
+    with closing(open_ledger(*paths)) as ledger:
+        assert ledger.verify().fault is None
+        charges = len(ledger.charges())
+        assert charges >= 1 + int(str(told["promised"]))
+        assert ledger.budget("ada").epsilon_left == pytest.approx(1 - 0.001 * charges)
+        ledger.recover()
+        ledger.commit(ledger.reserve(charge(0.001)))  # there is room again
+
+
+def test_a_read_only_ledger_refuses(paths: tuple[Path, Path]) -> None:
+    for path in (*paths, paths[0].parent):
+        path.chmod(path.stat().st_mode & 0o555)
+    told = spend(paths, user=NOBODY if os.geteuid() == 0 else 0)  # root may write what nobody may
+    assert told["error"] == ["LedgerUnavailable", "The ledger could not be read or written."]
+    assert told["promised"] == 0
+    for path in (*paths, paths[0].parent):
+        path.chmod(path.stat().st_mode | 0o200)
+    with closing(open_ledger(*paths)) as ledger:
+        assert len(ledger.charges()) == 1
+
+
+def test_a_ledger_that_becomes_read_only_refuses(paths: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a file system does that is mounted again read-only: what is open can write no more."""
+    ledger = open_ledger(*paths)
+    with closing(ledger):
+        ledger._store._writer.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+        with pytest.raises(LedgerUnavailable, match="could not be read or written"):
+            ledger.reserve(charge(0.001))
+        assert ledger.budget("ada").epsilon_left == 0.999
+        ledger._store._writer.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]

@@ -1,0 +1,263 @@
+"""The ledger in PostgreSQL does what every ledger does, and survives what a server can do to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from planner.policy import parse_policy
+from server.backends.embedded import EmbeddedPostgres
+from server.errors import LedgerInvalid, LedgerMissing, LedgerUnavailable
+from server.keys import key_hash
+from server.ledger.book import Book
+from server.ledger.open_postgres import create_postgres_ledger, open_postgres_ledger
+from server.ledger.postgres_rules import SCHEMA
+from server.policy_ledger import open_or_create
+from tests.support.ledger_database import empty_ledger_database
+from tests.support.planning import DEMO_POLICY
+from tests.unit.server.ledger.charges import ACT, charge
+from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from tests.unit.server.ledger.tampering import EDITS, fill
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    return tmp_path / "policy.ledger.json"
+
+
+@pytest.fixture
+def ledger_url(embedded_postgres: EmbeddedPostgres) -> str:
+    return empty_ledger_database(embedded_postgres)
+
+
+@pytest.fixture
+def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[Book]:
+    made = create_postgres_ledger(ledger_url, marker, clock)
+    made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def reopen(ledger: Book, ledger_url: str, marker: Path, clock: Clock) -> Iterator[Reopen]:
+    opened: list[Book] = []
+
+    def once_more() -> Book:
+        opened.append(open_postgres_ledger(ledger_url, marker, clock))
+        return opened[-1]
+
+    yield once_more
+    for book in opened:
+        book.close()
+
+
+class TestPostgresLedger(LedgerSuite):
+    """The fixtures above are those of the suite."""
+
+
+Cut = Callable[[], None]
+
+
+@pytest.fixture
+def cut(ledger_url: str) -> Cut:
+    """End every session of the ledger's processes, as a server that fails over does."""
+
+    def cut_all() -> None:
+        with psycopg.connect(ledger_url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    return cut_all
+
+
+def test_lost_connections_are_made_anew(ledger: Book, cut: Cut) -> None:
+    reservation = ledger.reserve(charge(0.25))
+    cut()
+    assert ledger.budget("ada").epsilon_left == 0.75
+    cut()
+    assert ledger.commit(reservation, b"noisy").epsilon_left == 0.75
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["before its commit", "after its commit"])
+def test_a_lost_connection_charges_once(
+    ledger: Book, cut: Cut, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """The server is lost when it is told to commit; whether it had done so, the client cannot know."""
+    execute: Callable[..., object] = psycopg.Connection.execute
+    cuts: list[str] = []
+
+    def cutting(connection: object, statement: str, *more: object) -> object:
+        if statement == "COMMIT" and not cuts:
+            cuts.append(statement)
+            if committed:
+                execute(connection, statement)
+            cut()
+        return execute(connection, statement, *more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", cutting)
+    reservation = ledger.reserve(charge(0.25, answer_key="question"))
+    assert cuts
+    assert reservation.id == 1
+    assert ledger.budget("ada").epsilon_left == 0.75
+    cuts.clear()
+    assert ledger.commit(reservation, b"noisy").epsilon_left == 0.75
+    cuts.clear()
+    assert ledger.bump_data(ACT) == 2
+    assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "committed", "data"]
+    assert ledger.verify().fault is None
+
+
+def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Book, ledger_url: str) -> None:
+    with psycopg.connect(ledger_url) as holder, ThreadPoolExecutor(1) as proxy:
+        holder.execute(f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE".encode())
+        reserving = proxy.submit(ledger.reserve, charge(0.25))
+        waiting = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        while not holder.execute(waiting).fetchall():
+            time.sleep(0.01)
+        holder.rollback()
+        assert reserving.result(timeout=60).id == 1
+    assert ledger.budget("ada").epsilon_left == 0.75
+
+
+def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Book, reopen: Reopen, cut: Cut) -> None:
+    reservation = ledger.reserve(charge(0.25, answer_key="question"))
+    second = reopen()
+    assert second.recover() == ()
+    cut()  # the first proxy works on and does not know
+    assert [one.id for one in second.recover()] == [reservation.id]
+    with pytest.raises(LedgerInvalid):
+        ledger.commit(reservation, b"noisy")
+    with pytest.raises(LedgerInvalid):
+        ledger.release(reservation)
+    assert ledger.kept_answer("question", "ada") is None
+    assert ledger.budget("ada").epsilon_left == 0.75
+    assert ledger.commit(ledger.reserve(charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
+
+
+def test_one_that_was_cut_off_and_came_back_is_alive(ledger: Book, reopen: Reopen, cut: Cut) -> None:
+    reservation = ledger.reserve(charge(0.25))
+    cut()
+    ledger.budget("ada")
+    assert reopen().recover() == ()
+    ledger.commit(reservation)
+
+
+def test_a_server_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(LedgerUnavailable):
+        open_postgres_ledger(f"postgresql://nobody@/none?host={tmp_path}", tmp_path / "marker.json")
+
+
+def test_a_ledger_is_created_once(ledger: Book, ledger_url: str, marker: Path) -> None:
+    with pytest.raises(LedgerInvalid, match="already"):
+        create_postgres_ledger(ledger_url, marker)
+    assert ledger.budget("ada").epsilon == 1.0
+
+
+def test_a_dropped_ledger_is_missed(ledger: Book, ledger_url: str, marker: Path, tmp_path: Path) -> None:
+    ledger.close()
+    with psycopg.connect(ledger_url, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE".encode())
+    for start in (open_postgres_ledger, create_postgres_ledger):
+        with pytest.raises(LedgerMissing, match="gone"):
+            start(ledger_url, marker)
+    with pytest.raises(LedgerMissing, match="no ledger"):
+        open_postgres_ledger(ledger_url, tmp_path / "other.json")
+
+
+def test_a_server_that_forgot_is_refused(ledger: Book, ledger_url: str, marker: Path, cut: Cut) -> None:
+    """A standby that had not received the last charge takes over."""
+    ledger.reserve(charge(0.25))
+    ledger.reserve(charge(0.25))
+    with psycopg.connect(ledger_url, autocommit=True) as connection:
+        connection.execute(f"SET search_path = {SCHEMA}".encode())
+        connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+        connection.execute("DELETE FROM charges")
+        connection.execute("DELETE FROM entries WHERE number > 3")
+    cut()
+    with pytest.raises(LedgerInvalid, match="promised to keep"):
+        ledger.reserve(charge(0.25))
+    with pytest.raises(LedgerInvalid, match="older copy"):
+        open_postgres_ledger(ledger_url, marker)
+
+
+def test_another_version_is_refused(ledger: Book, ledger_url: str, marker: Path) -> None:
+    with psycopg.connect(ledger_url, autocommit=True) as connection:
+        connection.execute(f"UPDATE {SCHEMA}.version SET number = 3".encode())
+    with pytest.raises(LedgerInvalid, match="version 3"):
+        open_postgres_ledger(ledger_url, marker)
+
+
+def test_the_servers_clock_is_everyones(ledger_url: str, marker: Path) -> None:
+    ledger = create_postgres_ledger(ledger_url, marker)
+    with psycopg.connect(ledger_url) as connection:
+        row = connection.execute("SELECT extract(epoch FROM now()) * 1000").fetchone()
+    assert row is not None
+    assert abs(ledger.entries()[0].at_ms - float(row[0])) < 60_000
+    ledger.close()
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_tampering_is_found(ledger: Book, ledger_url: str, edit: str) -> None:
+    fill(ledger)
+    assert ledger.verify().fault is None
+    with psycopg.connect(ledger_url, autocommit=True) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        foreign.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+        for statement in EDITS[edit]:
+            assert foreign.execute(statement.encode()).rowcount >= 1
+    assert ledger.verify().fault is not None
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM charges", "TRUNCATE answers", "UPDATE entries SET content = ''"])
+def test_the_server_refuses_what_the_ledger_never_does(ledger: Book, ledger_url: str, statement: str) -> None:
+    with psycopg.connect(ledger_url) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        with pytest.raises(psycopg.IntegrityError):
+            foreign.execute(statement.encode())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE charges SET state = 'released', settled_by = 1 WHERE number = 1",
+        "UPDATE charges SET state = 'committed', settled_by = 1, analyst = 'eve' WHERE number = 4",
+        'UPDATE accounts SET spent = \'{"nano_epsilon":9000000000,"atto_delta":0}\'',
+        'UPDATE accounts SET spent = \'{"nano_epsilon":-1,"atto_delta":0}\'',
+        "UPDATE accounts SET name = 'group:mine' WHERE name = 'dataset'",
+        "UPDATE analysts SET name = 'mallory' WHERE name = 'eve'",
+        "INSERT INTO entries SELECT number + 100, at_ms, kind, instance, operation, content, hash FROM entries",
+        "INSERT INTO charges SELECT 9, entry, analyst, '', '', '', NULL, '', 'reserved', NULL FROM charges LIMIT 1",
+        "INSERT INTO charges SELECT 5, entry, analyst, '', '', '', NULL, '', 'failed', 1 FROM charges LIMIT 1",
+    ],
+)
+def test_the_server_keeps_the_rules_of_rows(ledger: Book, ledger_url: str, statement: str) -> None:
+    fill(ledger)
+    with psycopg.connect(ledger_url) as foreign:
+        foreign.execute(f"SET search_path = {SCHEMA}".encode())
+        with pytest.raises(psycopg.IntegrityError):
+            foreign.execute(statement.encode())
+
+
+def test_a_policy_that_names_a_database_gets_its_ledger_there(
+    ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEDGER_URL", ledger_url)
+    text = DEMO_POLICY.read_text().replace('path = "ledger.sqlite"', 'url = "env:LEDGER_URL"')
+    here = tmp_path / "policy.toml"
+    made, first = open_or_create(parse_policy(text), here)
+    made.close()
+    opened, second = open_or_create(parse_policy(text), here)
+    opened.close()
+    assert (first, second, made.id) == (True, False, opened.id)

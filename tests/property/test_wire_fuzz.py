@@ -1,0 +1,159 @@
+"""Whatever bytes come, the wire protocol's server neither crashes nor lets anybody in without a proof."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import struct
+
+import pytest
+
+from server.pgwire.cancel_keys import CancelKeys
+from server.pgwire.channel import Channel
+from server.pgwire.connection import Connection, Limits, Reception
+from server.pgwire.scram import Verifier
+from tests.support.wire_client import SYNC, bind, describe, execute, message, parse, query, replies
+from tests.support.wire_desk import WireDesk
+
+STATEMENTS = (
+    "SELECT 1 FROM t", "SELECT $1 FROM t", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "FETCH c",
+    "DECLARE c CURSOR FOR SELECT 1 FROM t", "CLOSE c", "SET noisegate.epsilon = 2", "SET noisegate.intervals = on",
+    "SHOW noisegate.budget", "DISCARD ALL", "DEALLOCATE ALL", "COPY (SELECT 1 FROM t) TO STDOUT (FORMAT csv)",
+    "DELETE FROM t", "SELECT 1 FROM nowhere", "SELECT 1 FROM dear", "SELECT relname FROM pg_class", "", ";;", "'",
+    "EXPLAIN SELECT 1 FROM t", "SELECT 1 FROM foreign_table", "SET LOCAL noisegate.delta = 0.1", "RESET ALL", "/*",
+    "FETCH 1 FROM c",
+)  # fmt: skip
+
+
+class Wire(asyncio.Transport):
+    """A connection without a socket: what the server writes stands in `written`."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1)})
+        self.written = bytearray()
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+class Doors:
+    """Everybody is known, by a key that nobody has."""
+
+    async def verifier(self, analyst: str) -> Verifier | None:
+        return Verifier(1, b"salt", b"\1" * 32, b"\2" * 32)
+
+
+class Opened(Connection):
+    """A connection whose client has proved who it is."""
+
+    async def _authenticate(self, user: str) -> None:
+        self._decoder.authenticated()
+
+
+def startup(rng: random.Random) -> bytes:
+    body = struct.pack("!i", 196608 + rng.choice((0, 0, 0, 2))) + b"user\0ann\0database\0demo\0\0"
+    return struct.pack("!i", 4 + len(body)) + body
+
+
+def sensible(rng: random.Random) -> bytes:
+    """A message that a client could send."""
+    name, sql = rng.choice(("", "a", "c")), rng.choice(STATEMENTS)
+    return rng.choice(
+        (
+            query("; ".join(rng.choices(STATEMENTS, k=rng.randrange(1, 4)))),
+            parse(sql, name),
+            bind((b"5",) if "$1" in sql or rng.random() < 0.3 else (), name, rng.choice(("", "a")), rng.randrange(2)),
+            describe(name, portal=rng.random() < 0.5),
+            execute(name, rng.choice((0, 1, -1))),
+            message(b"C", rng.choice((b"S", b"P")) + name.encode() + b"\0"),
+            SYNC,
+            message(b"H"),
+            message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", 3) + b"n,,"),
+            message(b"d", b"row"),
+            message(b"F", rng.randbytes(4)),
+        )
+    )
+
+
+def mutated(rng: random.Random, raw: bytes) -> bytes:
+    """The same with a byte changed, cut, doubled, or with another length."""
+    data = bytearray(raw)
+    kind = rng.randrange(5)
+    if kind == 0:
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    elif kind == 1:
+        del data[rng.randrange(len(data)) :]
+    elif kind == 2:
+        data += rng.randbytes(rng.randrange(1, 9))
+    elif kind == 3 and len(data) >= 5:
+        struct.pack_into("!i", data, 1, rng.choice((-1, 0, 3, 4, 5, len(data), 1 << 20, 2**31 - 1)))
+    else:
+        data = bytearray(rng.randbytes(rng.randrange(1, 64)))
+    return bytes(data)
+
+
+async def conversation(kind: type[Connection], stream: bytes, desk: WireDesk) -> Wire:
+    """Send a stream and hang up."""
+    wire, channel = Wire(), Channel()
+    channel.connection_made(wire)
+    reception = Reception(desk, Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits())
+    served = asyncio.ensure_future(kind(channel, reception).serve())
+    for start in range(0, len(stream), 1000):
+        channel.data_received(stream[start : start + 1000])
+        await asyncio.sleep(0)
+    said, quiet = -1, 0
+    while not served.done() and quiet < 1_000:  # until the server waits for more
+        quiet = quiet + 1 if len(wire.written) == said else 0
+        said = len(wire.written)
+        await asyncio.sleep(0)
+    channel.connection_lost(None)
+    await asyncio.wait_for(served, 20)
+    return wire
+
+
+CASES = [pytest.param(40, 50, id="short"), pytest.param(2000, 50, id="long", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("connections", "messages"), CASES)
+def test_a_session_survives_any_messages(connections: int, messages: int) -> None:
+    rng = random.Random(connections)
+    for _ in range(connections):
+        wrong = rng.choice((0.0, 0.02, 0.3))
+        stream = startup(rng)
+        for _ in range(messages):
+            raw = sensible(rng)
+            stream += mutated(rng, raw) if rng.random() < wrong else raw
+        wire = asyncio.run(conversation(Opened, stream, WireDesk()))
+        said = replies(bytes(wire.written))
+        assert said[0][0] in "SEv"
+        assert b"secret 4711" not in wire.written
+        if not wrong:
+            assert sum(kind == "Z" for kind, _ in said) >= stream.count(SYNC)
+
+
+@pytest.mark.parametrize(("connections", "messages"), CASES)
+def test_nobody_gets_in_without_a_proof(connections: int, messages: int) -> None:
+    rng = random.Random(connections + 1)
+    for _ in range(connections):
+        desk = WireDesk()
+        stream = startup(rng) if rng.random() < 0.8 else mutated(rng, startup(rng))
+        stream += b"".join(
+            mutated(rng, raw) if rng.random() < 0.3 else raw for raw in (sensible(rng) for _ in range(messages))
+        )
+        wire = asyncio.run(conversation(Connection, stream, desk))
+        said = replies(bytes(wire.written).lstrip(b"N"))
+        assert not desk.asked
+        assert not desk.catalog_asked
+        assert all(kind in "REv" for kind, _ in said), "nothing but authentication and errors"
+        assert ("R", struct.pack("!i", 0)) not in said, "AuthenticationOk"

@@ -1,0 +1,107 @@
+"""The part of a ledger that the way of a query uses, in memory: what the stored ones do, in a page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.ledger.amounts import charged_epsilon, epsilon_of, granted_epsilon
+from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
+from server.query import Budget
+
+
+class MemoryLedger:
+    """Pure budgets by analyst, and one for the dataset; deltas are not counted.
+
+    Attributes:
+      charged: every charge and its state, in order.
+      dataset: nano-epsilon that the dataset has paid.
+      version: of the data.
+    """
+
+    def __init__(self, budgets: Mapping[str, float]) -> None:
+        self._lock = threading.Lock()
+        self._granted = {analyst: granted_epsilon(epsilon) for analyst, epsilon in budgets.items()}
+        self._answers: dict[int, bytes] = {}
+        self.charged: list[tuple[Charge, ChargeState]] = []
+        self.version = 1
+
+    @property
+    def dataset(self) -> int:
+        return sum(
+            charged_epsilon(charge.epsilon)
+            for charge, state in self.charged
+            if state != "released" and charge.repeats is None
+        )
+
+    def reserve(self, charge: Charge) -> Reservation:
+        with self._lock:
+            if charge.idempotency_key and self.charge_of(charge.analyst, charge.idempotency_key):
+                raise DuplicateRequest("The idempotency key has made a charge already.")
+            if charged_epsilon(charge.epsilon) > self._left(charge.analyst):
+                raise BudgetExhausted("The budget is exhausted.")
+            self.charged.append((charge, "reserved"))
+            return Reservation(len(self.charged), charge)
+
+    def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
+        with self._lock:
+            self._settle(reservation, "committed")
+            if answer is not None:
+                self._answers[reservation.id] = answer
+        return self.budget(reservation.charge.analyst)
+
+    def fail(self, reservation: Reservation) -> None:
+        self._settle(reservation, "failed")
+
+    def release(self, reservation: Reservation) -> None:
+        self._settle(reservation, "released")
+
+    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
+        paid = {
+            charge.repeats or number
+            for number, (charge, state) in enumerate(self.charged, 1)
+            if charge.analyst == analyst and state == "committed"
+        }
+        kept = [number for number in self._answers if self.charged[number - 1][0].answer_key == answer_key]
+        if not kept:
+            return None
+        number = next((number for number in kept if number in paid), kept[0])
+        return KeptAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
+
+    def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
+        return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
+
+    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
+        return self._newest(lambda charge: (charge.analyst, charge.plan_hash) == (analyst, plan_hash))
+
+    def budget(self, analyst: str) -> Budget:
+        return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)
+
+    def data_version(self) -> int:
+        return self.version
+
+    def recover(self) -> tuple[Reservation, ...]:
+        return ()
+
+    def _left(self, analyst: str) -> int:
+        if analyst not in self._granted:
+            raise UnknownAnalyst("There is no analyst of that name.")
+        spent = sum(
+            charged_epsilon(charge.epsilon)
+            for charge, state in self.charged
+            if charge.analyst == analyst and state != "released"
+        )
+        return self._granted[analyst] - spent
+
+    def _settle(self, reservation: Reservation, state: ChargeState) -> None:
+        charge, before = self.charged[reservation.id - 1]
+        if before != "reserved":
+            raise LedgerInvalid("The charge was settled before.")
+        self.charged[reservation.id - 1] = (charge, state)
+
+    def _newest(self, wanted: Callable[[Charge], bool]) -> ChargeRecord | None:
+        for number, (charge, state) in reversed(list(enumerate(self.charged, 1))):
+            if wanted(charge):
+                return ChargeRecord(number, charge, state, (charge.analyst,), 0, None)
+        return None

@@ -1,0 +1,131 @@
+"""Which changes of a policy must be confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import pytest
+
+from planner.policy import DeclaredForeignKey, Policy, parse_policy
+from planner.weakening import weakenings
+from tests.support.planning import DEMO_POLICY
+
+TEXT = """
+name = "clinic"
+[database]
+url = "env:URL"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 0.5
+max_epsilon = 2.0
+delta = 1e-7
+time_grain = "day"
+[privacy_units]
+patient = "id"
+doctor = "id"
+[[foreign_keys]]
+table = "visit"
+columns = ["patient_id"]
+references = "patient"
+key = ["id"]
+fanout = 10
+[[foreign_keys]]
+table = "visit"
+columns = ["doctor_id"]
+references = "doctor"
+key = ["id"]
+owning = false
+[tables.ward]
+public = true
+[tables.visit]
+rows_per_unit = { patient = 10 }
+[tables.visit.columns]
+cost = { range = [0, 100] }
+[tables.bill]
+rows_are_units = true
+"""
+
+
+def changed(before: str, after: str) -> tuple[str, ...]:
+    assert TEXT.count(before) == 1, before
+    return weakenings(parse_policy(TEXT), parse_policy(TEXT.replace(before, after)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("max_epsilon = 2.0", "max_epsilon = 1.0"),
+        ("epsilon = 0.5", "epsilon = 0.75"),
+        ("delta = 1e-7", "delta = 0.0"),
+        ('time_grain = "day"', 'time_grain = "hour"'),
+        ('name = "clinic"', 'name = "hospital"'),
+        ("delta = 1e-7", "delta = 1e-7\nglobal_sensitivity = 100"),
+        ('doctor = "id"\n[[', 'doctor = "id"\nnurse = "id"\n[['),
+        ("fanout = 10", "fanout = 11"),
+        ("fanout = 10", ""),
+        ("owning = false", "owning = true"),
+        ("public = true", "public = false"),
+        ("[tables.ward]\npublic = true", ""),
+        ("patient = 10", "patient = 11"),
+        ("patient = 10", ""),
+        ("range = [0, 100]", "range = [0, 1000]"),
+        ("range = [0, 100]", "range = [0, 100], step = 5, other = -1"),
+    ],
+)
+def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) -> None:
+    assert changed(before, after) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ("max_epsilon = 2.0", "max_epsilon = 2.5", "max_epsilon"),
+        ("delta = 1e-7", "delta = 1e-6", "delta"),
+        ('"env:URL"', '"env:OTHER"', "database.url"),
+        ('"ledger.sqlite"', '"new.sqlite"', "ledger.path"),
+        ('doctor = "id"\n[[', "[[", "privacy_units.doctor"),
+        ('patient = "id"\n', 'patient = "number"\n', "privacy_units.patient"),
+        ("fanout = 10", "fanout = 9", "fanout"),
+        ("fanout = 10", "fanout = 10\nowning = false", "visit (patient_id) to patient"),
+        ("fanout = 10", "fanout = 10\ndepth = 2", "depth"),
+        ("owning = false", "owning = false\nfanout = 3", "visit (doctor_id) to doctor, fanout"),
+        ('columns = ["doctor_id"]', 'columns = ["nurse_id"]', "visit (nurse_id) to doctor"),
+        ("[tables.bill]\n", "[tables.bill]\npublic = true\n", "tables.bill: public"),
+        ("[tables.bill]\n", "[tables.secrets]\n[tables.bill]\n", "tables.secrets"),
+        ("rows_are_units = true", "rows_are_units = false", "tables.bill.rows_are_units"),
+        ("[tables.bill]\nrows_are_units = true", "", "tables.bill.rows_are_units"),
+        ("patient = 10", "patient = 9", "rows_per_unit.patient"),
+        ("patient = 10", "patient = 10, doctor = 10", "rows_per_unit.doctor"),
+    ],
+)
+def test_what_protects_less_is_named(before: str, after: str, named: str) -> None:
+    found = changed(before, after)
+    assert found and named in " ".join(found), found
+
+
+def test_a_setting_that_nobody_has_thought_of_weakens() -> None:
+    @dataclass(frozen=True)
+    class Later(Policy):
+        answers_in_clear: bool = False
+
+    policy = parse_policy(TEXT)
+    content = {field.name: getattr(policy, field.name) for field in fields(policy)}
+    assert weakenings(policy, Later(**content, answers_in_clear=True)) == ("answers_in_clear: changed",)
+
+
+def test_a_key_that_is_declared_twice_is_not_compared_silently() -> None:
+    policy = parse_policy(TEXT)
+    doubled = replace(policy, foreign_keys=(*policy.foreign_keys, replace(policy.foreign_keys[0], fanout=1)))
+    assert weakenings(policy, doubled)
+
+
+def test_the_order_of_foreign_keys_means_nothing() -> None:
+    policy = parse_policy(TEXT)
+    assert weakenings(policy, replace(policy, foreign_keys=policy.foreign_keys[::-1])) == ()
+
+
+def test_a_policy_is_as_strong_as_itself() -> None:
+    policy = parse_policy(DEMO_POLICY.read_text())
+    assert weakenings(policy, policy) == ()
+    assert policy.foreign_keys and all(isinstance(key, DeclaredForeignKey) for key in policy.foreign_keys)

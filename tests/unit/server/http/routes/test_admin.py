@@ -1,0 +1,190 @@
+"""What custodians see and change over HTTP, in a real ledger."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from server.keys import PREFIX, key_hash
+from server.ledger.book import Book
+from server.ledger.charge import Charge
+from server.ledger.open_ledger import create_ledger
+from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
+
+Send = Callable[..., httpx.Response]
+WHY = {"reason": "the study begins"}
+CHANGES: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/analysts", {"name": "grace", "epsilon": 1.0, **WHY}),
+    ("POST", "/analysts/ada/key", WHY),
+    ("PATCH", "/analysts/ada", {"enabled": False, **WHY}),
+    ("PUT", "/accounts/dataset", {"epsilon": 5.0, **WHY}),
+    ("POST", "/accounts/analyst:ada/top-up", {"epsilon": 1.0, **WHY}),
+    ("POST", "/policy/reload", WHY),
+    ("POST", "/data/bump", WHY),
+]
+READS = ["/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Book]:
+    made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    for role in ("analyst", "auditor", "admin"):
+        made.add_analyst(role, key_hash(f"ng_{role}"), 1.0, 0.0, role=role)
+    made.add_analyst("ada", key_hash("ng_nobody"), 2.0, 0.0)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(ledger: Book) -> Send:
+    def sent(method: str, path: str, role: str = "admin", **request: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer ng_{role}"}
+        return send(method, f"/v1/admin{path}", ledger=ledger, headers=headers, **request)
+
+    return sent
+
+
+def spend(ledger: Book, analyst: str = "ada", epsilon: float = 0.5) -> None:
+    ledger.commit(ledger.reserve(Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES)
+@pytest.mark.parametrize("role", ["analyst", "auditor"])
+def test_only_admins_change_anything(
+    ask: Send, ledger: Book, role: str, method: str, path: str, body: dict[str, Any]
+) -> None:
+    before = len(ledger.entries())
+    assert_problem(ask(method, path, role, json=body), 403, "42501")
+    assert len(ledger.entries()) == before
+
+
+@pytest.mark.parametrize("path", READS)
+def test_auditors_and_admins_read_and_analysts_do_not(ask: Send, path: str) -> None:
+    assert ask("GET", path, "auditor").status_code == ask("GET", path, "admin").status_code == 200
+    assert_problem(ask("GET", path, "analyst"), 403, "42501")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES)
+def test_every_change_says_who_and_why(ask: Send, ledger: Book, method: str, path: str, body: dict[str, Any]) -> None:
+    refused = assert_problem(ask(method, path, json={**body, "reason": ""}), 422, "08P01")
+    assert "reason" in refused["message"]
+    assert ask(method, path, json=body).is_success
+    if "reload" not in path:  # of which the pipeline writes the entry
+        said = json.dumps(dict(ledger.entries()[-1].content))
+        assert "the study begins" in said and '"admin"' in said
+
+
+def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: Book) -> None:
+    reply = ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, "group": None, **WHY})
+    assert reply.status_code == 201
+    key = reply.json()["key"]
+    assert key.startswith(PREFIX)
+    assert ledger.analyst_by_key(key_hash(key)) == "grace"
+    assert (ledger.scram_verifier("grace") or "").startswith("SCRAM-SHA-256$4096:")
+    assert ledger.budget("grace").epsilon_left == 3.0
+    assert key not in ask("GET", "/entries").text
+    assert_problem(ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, **WHY}), 409, "42710")
+
+
+def test_a_rotated_key_replaces_the_old_one(ask: Send, ledger: Book) -> None:
+    key = ask("POST", "/analysts/ada/key", json=WHY).json()["key"]
+    assert ledger.analyst_by_key(key_hash("ng_nobody")) is None
+    assert ledger.analyst_by_key(key_hash(key)) == "ada"
+
+
+def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: Book) -> None:
+    ask("PUT", "/accounts/group:lab", json={"epsilon": 2.0, **WHY})
+    changed = ask("PATCH", "/analysts/ada", json={"enabled": False, "group": "lab", "role": "auditor", **WHY}).json()
+    assert changed == {"name": "ada", "role": "auditor", "group": "lab", "enabled": False}
+    assert ledger.analyst_by_key(key_hash("ng_nobody")) is None
+    assert ask("PATCH", "/analysts/ada", json={"group": None, **WHY}).json()["group"] is None
+    assert_problem(ask("PATCH", "/analysts/ada", json=WHY), 422, "08P01")
+    assert_problem(ask("PATCH", "/analysts/nobody", json={"enabled": True, **WHY}), 404, "42704")
+
+
+def test_budgets_are_set_and_topped_up(ask: Send, ledger: Book) -> None:
+    spend(ledger)
+    body = ask("POST", "/accounts/analyst:ada/top-up", json={"epsilon": 0.25, **WHY}).json()
+    assert (body["account"], body["epsilon"], body["epsilon_left"]) == ("analyst:ada", 2.25, 1.75)
+    grant = {"epsilon": 1.0, "delta": 1e-6, "accounting": "zcdp", "window_s": 86_400, "per_query_epsilon": 0.5}
+    body = ask("PUT", "/accounts/group:lab", json={**grant, **WHY}).json()
+    assert {name: body[name] for name in grant} == grant
+    assert body["renews_at_ms"] is not None
+    assert [one["account"] for one in ask("GET", "/accounts", params={"analyst": "ada"}).json()] == ["analyst:ada"]
+    assert_problem(ask("POST", "/accounts/group:nobody/top-up", json={"epsilon": 1.0, **WHY}), 404, "42704")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/accounts/analyst:ada", {"epsilon": 0.0}),
+        ("/accounts/analyst:ada", {"epsilon": 1.0, "delta": 1.0}),
+        ("/accounts/analyst:ada", {"epsilon": 1.0, "accounting": "pld"}),
+        ("/accounts/analyst:ada", {"epsilon": 1.0, "window_s": 5}),
+        ("/accounts/someone", {"epsilon": 1.0}),
+        ("/accounts/analyst:ada", {"epsilon": 1.0, "unknown": 1}),
+    ],
+)
+def test_what_is_no_grant_is_refused(ask: Send, path: str, body: dict[str, Any]) -> None:
+    assert_problem(ask("PUT", path, json={**body, **WHY}), 422, "08P01")
+
+
+def test_charges_are_listed_page_by_page(ask: Send, ledger: Book) -> None:
+    for _ in range(3):
+        spend(ledger)
+    spend(ledger, "analyst")
+    first = ask("GET", "/charges", params={"limit": 2, "analyst": "ada"}).json()
+    assert [(one["number"], one["analyst"], one["state"], one["epsilon"]) for one in first] == [
+        (1, "ada", "committed", 0.5),
+        (2, "ada", "committed", 0.5),
+    ]
+    rest = ask("GET", "/charges", params={"after": 2}).json()
+    assert [one["number"] for one in rest] == [3, 4]
+    assert_problem(ask("GET", "/charges", params={"limit": 5000}), 422, "08P01")
+
+
+def test_the_audit_log_leaves_the_charges_out(ask: Send, ledger: Book) -> None:
+    spend(ledger)
+    kinds = {one["kind"] for one in ask("GET", "/entries", params={"acts_only": True}).json()}
+    assert "analyst" in kinds and not kinds & {"reserved", "committed"}
+
+
+def test_the_ledger_is_verified_and_exported(ask: Send, ledger: Book) -> None:
+    spend(ledger)
+    found = ask("POST", "/ledger/verify", "auditor").json()
+    lines = ask("GET", "/ledger/export").text.splitlines()
+    assert found == {"entries": len(lines), "head": json.loads(lines[-1])["hash"], "fault": None}
+    rows = list(csv.DictReader(io.StringIO(ask("GET", "/ledger/export", params={"format": "csv"}).text)))
+    assert [(row["analyst"], row["epsilon"], row["state"], row["accounts"]) for row in rows] == [
+        ("ada", "0.5", "committed", "analyst:ada")
+    ]
+
+
+def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: Book) -> None:
+    spend(ledger)
+    assert ask("POST", "/data/bump", json=WHY).json()["data_version"] == 2
+    assert ask("GET", "/dataset").json() == {"policy_hash": None, "data_version": 2}
+    assert ledger.budget("ada").epsilon_left == 1.5
+
+
+def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Book) -> None:
+    pipeline = FakePipeline()
+    headers = {"Authorization": "Bearer ng_admin"}
+    body = send(
+        "POST",
+        "/v1/admin/policy/reload",
+        ledger=ledger,
+        pipeline=pipeline,
+        headers=headers,
+        json={"confirm": "a" * 64, **WHY},
+    ).json()
+    ((act, confirmed),) = pipeline.reloads
+    assert (act.by, act.reason, confirmed) == ("admin", "the study begins", "a" * 64)
+    assert body["weaker"] == ["privacy.max_epsilon: raised"]

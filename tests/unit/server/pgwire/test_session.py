@@ -1,0 +1,238 @@
+"""Messages in, bytes out: the state machine of one session."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from server.pgwire.decode import Decoder
+from server.pgwire.session import Session
+from server.pgwire.settings import Settings
+from tests.support.wire_client import (
+    SYNC,
+    bind,
+    cells_of,
+    describe,
+    execute,
+    fields_of,
+    message,
+    parse,
+    query,
+    replies,
+)
+from tests.support.wire_desk import WireDesk
+
+ROWS = [[b"FRANCE", b"12"], [b"PERU", b"7"], [b"CHINA", b"-1"]]
+
+
+class Talk:
+    """A session and what it says."""
+
+    def __init__(self) -> None:
+        self.desk = WireDesk()
+        self._said = bytearray()
+        self.session = Session(self.desk, "ann", Settings("ann", {}), self._said.extend)
+
+    def say(self, *raw: bytes) -> list[tuple[str, bytes]]:
+        decoder = Decoder(1 << 20)
+        decoder._started = True
+        decoder.authenticated()
+        decoder.feed(b"".join(raw))
+
+        async def answer() -> None:
+            while (got := decoder.next()) is not None:
+                await self.session.handle(got)
+
+        asyncio.run(answer())
+        said = replies(bytes(self._said))
+        self._said.clear()
+        return said
+
+    def kinds(self, *raw: bytes) -> str:
+        return "".join(kind for kind, _ in self.say(*raw))
+
+
+def rows(said: list[tuple[str, bytes]]) -> list[list[bytes | None]]:
+    return [cells_of(body) for kind, body in said if kind == "D"]
+
+
+def error(said: list[tuple[str, bytes]]) -> dict[str, str]:
+    (found,) = [fields_of(body) for kind, body in said if kind == "E"]
+    return found
+
+
+def test_a_simple_query() -> None:
+    said = Talk().say(query("SELECT nation, count(*) FROM t GROUP BY nation"))
+    assert "".join(kind for kind, _ in said) == "NTDDDCZ"
+    assert rows(said) == ROWS
+    assert said[-1] == ("Z", b"I")
+    assert dict(said)["C"] == b"SELECT 3\0"
+    assert "9 of 10 left" in fields_of(said[0][1])["M"]
+
+
+def test_several_statements_up_to_the_first_error() -> None:
+    talk = Talk()
+    said = talk.say(query("SELECT 1 FROM t; SELECT 2 FROM nowhere; SELECT 3 FROM t"))
+    assert error(said)["C"] == "42P01"
+    assert error(said)["P"] == str(len("SELECT 1 FROM t; SELECT 2 FROM ") + 1)
+    assert len(talk.desk.asked) == 1
+    assert Talk().kinds(query(" ; ")) == "IZ"
+
+
+def test_the_extended_protocol_describes_before_anything_is_asked() -> None:
+    talk = Talk()
+    said = talk.say(parse("SELECT nation, count(*) FROM t WHERE x = $1", "s"), describe("s", portal=False), SYNC)
+    assert "".join(kind for kind, _ in said) == "1tTZ"
+    assert not talk.desk.asked
+    said = talk.say(bind((b"5",), statement="s"), execute(), SYNC)
+    assert "".join(kind for kind, _ in said) == "2NDDDCZ"
+    assert talk.desk.asked[0].parameters == (5,)
+
+
+def test_binary_results() -> None:
+    said = Talk().say(parse("SELECT count(*) FROM t"), bind(result_format=1), execute(), SYNC)
+    assert rows(said)[0] == [b"FRANCE", (12).to_bytes(8, "big")]
+
+
+def test_rows_in_portions_are_asked_for_once() -> None:
+    talk = Talk()
+    assert talk.kinds(query("BEGIN")) == "CZ"
+    said = talk.say(parse("SELECT count(*) FROM t"), bind(portal="p"), execute("p", 2), execute("p", 2), SYNC)
+    assert "".join(kind for kind, _ in said) == "12NDDsDCZ"
+    assert rows(said) == ROWS
+    assert len(talk.desk.asked) == 1
+
+
+def test_a_portal_ends_with_its_implicit_transaction() -> None:
+    talk = Talk()
+    talk.say(parse("SELECT count(*) FROM t"), bind(portal="p"), SYNC)
+    assert error(talk.say(execute("p"), SYNC))["C"] == "34000"
+
+
+def test_after_an_error_nothing_is_heard_up_to_sync() -> None:
+    talk = Talk()
+    said = talk.say(parse("SELECT 1 FROM nowhere"), bind(), execute(), parse("SELECT 1 FROM t"), SYNC, query(""))
+    assert "".join(kind for kind, _ in said) == "EZIZ"
+
+
+def test_a_failed_transaction_refuses_until_it_ends() -> None:
+    talk = Talk()
+    talk.say(query("BEGIN"))
+    assert talk.say(query("SELECT 1 FROM nowhere"))[-1] == ("Z", b"E")
+    assert error(talk.say(query("SELECT 1 FROM t")))["C"] == "25P02"
+    said = talk.say(query("COMMIT"))
+    assert (dict(said)["C"], said[-1]) == (b"ROLLBACK\0", ("Z", b"I"))
+
+
+def test_a_savepoint_mends_a_transaction() -> None:
+    talk = Talk()
+    talk.say(query("BEGIN; SAVEPOINT a"), query("SELECT 1 FROM nowhere"))
+    assert talk.say(query("ROLLBACK TO a"))[-1] == ("Z", b"T")
+    assert rows(talk.say(query("SELECT 1 FROM t"))) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("DELETE FROM t", "25006"),
+        ("SELECT 1 FROM dear", "PD001"),
+        ("SELECT 1 FROM foreign_table", "XX000"),
+        ("FETCH c", "34000"),
+        ("DECLARE c CURSOR FOR SELECT 1 FROM t", "25P01"),
+        ("SAVEPOINT a", "25P01"),
+        ("DEALLOCATE nothing", "26000"),
+        ("SHOW nothing", "22023"),
+        ("SET noisegate.epsilon = 'x'", "22023"),
+        ("COPY (SELECT 1 FROM t) TO STDOUT BINARY", "0A000"),
+    ],
+)
+def test_errors_have_their_sqlstate_and_quote_nothing(sql: str, code: str) -> None:
+    talk = Talk()
+    said = talk.say(query(sql))
+    assert error(said)["C"] == code
+    assert "4711" not in str(said)
+    assert not talk.desk.asked
+
+
+def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:
+    talk = Talk()
+    talk.say(query("BEGIN; DECLARE c CURSOR FOR SELECT nation, count(*) FROM t"))
+    assert talk.kinds(describe("c"), SYNC) == "TZ"
+    assert not talk.desk.asked
+    assert rows(talk.say(query("FETCH 2 FROM c"))) == ROWS[:2]
+    assert rows(talk.say(parse("FETCH ALL FROM c"), bind(), describe(), execute(), SYNC)) == ROWS[2:]
+    assert dict(talk.say(query("FETCH c")))["C"] == b"FETCH 0\0"
+    assert len(talk.desk.asked) == 1
+    assert error(talk.say(query("COMMIT"), query("FETCH c")))["C"] == "34000"
+
+
+def test_settings_reach_the_question() -> None:
+    talk = Talk()
+    sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25"
+    talk.say(query(sets), query("SELECT count(*) FROM t"))
+    asked = talk.desk.asked[0]
+    assert (asked.analyst, asked.epsilon, asked.mechanism, asked.sampling_rate) == ("ann", 0.5, "r2t", 0.25)
+
+
+def test_intervals_are_columns_of_their_own() -> None:
+    talk = Talk()
+    said = talk.say(query("SET noisegate.intervals = on"), query("SELECT nation, count(*) FROM t"))
+    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None]
+    (described,) = [body for kind, body in said if kind == "T"]
+    assert b"count_lo" in described
+    assert b"nation_lo" not in described
+    said = talk.say(parse("SELECT nation, count(*) FROM t"), bind(), describe(), execute(), SYNC)
+    assert len(rows(said)[0]) == 4
+
+
+def test_a_dry_run_explains() -> None:
+    talk = Talk()
+    talk.say(query("SET noisegate.dry_run = on"), query("SELECT count(*) FROM t"))
+    assert talk.desk.asked[0].sql == "EXPLAIN SELECT count(*) FROM t"
+
+
+def test_the_budget_is_shown() -> None:
+    assert rows(Talk().say(query("SHOW noisegate.budget"))) == [[b"10", b"0", b"9", b"0"]]
+
+
+def test_changed_settings_are_reported() -> None:
+    said = Talk().say(query("SET application_name = 'tool'"))
+    assert ("S", b"application_name\0tool\0") in said
+    assert "no effect" in fields_of(Talk().say(query("SET jit = off"))[0][1])["M"]
+
+
+def test_notices_can_be_silenced() -> None:
+    talk = Talk()
+    talk.say(query("SET client_min_messages = warning"))
+    assert talk.kinds(query("SELECT 1 FROM t")) == "TDDDCZ"
+
+
+def test_copy() -> None:
+    said = Talk().say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
+    assert "".join(kind for kind, _ in said) == "NHddddcCZ"
+    assert b"".join(body for kind, body in said if kind == "d") == b"nation,count\nFRANCE,12\nPERU,7\nCHINA,-1\n"
+
+
+def test_the_catalog_answers_with_its_own_bytes() -> None:
+    talk = Talk()
+    assert rows(talk.say(query("SELECT relname FROM pg_class"))) == [[b"orders"]]
+    assert talk.desk.catalog_asked == ["SELECT relname FROM pg_class"]
+    assert not talk.desk.asked
+
+
+def test_a_statement_that_runs_too_long_is_cancelled() -> None:
+    talk = Talk()
+    talk.say(query("SET statement_timeout = '50ms'"))
+    assert error(talk.say(query("SELECT 1 FROM slow")))["C"] == "57014"
+    assert not talk.desk.asked
+
+
+def test_prepared_statements_have_names_of_their_own() -> None:
+    talk = Talk()
+    talk.say(parse("SELECT 1 FROM t", "a"), SYNC)
+    assert error(talk.say(parse("SELECT 2 FROM t", "a"), SYNC))["C"] == "42P05"
+    assert talk.kinds(message(b"C", b"Sa\0"), parse("SELECT 2 FROM t", "a"), SYNC) == "31Z"
+    assert error(talk.say(bind(statement="b"), SYNC))["C"] == "26000"
+    assert error(talk.say(bind((b"1",), statement="a"), SYNC))["C"] == "08P01"
+    assert error(talk.say(message(b"F", b"\0\0\0\0"), SYNC))["C"] == "0A000"
