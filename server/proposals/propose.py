@@ -22,7 +22,7 @@ from server.response import response
 
 _DIGITS = 3
 _STEPS = 24  # of bisection, over four to five orders of magnitude
-_TWO_SIDED = ("gem",)
+_TWO_SIDED = ("gem", "group_lp", "l2_clip")
 _ASK_FIRST = "ask once with a small epsilon: a proposal then follows from that answer"
 
 

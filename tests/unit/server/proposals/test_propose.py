@@ -12,6 +12,7 @@ from planner.errors import InvalidSetting
 from planner.policy import Policy, parse_policy
 from planner.rewrite import rewrite
 from privacy.entropy import OpendpEntropy
+from privacy.mechanisms.gem import Gem
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from server.answers.encoding import encoded
@@ -110,6 +111,7 @@ def test_what_it_proposes_holds() -> None:
     proposal = office.propose(interval_width=2000.0)
     request = QueryRequest("ada", COUNT, epsilon=proposal.epsilon)
     (measured,) = office.question(request).measuring.releases
+    assert isinstance(measured, Gem)
 
     tuples = encode(people(1000))
     for _ in range(20):
