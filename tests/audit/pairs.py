@@ -32,19 +32,19 @@ def crowd_and_one_more(ladder: Ladder, people: int, load: float) -> tuple[Table,
     return crowd, crowd + ladder.units
 
 
-def selection_swing(gem: Gem, distance: int = 6) -> tuple[Table, Table]:
+def selection_swing(gem: Gem, distance: int = 6, n_groups: int = 1) -> tuple[Table, Table]:
     """The pair that makes selection lose nearly all of its budget, and the release too.
 
     Write v = (price - alpha) tau, and let `rival` lie below `top` and above all others by some rungs.
     Without the unit every alpha is 0 but that of `top`, which is 1: all are equally good but `top`, worse by
     one. The unit lowers alpha by one at `top` and at `rival`: `top` becomes as good as any, `rival` stays so,
     and all others become worse by one, as `rival` beats them. So the odds of `top` grow by nearly exp(eps_1)
-    when the others are many.
+    when the others are many. The price depends on how many groups are released together.
     """
     ladder = gem.ladder
     tau = ladder.units.astype(np.float64)
     rival, top = len(ladder) - distance, len(ladder) - 1
-    price = gem.prices()[0]
+    price = gem.prices(n_groups)[0]
     alpha = np.zeros(len(ladder))
     without = (price - alpha) * tau
     without[rival + 1 : top] = without[rival] + tau[rival]  # unattractive, and still non-decreasing

@@ -7,7 +7,7 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from tests.audit.auditing import audit
+from tests.audit.auditing import RUNS, audit
 from tests.audit.mutants import UnsplitGem, WeakerNoise
 from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -24,7 +24,7 @@ SELECTION_HEAVY = 0.9
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
 def test_selection_and_release_together_keep_the_claim_and_come_close(split: float) -> None:
     gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, rarity=None)
-    found = audit(gem, selection_swing(gem))
+    found = audit(gem, selection_swing(gem, n_groups=RUNS))
     assert 0.6 < found <= 1.0
 
 
@@ -75,7 +75,7 @@ def test_catches_half_the_release_noise() -> None:
 
 def test_catches_selection_without_the_factor_two() -> None:
     gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, rarity=None)
-    assert audit(gem, selection_swing(gem), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
+    assert audit(gem, selection_swing(gem, n_groups=RUNS), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
 
 
 @pytest.mark.parametrize("monotone", [False, True])
@@ -87,7 +87,7 @@ def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) ->
 
 def test_catches_an_unsplit_budget() -> None:
     gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, rarity=None)
-    assert audit(gem, selection_swing(gem)) > 1.0
+    assert audit(gem, selection_swing(gem, n_groups=RUNS)) > 1.0
 
 
 def test_catches_an_unsplit_budget_of_a_selection_by_distance() -> None:
