@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.mechanisms.build import measurement
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.inner_mechanism import InnerMechanism
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.population import PublicPopulation
@@ -33,6 +34,9 @@ ON_UNITS = ("sample_and_explore", "simple_sampling")
 
 Values = NDArray[np.float64]
 
+_TOGETHER = 500
+"""Runs that are released at once."""
+
 
 def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measurement:
     """gem and s4s (shared) with amplification; r2t, which has none, spends epsilon on the sample as it is."""
@@ -43,8 +47,14 @@ def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measu
 
 
 def released(mechanism: Measurement, answer: TruncatedAnswer, runs: int, rate: float, entropy: Entropy) -> Values:
-    """(runs,) independent releases of one sample's answer, for the whole."""
-    values: Values = mechanism.release(repeated(answer, mechanism, runs), entropy).values / rate
+    """(runs,) independent releases of one sample's answer, for the whole: the runs are groups of one release."""
+    parts = []
+    for start in range(0, runs, _TOGETHER):
+        together = min(_TOGETHER, runs - start)
+        # gem's beta is for all groups of a release; each run is to be as if it were alone.
+        alone = replace(mechanism, beta=mechanism.beta * together) if isinstance(mechanism, Gem) else mechanism
+        parts.append(alone.release(repeated(answer, mechanism, together), entropy).values)
+    values: Values = np.concatenate(parts) / rate
     return values
 
 
