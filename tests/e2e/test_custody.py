@@ -145,7 +145,7 @@ def test_a_proxy_does_not_start_under_a_weaker_policy_until_it_is_accepted(
             [program, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
         )
 
-    refused = command("serve", policy, "--port", "0")
+    refused = command("serve", policy, "--port", "0", "--no-wire")
     assert refused.returncode == 2
     assert "max_epsilon: raised" in refused.stderr and "noisegate policy accept" in refused.stderr
     accepted = command("policy", "accept", policy, "--yes", "--reason", "the board raised it")

@@ -209,7 +209,7 @@ def test_the_proxy_does_not_start_without_its_ledger(demonstration: Demonstratio
     policy.write_bytes(demonstration.policy.read_bytes())
     program = Path(sys.executable).with_name("noisegate")
     environment = {**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url}
-    command = [str(program), "serve", str(policy), "--port", "0"]
+    command = [str(program), "serve", str(policy), "--port", "0", "--no-wire"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "ledger" in done.stderr
@@ -218,7 +218,7 @@ def test_the_proxy_does_not_start_without_its_ledger(demonstration: Demonstratio
 def test_the_proxy_does_not_start_as_the_database_owner(demonstration: Demonstration) -> None:
     program = Path(sys.executable).with_name("noisegate")
     environment = {**os.environ, "NOISEGATE_DATABASE_URL": demonstration.owner_url}
-    command = [str(program), "serve", str(demonstration.policy), "--port", "0"]
+    command = [str(program), "serve", str(demonstration.policy), "--port", "0", "--no-wire"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "SUPERUSER" in done.stderr

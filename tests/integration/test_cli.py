@@ -115,7 +115,7 @@ def test_a_database_that_is_not_there(
 ) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(POLICY)
-    port = ("--port", "0") if command == ("serve",) else ()
+    port = ("--port", "0", "--no-wire") if command == ("serve",) else ()
     assert run(*command, str(path), *port) == 2
     assert ROLE_URL in capsys.readouterr().err, "the variable is not set"
     monkeypatch.setenv(ROLE_URL, "postgresql://ada:hunter2@127.0.0.1:1/none")
@@ -128,7 +128,7 @@ def test_a_database_that_is_not_there(
 def test_serve_refuses_an_owner(tmp_path: Path, run: Run, capsys: Capture) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(POLICY)
-    assert run("serve", str(path), "--port", "0") == 2
+    assert run("serve", str(path), "--port", "0", "--no-wire") == 2
     message, hint = capsys.readouterr().err.splitlines()
     assert "more than SELECT" in message and hint.startswith("hint: ")
 
@@ -138,14 +138,14 @@ def test_serve_says_at_once_that_a_port_is_taken(tmp_path: Path, run: Run, capsy
     path.write_text(POLICY)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert run("serve", str(path), "--port", str(port)) == 2
+        assert run("serve", str(path), "--port", str(port), "--no-wire") == 2
     assert f"127.0.0.1:{port}" in capsys.readouterr().err
 
 
 @contextmanager
 def serving(policy: Path, url: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`noisegate serve` on a free port; yields the address that it prints, and the process."""
-    command = [sys.executable, "-m", "server.cli.main", "serve", str(policy), "--port", "0"]
+    command = [sys.executable, "-m", "server.cli.main", "serve", str(policy), "--port", "0", "--no-wire"]
     with subprocess.Popen(
         command,
         env=os.environ | {ROLE_URL: url},
