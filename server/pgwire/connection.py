@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 
 import structlog
 
-from server.errors import AuthenticationFailed, WireError
+from planner.errors import PlannerError
+from server.errors import ServerError, WireError
 from server.pgwire import encode, scram
 from server.pgwire import messages as m
 from server.pgwire.cancel_keys import CancelKeys
@@ -103,7 +104,7 @@ class Connection:
             if session is not None:
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
                 await self._converse(session, startup)
-        except (WireError, AuthenticationFailed) as error:
+        except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
             self._channel.send(encode.error(told(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
@@ -144,7 +145,7 @@ class Connection:
             self._channel.send(encode.negotiate_protocol(0, unknown))
         await self._authenticate(user)
         settings = Settings(user, first.parameters)
-        return Session(self._reception.desk, user, settings, self._channel.send), user
+        return Session(self._reception.desk, user, settings, self._channel.send, self._channel.pause), user
 
     async def _encrypt(self, request: m.EncryptionRequest) -> None:
         certificate = self._reception.certificate
@@ -210,6 +211,7 @@ class Connection:
                 if isinstance(message, m.Terminate):
                     return
                 await self._handled(session, message)
+                await self._channel.pause()  # clients send many messages at once
                 if self._stopping:
                     raise _stopped()
         finally:

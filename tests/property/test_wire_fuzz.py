@@ -13,7 +13,7 @@ from server.pgwire.cancel_keys import CancelKeys
 from server.pgwire.channel import Channel
 from server.pgwire.connection import Connection, Limits, Reception
 from server.pgwire.scram import Verifier
-from tests.support.wire_client import SYNC, bind, describe, execute, message, parse, query, replies
+from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies
 from tests.support.wire_desk import WireDesk
 
 STATEMENTS = (
@@ -157,3 +157,45 @@ def test_nobody_gets_in_without_a_proof(connections: int, messages: int) -> None
         assert not desk.catalog_asked
         assert all(kind in "REv" for kind, _ in said), "nothing but authentication and errors"
         assert ("R", struct.pack("!i", 0)) not in said, "AuthenticationOk"
+
+
+def test_settings_that_cannot_be_are_told_before_the_end() -> None:
+    body = struct.pack("!i", 196608) + b"user\0ann\0database\0demo\0client_encoding\0LATIN1\0\0"
+    wire = asyncio.run(conversation(Opened, struct.pack("!i", 4 + len(body)) + body, WireDesk()))
+    ((kind, told),) = replies(bytes(wire.written))
+    assert (kind, fields_of(told)["C"], fields_of(told)["S"]) == ("E", "0A000", "FATAL")
+    assert wire.closed
+
+
+def test_a_client_that_does_not_read_is_not_sent_more() -> None:
+    """Half a gigabyte is asked for by one message; what the client does not take stays unsaid."""
+
+    async def flooded() -> int:
+        wire, channel = Stuffed(), Channel()
+        wire.reader = channel
+        channel.connection_made(wire)
+        reception = Reception(
+            WireDesk(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
+        )
+        served = asyncio.ensure_future(Opened(channel, reception).serve())
+        long = query("SET bytea_output TO '" + "a" * 1_000 + "'")
+        channel.data_received(startup(random.Random(1)) + long + query("SHOW bytea_output;" * 3_000) * 20)
+        for _ in range(2_000):
+            await asyncio.sleep(0)
+        written = len(wire.written)
+        channel.connection_lost(None)
+        await asyncio.wait_for(served, 60)
+        return written
+
+    assert asyncio.run(flooded()) < 1 << 18
+
+
+class Stuffed(Wire):
+    """A client that reads nothing: its connection is full after 64 KiB."""
+
+    reader: Channel
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        super().write(data)
+        if len(self.written) > 1 << 16:
+            self.reader.pause_writing()
