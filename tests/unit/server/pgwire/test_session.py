@@ -89,6 +89,17 @@ def test_a_text_that_is_too_long_is_not_cut(raw: bytes) -> None:
     assert not talk.pauses
 
 
+def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_CELLS", 10)
+    talk = Talk()
+    opened = [
+        part for name in "abc" for part in (bind(portal=name, statement="s"), execute(name, 1))
+    ]  # six cells each
+    said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
+    assert error(said)["C"] == "53400"
+    assert len(talk.desk.asked) == 2
+
+
 def test_several_statements_up_to_the_first_error() -> None:
     talk = Talk()
     said = talk.say(query("SELECT 1 FROM t; SELECT 2 FROM nowhere; SELECT 3 FROM t"))
