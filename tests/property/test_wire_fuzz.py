@@ -9,6 +9,8 @@ import struct
 
 import pytest
 
+from server.errors import WireError
+from server.pgwire.attendance import Attendance
 from server.pgwire.cancel_keys import CancelKeys
 from server.pgwire.channel import Channel
 from server.pgwire.connection import Connection, Limits, Reception
@@ -59,6 +61,7 @@ class Opened(Connection):
 
     async def _authenticate(self, user: str) -> None:
         self._decoder.authenticated()
+        self._verifier = await self._reception.verifiers.verifier(user)
 
 
 def startup(rng: random.Random) -> bytes:
@@ -199,3 +202,42 @@ class Stuffed(Wire):
         super().write(data)
         if len(self.written) > 1 << 16:
             self.reader.pause_writing()
+
+
+def test_a_session_ends_with_the_right_to_ask() -> None:
+    """The key is changed behind a session's back; its next message is its last."""
+
+    class Changing(Doors):
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def verifier(self, analyst: str) -> Verifier | None:
+            self.asked += 1
+            return await super().verifier(analyst) if self.asked <= 2 else None
+
+    async def ended() -> tuple[Wire, WireDesk]:
+        wire, channel, desk = Wire(), Channel(), WireDesk()
+        channel.connection_made(wire)
+        limits = Limits(trusted_s=0.0)
+        reception = Reception(desk, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits)
+        channel.data_received(startup(random.Random(1)) + query("SELECT 1 FROM t") * 2)
+        await asyncio.wait_for(Opened(channel, reception).serve(), 20)
+        return wire, desk
+
+    wire, desk = asyncio.run(ended())
+    assert fields_of(replies(bytes(wire.written))[-1][1])["C"] == "28P01"
+    assert len(desk.asked) == 1
+
+
+def test_nobody_takes_all_places() -> None:
+    attendance = Attendance(most_of_one=2)
+    with (
+        attendance.present("ann"),
+        attendance.present("ann"),
+        attendance.present("bob"),
+        pytest.raises(WireError, match="too many sessions"),
+        attendance.present("ann"),
+    ):
+        pass
+    with attendance.present("ann"):
+        pass
