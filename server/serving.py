@@ -14,11 +14,14 @@ from server.pgwire.connection import Limits, Reception
 from server.pgwire.ledger_verifiers import LedgerVerifiers
 from server.pgwire.listener import Listener
 from server.pgwire.pipeline_desk import PipelineDesk
-from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.shadow.shadow import CONNECTIONS, ShadowDatabase
 from server.services import Services
+from server.threads import Threads
 
 GRACE_S = 30
 """How long answers under way may still take after a request to stop."""
+
+_WAITING_FOR_CATALOG = 64
 
 
 def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uvicorn.Server:
@@ -48,7 +51,8 @@ def wire_listener(
       plain_text: may other machines' clients come without TLS?
     """
     http = services.app.state.services
-    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups)
+    catalogs = Threads(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
+    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups, catalogs)
     return Listener(
         Reception(
             desk,

@@ -37,6 +37,6 @@ def by_key(reading: Reading, key_hash: str) -> str | None:
 
 
 def scram_verifier(reading: Reading, name: str) -> str | None:
-    """The enabled analyst's verifier, or None."""
-    row = reading.row("SELECT scram_verifier FROM analysts WHERE name = ? AND enabled = 1", name)
+    """The verifier of an enabled analyst who may ask, or None; no other role includes that."""
+    row = reading.row("SELECT scram_verifier FROM analysts WHERE name = ? AND enabled = 1 AND role = 'analyst'", name)
     return str(row[0]) or None if row is not None else None

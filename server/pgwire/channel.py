@@ -84,6 +84,11 @@ class Channel(asyncio.Protocol):
         self._flush()
         await self._writable.wait()
 
+    async def pause(self) -> None:
+        """Let others go on; and wait while the client is slow, without sending what waits to be more."""
+        await asyncio.sleep(0)
+        await self._writable.wait()
+
     async def start_tls(self, context: ssl.SSLContext, timeout_s: float) -> None:
         """Encrypt from here on. Raises: ssl.SSLError, OSError when the client does not take part."""
         assert self._transport is not None, "connected"

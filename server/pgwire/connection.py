@@ -7,14 +7,16 @@ import ipaddress
 import ssl
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import structlog
 
-from server.errors import AuthenticationFailed, WireError
+from planner.errors import PlannerError
+from server.errors import ServerError, WireError
 from server.pgwire import encode, scram
 from server.pgwire import messages as m
+from server.pgwire.attendance import Attendance
 from server.pgwire.cancel_keys import CancelKeys
 from server.pgwire.certificate import Certificate
 from server.pgwire.channel import Channel
@@ -43,12 +45,14 @@ class Limits:
     Attributes:
       authentication_s: the longest from the first byte to the proof of who it is.
       idle_s: the longest that a session may say nothing.
+      trusted_s: how long after a look into the ledger a session goes on without another one.
       message_bytes: the longest message.
       connections: at once.
     """
 
     authentication_s: float = 30.0
     idle_s: float = 3_600.0
+    trusted_s: float = 5.0
     message_bytes: int = 1 << 20
     connections: int = 1_000
 
@@ -66,6 +70,7 @@ class Reception:
       cancel_keys: of all sessions.
       secret: random bytes of this server.
       limits: public bounds.
+      attendance: the sessions of each analyst.
     """
 
     desk: Desk
@@ -76,6 +81,7 @@ class Reception:
     cancel_keys: CancelKeys
     secret: bytes
     limits: Limits
+    attendance: Attendance = field(default_factory=Attendance)
 
 
 class Connection:
@@ -93,6 +99,8 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._stopping = False
+        self._verifier: scram.Verifier | None = None
+        self._trusted_until = 0.0
 
     async def serve(self) -> None:
         """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
@@ -102,8 +110,9 @@ class Connection:
                 session, startup = await self._opened()
             if session is not None:
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
-                await self._converse(session, startup)
-        except (WireError, AuthenticationFailed) as error:
+                with self._reception.attendance.present(startup):
+                    await self._converse(session, startup)
+        except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
             self._channel.send(encode.error(told(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
@@ -144,7 +153,7 @@ class Connection:
             self._channel.send(encode.negotiate_protocol(0, unknown))
         await self._authenticate(user)
         settings = Settings(user, first.parameters)
-        return Session(self._reception.desk, user, settings, self._channel.send), user
+        return Session(self._reception.desk, user, settings, self._channel.send, self._channel.pause), user
 
     async def _encrypt(self, request: m.EncryptionRequest) -> None:
         certificate = self._reception.certificate
@@ -189,6 +198,8 @@ class Connection:
         self._channel.send(encode.sasl_continue(exchange.first(first)))
         await self._channel.drain()
         proof = exchange.final(await self._authentication())
+        self._verifier = known
+        self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
         self._channel.send(encode.sasl_final(proof) + encode.authentication_ok())
         self._decoder.authenticated()
 
@@ -209,11 +220,22 @@ class Connection:
             while (message := await self._next_or_idle()) is not None:
                 if isinstance(message, m.Terminate):
                     return
+                await self._check_still_known(user)
                 await self._handled(session, message)
+                await self._channel.pause()  # clients send many messages at once
                 if self._stopping:
                     raise _stopped()
         finally:
             self._reception.cancel_keys.remove(key)
+
+    async def _check_still_known(self, user: str) -> None:
+        """A session outlives neither the key that opened it nor the right to ask; looked up now and then."""
+        now = asyncio.get_running_loop().time()
+        if now < self._trusted_until:
+            return
+        if await self._reception.verifiers.verifier(user) != self._verifier:
+            raise WireError("your key opens nothing any more", "28P01", hint="ask the custodian")
+        self._trusted_until = now + self._reception.limits.trusted_s
 
     async def _next_or_idle(self) -> m.ClientMessage | None:
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import ResultType
+from server.errors import WireError
 from server.flat_answer import flat_columns
 from server.pgwire import commands as c
 from server.pgwire.desk import Desk
@@ -20,6 +21,9 @@ from server.pgwire.settings import Settings
 from server.pgwire.transaction import TransactionState
 from server.pgwire.values import Field, field_of
 from server.query import Budget, QueryRequest, QueryResponse
+
+MAX_HELD_CELLS = 1_000_000
+"""Of the answers that a session's portals hold while it asks for one more."""
 
 _BUDGET = "noisegate.budget"
 _EXPLAIN = "EXPLAIN "
@@ -119,6 +123,9 @@ class Interpreter:
         return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
+        held = sum(other.result.n_cells for other in self.portals.values() if other.result is not None)
+        if held > MAX_HELD_CELLS:  # before anything is charged
+            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw

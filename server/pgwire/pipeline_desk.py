@@ -39,13 +39,23 @@ class PipelineDesk:
       shadow: knows the catalog; None: nothing is known of it.
       queries: threads that wait for answers, the same as other protocols use.
       lookups: threads for what takes milliseconds.
+      catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
+        and budgets do not wait behind it.
     """
 
-    def __init__(self, pipeline: Pipeline, shadow: ShadowDatabase | None, queries: Threads, lookups: Threads) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        shadow: ShadowDatabase | None,
+        queries: Threads,
+        lookups: Threads,
+        catalogs: Threads,
+    ) -> None:
         self._pipeline = pipeline
         self._shadow = shadow
         self._queries = queries
         self._lookups = lookups
+        self._catalogs = catalogs
 
     async def describe(self, sql: str) -> Described:
         """Parameters and columns of a question."""
@@ -62,7 +72,7 @@ class PipelineDesk:
 
     async def catalog_shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
         """Parameters and columns of a question to the catalog."""
-        return await self._lookups.call(self._known().shape, sql, oids)
+        return await self._catalogs.call(self._known().shape, sql, oids)
 
     async def catalog(
         self,
@@ -73,7 +83,7 @@ class PipelineDesk:
         result_format: int,
     ) -> CatalogResult:
         """The answer of the catalog."""
-        return await self._lookups.call(self._known().ask, sql, values, formats, oids, result_format)
+        return await self._catalogs.call(self._known().ask, sql, values, formats, oids, result_format)
 
     def _known(self) -> ShadowDatabase:
         if self._shadow is None:

@@ -21,6 +21,11 @@ class Result(ABC):
     def __len__(self) -> int:
         """How many rows."""
 
+    @property
+    def n_cells(self) -> int:
+        """Rows times columns."""
+        return len(self) * len(self.fields)
+
     @abstractmethod
     def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
         """The cells of a row, one format per column."""

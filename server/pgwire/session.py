@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
 from planner.errors import UnsupportedSQL
+from planner.limits import check_length
 from server.errors import WireError
 from server.pgwire import commands as c
 from server.pgwire import encode
@@ -36,6 +38,11 @@ MAX_NAMES = 1_000
 _log = structlog.get_logger("noisegate.pgwire")
 
 
+async def let_others_go_on() -> None:
+    """What one client says is no reason for the others to wait."""
+    await asyncio.sleep(0)
+
+
 class Session:
     """Answers the messages of one client.
 
@@ -44,13 +51,23 @@ class Session:
       analyst: who asks.
       settings: those of the startup message.
       send: takes bytes for the client.
+      pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
+        sent is not sent more.
     """
 
-    def __init__(self, desk: Desk, analyst: str, settings: Settings, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        analyst: str,
+        settings: Settings,
+        send: Callable[[bytes], None],
+        pause: Callable[[], Awaitable[None]] = let_others_go_on,
+    ) -> None:
         notices = Notices(self._notice, self._warning, lambda name, value: send(encode.parameter_status(name, value)))
         self._interpreter = Interpreter(desk, analyst, settings, notices)
         self.settings = settings
         self._send = send
+        self._pause = pause
         self._prepared: dict[str, Prepared] = {}
         self._skipping = False
         self._analyst = analyst
@@ -105,15 +122,22 @@ class Session:
         """The simple protocol: each statement in turn, in one implicit transaction, up to the first error."""
         self._prepared.pop("", None)
         self._interpreter.portals.pop("", None)
-        statements = split(sql)
-        if not statements:
+        statements: list[Words] = []
+        if await self._tried(self._cut(sql, statements)) and not statements:
             self._send(encode.empty_query())
         for statement in statements:
+            await self._pause()
             if not await self._tried(self._simple(statement), statement.start):
                 break
         if not self._interpreter.transaction.open:
             self._interpreter.end_transaction()
         self.ready()
+
+    @staticmethod
+    async def _cut(sql: str, statements: list[Words]) -> None:
+        """Cut a text into its statements. The limit comes first: cutting holds up everybody."""
+        check_length(sql)
+        statements += split(sql)
 
     async def _simple(self, statement: Words) -> None:
         command = command_of(Words(statement.text, 0, statement.words, statement.names))
@@ -146,6 +170,7 @@ class Session:
             raise known_statement(message.name)
         if len(self._prepared) >= MAX_NAMES and message.name not in self._prepared:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
+        check_length(message.sql)
         statements = split(message.sql)
         if len(statements) > 1:
             raise WireError("only one statement can be prepared at a time", "42601")

@@ -19,6 +19,9 @@ What clients ask the catalogs of a 14 runs on every later one. The other way rou
 any newer server for a column of pg_database that 17 has renamed.
 """
 
+MAX_VALUE_LENGTH = 1_000
+"""Characters of a value; lists of schemas have some hundred."""
+
 _PREFIX = "noisegate."
 _ON, _OFF = frozenset({"on", "true", "yes", "1"}), frozenset({"off", "false", "no", "0"})
 _DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
@@ -161,7 +164,7 @@ class Settings:
         self._values["session_authorization"] = user
         for name, value in startup.items():
             if name.lower() in _SETTINGS:
-                self._values[name.lower()] = _SETTINGS[name.lower()].check(name, value)
+                self._values[name.lower()] = _checked(name, value)
         self._initial = dict(self._values)
         self._saved: dict[str, str] | None = None
         self._local: dict[str, str] = {}
@@ -195,7 +198,7 @@ class Settings:
             return False
         if local:
             self._local.setdefault(name, self._values[name])
-        self._values[name] = self._initial[name] if value is None else setting.check(name, value)
+        self._values[name] = self._initial[name] if value is None else _checked(name, value)
         return True
 
     def begin(self) -> None:
@@ -228,6 +231,13 @@ class Settings:
         found = _DURATION.fullmatch(self._values[name].strip().lower())
         assert found is not None, "checked when it was set"
         return int(found[1]) * _UNITS_MS[found[2]]
+
+
+def _checked(name: str, value: str) -> str:
+    """The value as it is kept. Raises: InvalidSetting, UnsupportedSQL."""
+    if len(value) > MAX_VALUE_LENGTH:
+        raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
+    return _SETTINGS[name.lower()].check(name, value)
 
 
 def reported_name(name: str) -> str | None:

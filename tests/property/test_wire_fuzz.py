@@ -9,11 +9,13 @@ import struct
 
 import pytest
 
+from server.errors import WireError
+from server.pgwire.attendance import Attendance
 from server.pgwire.cancel_keys import CancelKeys
 from server.pgwire.channel import Channel
 from server.pgwire.connection import Connection, Limits, Reception
 from server.pgwire.scram import Verifier
-from tests.support.wire_client import SYNC, bind, describe, execute, message, parse, query, replies
+from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies
 from tests.support.wire_desk import WireDesk
 
 STATEMENTS = (
@@ -59,6 +61,7 @@ class Opened(Connection):
 
     async def _authenticate(self, user: str) -> None:
         self._decoder.authenticated()
+        self._verifier = await self._reception.verifiers.verifier(user)
 
 
 def startup(rng: random.Random) -> bytes:
@@ -157,3 +160,84 @@ def test_nobody_gets_in_without_a_proof(connections: int, messages: int) -> None
         assert not desk.catalog_asked
         assert all(kind in "REv" for kind, _ in said), "nothing but authentication and errors"
         assert ("R", struct.pack("!i", 0)) not in said, "AuthenticationOk"
+
+
+def test_settings_that_cannot_be_are_told_before_the_end() -> None:
+    body = struct.pack("!i", 196608) + b"user\0ann\0database\0demo\0client_encoding\0LATIN1\0\0"
+    wire = asyncio.run(conversation(Opened, struct.pack("!i", 4 + len(body)) + body, WireDesk()))
+    ((kind, told),) = replies(bytes(wire.written))
+    assert (kind, fields_of(told)["C"], fields_of(told)["S"]) == ("E", "0A000", "FATAL")
+    assert wire.closed
+
+
+def test_a_client_that_does_not_read_is_not_sent_more() -> None:
+    """Half a gigabyte is asked for by one message; what the client does not take stays unsaid."""
+
+    async def flooded() -> int:
+        wire, channel = Stuffed(), Channel()
+        wire.reader = channel
+        channel.connection_made(wire)
+        reception = Reception(
+            WireDesk(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
+        )
+        served = asyncio.ensure_future(Opened(channel, reception).serve())
+        long = query("SET bytea_output TO '" + "a" * 1_000 + "'")
+        channel.data_received(startup(random.Random(1)) + long + query("SHOW bytea_output;" * 3_000) * 20)
+        for _ in range(2_000):
+            await asyncio.sleep(0)
+        written = len(wire.written)
+        channel.connection_lost(None)
+        await asyncio.wait_for(served, 60)
+        return written
+
+    assert asyncio.run(flooded()) < 1 << 18
+
+
+class Stuffed(Wire):
+    """A client that reads nothing: its connection is full after 64 KiB."""
+
+    reader: Channel
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        super().write(data)
+        if len(self.written) > 1 << 16:
+            self.reader.pause_writing()
+
+
+def test_a_session_ends_with_the_right_to_ask() -> None:
+    """The key is changed behind a session's back; its next message is its last."""
+
+    class Changing(Doors):
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def verifier(self, analyst: str) -> Verifier | None:
+            self.asked += 1
+            return await super().verifier(analyst) if self.asked <= 2 else None
+
+    async def ended() -> tuple[Wire, WireDesk]:
+        wire, channel, desk = Wire(), Channel(), WireDesk()
+        channel.connection_made(wire)
+        limits = Limits(trusted_s=0.0)
+        reception = Reception(desk, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits)
+        channel.data_received(startup(random.Random(1)) + query("SELECT 1 FROM t") * 2)
+        await asyncio.wait_for(Opened(channel, reception).serve(), 20)
+        return wire, desk
+
+    wire, desk = asyncio.run(ended())
+    assert fields_of(replies(bytes(wire.written))[-1][1])["C"] == "28P01"
+    assert len(desk.asked) == 1
+
+
+def test_nobody_takes_all_places() -> None:
+    attendance = Attendance(most_of_one=2)
+    with (
+        attendance.present("ann"),
+        attendance.present("ann"),
+        attendance.present("bob"),
+        pytest.raises(WireError, match="too many sessions"),
+        attendance.present("ann"),
+    ):
+        pass
+    with attendance.present("ann"):
+        pass

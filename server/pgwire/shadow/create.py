@@ -25,18 +25,19 @@ _ROLE_SETTINGS = {
     "TimeZone": "UTC",
     "DateStyle": "ISO, MDY",
 }
-# Nothing that acts on other sessions or outlives its own statement.
+# Nothing that acts on other sessions, writes, or outlives its own statement; by name, since versions differ.
 _NOT_FOR_CLIENTS = (
-    "pg_terminate_backend(integer, bigint)",
-    "pg_cancel_backend(integer)",
-    "pg_advisory_lock(bigint)",
-    "pg_advisory_lock(integer, integer)",
-    "pg_advisory_lock_shared(bigint)",
-    "pg_advisory_lock_shared(integer, integer)",
-    "pg_notify(text, text)",
-    "pg_sleep(double precision)",
-    "pg_sleep_for(interval)",
-    "pg_sleep_until(timestamp with time zone)",
+    r"pg_(terminate|cancel)_backend|pg_(try_)?advisory_.*|pg_notify|pg_sleep.*|pg_logical_emit_message|"
+    r"pg_export_snapshot|lo_.*|lowrite|pg_log_.*"
+)
+_FUNCTIONS = (
+    "SELECT format('%%I.%%I(%%s)', 'pg_catalog', proname, pg_get_function_identity_arguments(oid)) FROM pg_proc"
+    " WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND proname ~ %s"
+)
+# Every catalog lets the reader connect by name, and nobody else makes such a role.
+_SOMEBODY_ELSES = (
+    "SELECT 1 FROM pg_database WHERE datname = %s AND NOT EXISTS"
+    " (SELECT 1 FROM aclexplode(datacl) JOIN pg_roles r ON r.oid = grantee WHERE r.rolname = %s)"
 )
 
 
@@ -47,7 +48,7 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
       superuser_url: a connection URL of a role that may create databases and roles, to a server that holds no data.
       schema, policy: of the data set.
     Returns: a connection URL for the reader.
-    Raises: ConfigurationInvalid when the server cannot be used.
+    Raises: ConfigurationInvalid when the server cannot be used, or has a database of that name that is no catalog.
     """
     try:
         with psycopg.connect(superuser_url, autocommit=True) as connection:
@@ -65,6 +66,9 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
 
 def _create_database(connection: psycopg.Connection, name: str) -> None:
     database, reader = sql.Identifier(name), sql.Identifier(READER)
+    if connection.execute(_SOMEBODY_ELSES, (name, READER)).fetchone():
+        hint = "give the catalog a PostgreSQL of its own; if nothing in that database is needed, drop it yourself"
+        raise ConfigurationInvalid(f"the catalog's server has a database {name} that is no catalog", hint=hint)
     connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
     connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(database))
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
@@ -80,5 +84,5 @@ def _create_database(connection: psycopg.Connection, name: str) -> None:
 
 def _close_doors(connection: psycopg.Connection) -> None:
     connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    for function in _NOT_FOR_CLIENTS:
-        connection.execute(f"REVOKE EXECUTE ON FUNCTION pg_catalog.{function} FROM PUBLIC")
+    for (function,) in connection.execute(_FUNCTIONS, (f"^({_NOT_FOR_CLIENTS})$",)).fetchall():
+        connection.execute(sql.SQL("REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC").format(sql.SQL(function)))

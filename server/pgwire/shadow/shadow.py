@@ -18,10 +18,16 @@ from server.pgwire.values import Field
 MAX_ROWS = 100_000
 """Rows of one answer; catalogs have fewer."""
 
-_CONNECTIONS = 2
+MAX_BYTES = 16 << 20
+"""Bytes of one answer."""
+
+CONNECTIONS = 2
+"""Statements at once."""
+
 _WAIT_S = 10.0
 _RESET = b"DISCARD ALL"
 _NOT_READABLE = "42501"
+_DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.COMMAND_OK})
 
 
 class ShadowDatabase:
@@ -34,7 +40,7 @@ class ShadowDatabase:
     def __init__(self, url: str) -> None:
         self._url = url
         self._free: queue.LifoQueue[psycopg.Connection | None] = queue.LifoQueue()
-        for _ in range(_CONNECTIONS):
+        for _ in range(CONNECTIONS):
             self._free.put(None)
         self._closed = threading.Event()
 
@@ -66,19 +72,15 @@ class ShadowDatabase:
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
         types = (list(oids) + [0] * len(values))[: len(values)]
         with self._lent() as connection:
-            done = connection.exec_params(
+            connection.send_query_params(
                 sql.encode(),
                 list(values),
                 types,
                 [pq.Format(format_) for format_ in every],
                 pq.Format(result_format),
             )
-            found = _checked(done)
-            if found.ntuples > MAX_ROWS:
-                raise CatalogRefused(f"the catalog's answer has more than {MAX_ROWS} rows", "54000")
-            columns = range(found.nfields)
-            rows = tuple(tuple(found.get_value(row, column) for column in columns) for row in range(found.ntuples))
-            return CatalogResult(_fields(found), result_format, rows)
+            connection.set_single_row_mode()  # before an answer is too large it must be seen to become so
+            return _read(connection, result_format)
 
     def close(self) -> None:
         """Let go of the connections that are free; those at work go when they are done."""
@@ -115,6 +117,27 @@ class ShadowDatabase:
             self._free.put(kept)
 
 
+def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
+    """The rows of the statement that was sent. One whose answer is too large leaves the connection at work."""
+    fields: tuple[Field, ...] = ()
+    rows: list[tuple[bytes | None, ...]] = []
+    size = 0
+    last: pq.abc.PGresult | None = None
+    while (found := connection.get_result()) is not None:
+        last = found
+        fields = fields or _fields(found)
+        columns = range(found.nfields)
+        more = [tuple(found.get_value(row, column) for column in columns) for row in range(found.ntuples)]
+        rows += more
+        size += sum(len(cell) for cells in more for cell in cells if cell is not None)
+        if len(rows) > MAX_ROWS or size > MAX_BYTES:
+            hint = f"at most {MAX_ROWS} rows, and {MAX_BYTES >> 20} MiB"
+            raise CatalogRefused("the catalog's answer is too large", "54000", hint=hint)
+    assert last is not None, "a statement has an outcome"
+    _checked(last)  # of an error halfway, too: nothing comes after it
+    return CatalogResult(fields, format_, tuple(rows))
+
+
 def _is_new(connection: pq.abc.PGconn) -> bool:
     """Reset the session; whether that worked."""
     if connection.status != pq.ConnStatus.OK or connection.transaction_status != pq.TransactionStatus.IDLE:
@@ -131,7 +154,7 @@ def _fields(result: pq.abc.PGresult) -> tuple[Field, ...]:
 
 def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     """The result, unless it is an error. Raises: CatalogRefused."""
-    if result.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+    if result.status in _DONE:
         return result
     code = _told(result, pq.DiagnosticField.SQLSTATE) or "XX000"
     if code == _NOT_READABLE:

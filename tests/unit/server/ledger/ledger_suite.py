@@ -111,7 +111,10 @@ class LedgerSuite:
         assert ledger.budget("ada").epsilon_left == 0.75
 
     def test_a_role_changes(self, ledger: Book) -> None:
+        ledger.set_credentials("ada", Credentials("b" * 64, "verifier"), ACT)
+        assert ledger.scram_verifier("ada") == "verifier"
         ledger.set_role("ada", "auditor", ACT)
+        assert ledger.scram_verifier("ada") is None  # no other role may ask
         assert ledger.analyst("ada").role == "auditor"
         with pytest.raises(UnknownAnalyst):
             ledger.set_role("eve", "admin", ACT)

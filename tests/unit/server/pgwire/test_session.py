@@ -31,8 +31,12 @@ class Talk:
 
     def __init__(self) -> None:
         self.desk = WireDesk()
+        self.pauses: list[int] = []
         self._said = bytearray()
-        self.session = Session(self.desk, "ann", Settings("ann", {}), self._said.extend)
+        self.session = Session(self.desk, "ann", Settings("ann", {}), self._said.extend, self._pause)
+
+    async def _pause(self) -> None:
+        self.pauses.append(len(self._said))
 
     def say(self, *raw: bytes) -> list[tuple[str, bytes]]:
         decoder = Decoder(1 << 20)
@@ -69,6 +73,31 @@ def test_a_simple_query() -> None:
     assert said[-1] == ("Z", b"I")
     assert dict(said)["C"] == b"SELECT 3\0"
     assert "9 of 10 left" in fields_of(said[0][1])["M"]
+
+
+def test_a_text_of_many_statements_lets_others_go_on_and_waits_for_a_slow_client() -> None:
+    talk = Talk()
+    talk.say(query("SHOW search_path;" * 100))
+    assert len(talk.pauses) == 100
+    assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 200
+
+
+@pytest.mark.parametrize("raw", [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)])
+def test_a_text_that_is_too_long_is_not_cut(raw: bytes) -> None:
+    talk = Talk()
+    assert error(talk.say(raw, SYNC))["C"] == "54000"
+    assert not talk.pauses
+
+
+def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_CELLS", 10)
+    talk = Talk()
+    opened = [
+        part for name in "abc" for part in (bind(portal=name, statement="s"), execute(name, 1))
+    ]  # six cells each
+    said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
+    assert error(said)["C"] == "53400"
+    assert len(talk.desk.asked) == 2
 
 
 def test_several_statements_up_to_the_first_error() -> None:

@@ -34,6 +34,7 @@ def test_ours_are_unset_at_first_and_come_back_by_reset() -> None:
         ("noisegate.intervals", "perhaps"),
         ("noisegate.epsilom", "1"),
         ("client_encoding", "latin1"),
+        ("search_path", "a" * 1_001),
         ("standard_conforming_strings", "off"),
         ("default_transaction_read_only", "off"),
         ("statement_timeout", "soon"),
