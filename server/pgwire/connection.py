@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from planner.errors import PlannerError
-from server.errors import AuthenticationFailed, WireError
+from server.errors import ServerError, WireError
 from server.pgwire import encode, scram
 from server.pgwire import messages as m
 from server.pgwire.cancel_keys import CancelKeys
@@ -104,7 +104,7 @@ class Connection:
             if session is not None:
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
                 await self._converse(session, startup)
-        except (WireError, AuthenticationFailed, PlannerError) as error:  # the last: of a setting
+        except (ServerError, PlannerError) as error:  # the latter: of a setting
             self._channel.send(encode.error(told(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")

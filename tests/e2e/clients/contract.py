@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -102,7 +103,5 @@ class Contract:
 
 def installed(module: str, package: str = "") -> pytest.MarkDecorator:
     """Skip where a Python client is not installed."""
-    import importlib.util
-
     absent = importlib.util.find_spec(module) is None
     return pytest.mark.skipif(absent, reason=f"{package or module} is not installed (make clients)")
