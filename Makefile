@@ -10,7 +10,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
 export NUMBA_CACHE_DIR := $(CURDIR)/.noisegate/cache/numba
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 
-.PHONY: help demo test test-all audit benchmark lint format readme clean
+.PHONY: help demo test test-all clients audit benchmark lint format readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
@@ -37,6 +37,25 @@ test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`
 
 test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on any skip
 	@NOISEGATE_NO_SKIPS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+# Clients of PostgreSQL for tests/e2e/clients, under licences of their own (psycopg2: LGPL): the product needs none of
+# them. pgcli has an environment of its own, as it wants other versions of what the proxy uses.
+DEBIAN_CLIENTS := postgresql-client nodejs default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql
+
+clients: .venv/installed ## real clients of PostgreSQL, from PyPI, npm and Debian, for the end-to-end tests
+	@missing=; for package in $(DEBIAN_CLIENTS); do case $$package in \
+		postgresql-client) command -v psql ;; nodejs) command -v node ;; default-jdk-headless) command -v javac ;; \
+		*) dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -o 'ok installed' ;; \
+		esac >/dev/null || missing="$$missing $$package"; done; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get install --quiet --quiet --yes --no-install-recommends $$missing; \
+	else echo "not installed, as only root may: apt-get install$$missing"; fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check asyncpg pandas psycopg2-binary pyodbc sqlalchemy
+	@mkdir -p .noisegate/clients
+	@test -x .noisegate/clients/pgcli/bin/python || $(BIN)/python -m venv .noisegate/clients/pgcli
+	@.noisegate/clients/pgcli/bin/python -m pip install --quiet --disable-pip-version-check pgcli
+	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix .noisegate/clients/node pg; \
+	else echo "not installed, as it needs npm: pg of node"; fi
 
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
 	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit

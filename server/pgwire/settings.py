@@ -11,6 +11,7 @@ from typing import get_args
 
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import MechanismName
+from server.pgwire.startup_options import settings_of
 
 SERVER_VERSION = "14.0"
 """Which PostgreSQL clients take us for.
@@ -72,7 +73,8 @@ def _mechanism(name: str, value: str) -> str:
 
 
 def _utf8(name: str, value: str) -> str:
-    if value.lower().replace("-", "").replace("_", "") not in ("utf8", "unicode"):
+    letters = "".join(filter(str.isalnum, value.lower()))  # as PostgreSQL: some drivers send quotes along
+    if letters not in ("utf8", "unicode"):
         raise UnsupportedSQL("only UTF8 is spoken", hint="SET client_encoding = 'UTF8'")
     return "UTF8"
 
@@ -156,18 +158,19 @@ class Settings:
 
     Args:
       user: whose session.
-      startup: settings of the startup message; unknown ones are ignored.
+      startup: settings of the startup message, and its `options`; unknown ones are ignored, except of ours.
+    Raises: InvalidSetting, UnsupportedSQL, WireError as `set`, and for options that are not read.
     """
 
     def __init__(self, user: str, startup: Mapping[str, str]) -> None:
         self._values = {name: setting.default for name, setting in _SETTINGS.items()}
         self._values["session_authorization"] = user
-        for name, value in startup.items():
-            if name.lower() in _SETTINGS:
-                self._values[name.lower()] = _checked(name, value)
         self._initial = dict(self._values)
         self._saved: dict[str, str] | None = None
         self._local: dict[str, str] = {}
+        for name, value in (*startup.items(), *settings_of(startup.get("options", ""))):
+            self.set(name, value)
+        self._initial = dict(self._values)
 
     def reported(self) -> dict[str, str]:
         """What every client is told at the start, under the names that PostgreSQL gives them."""

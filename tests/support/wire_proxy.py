@@ -23,12 +23,14 @@ class WireProxy:
       http: the address of the HTTP API.
       port: of the wire protocol, on 127.0.0.1.
       authority: the PEM file of who vouches for its certificate.
+      process: its number.
     """
 
     demonstration: Demonstration
     http: str
     port: int
     authority: Path
+    process: int
 
     def analyst(self, epsilon: float) -> tuple[str, str]:
         """Name and key of a fresh analyst."""
@@ -61,5 +63,5 @@ def wire_proxy(demonstration: Demonstration, server: EmbeddedPostgres) -> Iterat
         *("--wire-port", str(port), "--catalog", f"file:{catalog}"),
         *("--tls-certificate", str(files[1]), "--tls-key", str(files[2])),
     )
-    with running_proxy(demonstration, 0, options, authority=files[0]) as (_, address):
-        yield WireProxy(demonstration, address, port, files[0])
+    with running_proxy(demonstration, 0, options, authority=files[0]) as (process, address):
+        yield WireProxy(demonstration, address, port, files[0], process.pid)

@@ -156,7 +156,9 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     """The result, unless it is an error. Raises: CatalogRefused."""
     if result.status in _DONE:
         return result
-    code = _told(result, pq.DiagnosticField.SQLSTATE) or "XX000"
+    code = _told(result, pq.DiagnosticField.SQLSTATE)
+    if code is None:  # the client library's own words: the connection was lost
+        raise CatalogRefused("the catalog cannot be reached", "08006", hint="try again")
     if code == _NOT_READABLE:
         raise CatalogRefused(
             "tables of the data set cannot be asked together with catalogs", code, hint="ask them apart"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InvalidSetting, PlannerError
+from server.errors import WireError
 from server.pgwire.settings import Settings
 
 
@@ -47,6 +48,26 @@ def test_a_value_that_cannot_be(name: str, value: str) -> None:
     with pytest.raises(PlannerError):
         own.set(name, value)
     assert own.get(name) == before
+
+
+@pytest.mark.parametrize("spelled", ["utf8", "UTF-8", "'utf-8'", "unicode", '"UTF_8"'])
+def test_every_spelling_of_utf8(spelled: str) -> None:
+    assert settings(client_encoding=spelled).get("client_encoding") == "UTF8"
+
+
+def test_settings_of_the_startup_message() -> None:
+    own = settings(options=r"-c noisegate.epsilon=0.5 -capplication_name=a\ b -c jit=off", timezone="CET")
+    assert own.number("epsilon") == 0.5
+    assert (own.get("application_name"), own.get("timezone")) == ("a b", "CET")
+    own.set("noisegate.epsilon", "2")
+    own.set("all", None)
+    assert own.number("epsilon") == 0.5, "RESET gives what the session began with"
+
+
+@pytest.mark.parametrize("options", ["-c noisegate.epsilom=1", "-c noisegate.epsilon=0", "-c", "-d 5", "epsilon=1"])
+def test_startup_options_that_cannot_be_kept_are_refused(options: str) -> None:
+    with pytest.raises((PlannerError, WireError)):
+        settings(options=options)
 
 
 def test_an_unknown_setting_has_no_effect() -> None:

@@ -1,0 +1,56 @@
+"""The shadow database, asked as sessions ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from server.backends.embedded import EmbeddedPostgres
+from server.pgwire.errors import CatalogRefused
+from server.pgwire.shadow.create import create_shadow
+from server.pgwire.shadow.shadow import ShadowDatabase
+from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+NAMES = "WITH t AS (SELECT relname, oid FROM pg_class WHERE relname = ANY($1)) SELECT relname FROM t ORDER BY 1"
+NAME = "shadow_itself"
+TEXTS = 1009
+"""The OID of text[]."""
+
+
+@pytest.fixture(scope="module")
+def shadow(embedded_postgres: EmbeddedPostgres) -> Iterator[ShadowDatabase]:
+    own = replace(demo_policy(), name=NAME)  # the policy's own name is that of a proxy in other tests
+    url = create_shadow(embedded_postgres.url(), tpch_schema(), own)
+    with closing(ShadowDatabase(url)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("format_", [0, 1])
+def test_parameters_and_results_in_either_format(shadow: ShadowDatabase, format_: int) -> None:
+    assert shadow.shape(NAMES, ()).parameters == (1003,), "name[]"
+    answer = shadow.ask(NAMES, (b"{orders,nation,nothing}",), (0,), (TEXTS,), format_)
+    assert [answer.row(index, (format_,)) for index in range(len(answer))] == [[b"nation"], [b"orders"]]
+
+
+def test_a_connection_that_was_lost_is_replaced(shadow: ShadowDatabase, embedded_postgres: EmbeddedPostgres) -> None:
+    ask = "SELECT 1"
+    shadow.ask(ask, (), (), (), 0)
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as owner:
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (NAME,))
+    with pytest.raises(CatalogRefused) as lost:
+        shadow.ask(ask, (), (), (), 0)
+    assert lost.value.code == "08006"
+    assert shadow.ask(ask, (), (), (), 0).row(0, (0,)) == [b"1"]
+
+
+def test_it_holds_no_rows_and_lets_nobody_read_them(shadow: ShadowDatabase) -> None:
+    with pytest.raises(CatalogRefused) as refused:
+        shadow.ask("SELECT count(*) FROM orders", (), (), (), 0)
+    assert refused.value.code == "42501"
+    counts = shadow.ask("SELECT reltuples FROM pg_class WHERE relname = 'orders'", (), (), (), 0)
+    assert counts.row(0, (0,)) in ([b"-1"], [b"0"])
