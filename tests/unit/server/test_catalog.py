@@ -43,9 +43,8 @@ def test_joins_follow_the_foreign_keys_and_say_who_owns() -> None:
 
 def test_a_key_that_the_policy_disowns_is_said_to_be() -> None:
     text = DEMO_POLICY.read_text()
-    disowned = (
-        '\n[[foreign_keys]]\ntable = "orders"\ncolumns = ["o_custkey"]\nreferences = "customer"\nowning = false\n'
-    )
+    key = 'table = "orders"\ncolumns = ["o_custkey"]\nreferences = "customer"\nkey = ["c_custkey"]'
+    disowned = f"\n[[foreign_keys]]\n{key}\nowning = false\n"
     policy = parse_policy(text + disowned)
     orders = next(one for one in catalog(tpch_schema(), policy).tables if one.name == "orders")
     assert [join.owning for join in orders.joins if join.table == "customer"] == [False]

@@ -123,7 +123,7 @@ def test_a_form_that_there_is_not_leaves_the_result_to_be_fetched() -> None:
         refused = await http.get(f"{place}/result", headers={**AUTHORIZED, "Accept": "image/png"})
         assert_problem(refused, 406, "08P01")
         as_csv = await http.get(f"{place}/result", headers={**AUTHORIZED, "Accept": "text/csv"})
-        assert as_csv.text.startswith("nation,count,sum")
+        assert as_csv.text.startswith("nation,count,")
 
     served(pipeline, talk)
 
