@@ -97,6 +97,18 @@ class TooManyQueries(ServerError):
     """Every worker is busy and the queue is full."""
 
 
+class RateLimited(ServerError):
+    """One key asks too often, or too many things at once; nothing was charged.
+
+    Attributes:
+      retry_after_s: when to try again, in whole seconds, >= 1.
+    """
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message, hint=f"Try again in {retry_after_s} s; nothing was charged.")
+        self.retry_after_s = retry_after_s
+
+
 class WorkerFailed(ServerError):
     """A worker process died or raised something unforeseen."""
 

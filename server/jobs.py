@@ -60,12 +60,15 @@ class Jobs:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._jobs: dict[str, Job] = {}
+        self._closed = False
 
     def start(self, analyst: str, work: Callable[[threading.Event], Awaitable[QueryResponse]]) -> Job:
         """Begin a job.
 
-        Raises: TooManyQueries when too many are kept; nothing was charged.
+        Raises: TooManyQueries when too many are kept, or the server stops; nothing was charged.
         """
+        if self._closed:
+            raise TooManyQueries("the proxy is stopping", hint="ask again later; nothing was charged")
         self._forget_old()
         own = sum(job.analyst == analyst for job in self._jobs.values())
         if len(self._jobs) >= _MOST or own >= _MOST_OF_ONE:
@@ -93,6 +96,19 @@ class Jobs:
         if job is None or job.analyst != analyst:
             raise UnknownJob("There is no such job.", hint="Its result was kept for ten minutes; ask again, free.")
         return job
+
+    async def close(self, grace_s: float = 5.0) -> None:
+        """Let what is under way end, then cancel it; from now on nothing begins. Its charges are settled either way.
+
+        Args:
+          grace_s: seconds for each of the two.
+        """
+        self._closed = True
+        running = [job for job in self._jobs.values() if not job.task.done()]
+        for wait_s in (grace_s, grace_s) if running else ():
+            await asyncio.wait([job.task for job in running], timeout=wait_s)
+            for job in running:
+                job.cancelled.set()
 
     def take(self, job: Job) -> QueryResponse:
         """The result of a job that is done, which is then forgotten. Raises: what the question raised."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from pathlib import Path
@@ -22,6 +23,15 @@ GRACE_S = 30
 """How long answers under way may still take after a request to stop."""
 
 _WAITING_FOR_CATALOG = 64
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop: uvloop's where it is installed, which serves kept answers faster; else Python's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uvicorn.Server:

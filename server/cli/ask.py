@@ -13,6 +13,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from server.cli.answer_view import answer_csv, answer_table, summary
+from server.cli.asking import answered
 from server.cli.client import ask, not_ours
 from server.cli.explanation_view import explanation_view
 from server.cli.failure import CommandFailed
@@ -128,7 +129,10 @@ def query(
     Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
     Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
 
-    Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted.
+    A question that takes longer than a second shows how long it has; Ctrl-C cancels it.
+
+    Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted,
+    130 cancelled.
     """
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
@@ -140,7 +144,7 @@ def query(
         wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
         epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    text = ask(url, "/v1/query", key, body, sql=sql, idempotency_key=idempotency_key)
+    text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import httpx
 
@@ -20,39 +21,41 @@ _MAYBE_CHARGED = "the query may have been charged; asked again, it costs nothing
 _NOT_OURS = "is this the address of a Noisegate proxy?"
 
 
-def ask(
-    url: str, path: str, key: str, body: Mapping[str, object], *, sql: str, idempotency_key: str | None = None
-) -> str:
-    """POST a question and return the answer's JSON text.
+def ask(url: str, path: str, key: str, body: Mapping[str, object], *, sql: str) -> str:
+    """POST a question and return the answer's JSON text. `server.cli.asking` asks what may take long.
 
     Args:
-      url: the proxy's address, for example `http://127.0.0.1:8432`.
-      path: `/v1/query`, `/v1/explain` or `/v1/propose`.
-      key: the analyst's key; it goes into a header and nowhere else.
-      body: the request; None values are left out.
-      sql: the statement, for errors that point into it.
-      idempotency_key: under which the request is charged once, however often it is sent; None for none.
-    Raises: CommandFailed, whose exit code tells a refusal from a connection problem.
+      path: `/v1/explain` or `/v1/propose`.
+    Raises: as `exchange`.
     """
-    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-    sent = {name: value for name, value in body.items() if value is not None}
-    return _exchange("POST", url, path, key, headers, sent, sql)
+    return exchange("POST", url, path, key, body=body, sql=sql).text
 
 
 def fetch(url: str, path: str, key: str) -> str:
-    """GET a JSON text. Raises: as `ask`."""
-    return _exchange("GET", url, path, key, {}, None, "")
+    """GET a JSON text. Raises: as `exchange`."""
+    return exchange("GET", url, path, key).text
 
 
-def _exchange(
+def exchange(
     method: str,
     url: str,
     path: str,
     key: str,
-    headers: Mapping[str, str],
-    body: Mapping[str, object] | None,
-    sql: str,
-) -> str:
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    body: Mapping[str, object] | None = None,
+    sql: str = "",
+) -> httpx.Response:
+    """One request, and a response that is a success.
+
+    Args:
+      url: the proxy's address, for example `http://127.0.0.1:8432`.
+      key: the analyst's key; it goes into a header and nowhere else.
+      body: sent as JSON; None values are left out.
+      sql: the statement, for errors that point into it.
+    Raises: CommandFailed, whose exit code tells a refusal from a connection problem.
+    """
+    sent = None if body is None else {name: value for name, value in body.items() if value is not None}
     address = _address(url)
     loopback = _is_loopback(address.host)
     if address.scheme == "http" and not loopback:
@@ -64,7 +67,7 @@ def _exchange(
                 method,
                 str(address).rstrip("/") + path,
                 headers={"Authorization": f"Bearer {key}", **headers},
-                json=body,
+                json=sent,
             )
         except httpx.ConnectError as error:
             raise CommandFailed(
@@ -76,7 +79,7 @@ def _exchange(
             raise CommandFailed(f"the connection to {url} broke", hint=_MAYBE_CHARGED) from error
     if not response.is_success:
         raise _refusal(response, url, sql)
-    return response.text
+    return response
 
 
 def _timeout() -> httpx.Timeout:

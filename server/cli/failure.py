@@ -12,6 +12,7 @@ class ExitCode(IntEnum):
     REFUSED = 1  # the query, or the policy that was checked, is not acceptable as it stands
     UNUSABLE = 2  # usage, configuration or connection: the same question may work elsewhere or later
     BUDGET_EXHAUSTED = 3
+    CANCELLED = 130  # by Ctrl-C, as shells have it: 128 and the number of the signal
 
 
 class CommandFailed(Exception):

@@ -10,6 +10,7 @@ import typer
 from planner.errors import PlannerError
 from server.cli import accept_policy, admin, analyst, ask, budget, data, ledger, policy, serve
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.shell.command import shell
 from server.cli.terminal import tell_failure
 from server.errors import ServerError
 
@@ -18,7 +19,7 @@ SQL answers that protect people: a differentially private proxy in front of Post
 
 The custodian writes a policy (`policy init`, `policy check`), gives analysts a budget (`analyst add`), starts the
 proxy (`serve`) and looks after budgets (`admin`), the data's version (`data`) and the ledger (`ledger`). Analysts ask
-questions (`query`), look at their price first (`explain`) and see what is left (`budget`).
+questions (`query`, or many in a `shell`), look at their price first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -44,6 +45,7 @@ data_app = typer.Typer(help="Say that the data is a new load.", no_args_is_help=
 app.command()(serve.serve)
 app.command()(ask.query)
 app.command()(ask.explain)
+app.command()(shell)
 app.command()(budget.budget)
 app.add_typer(policy_app, name="policy")
 policy_app.command("init")(policy.init)

@@ -59,7 +59,7 @@ def serve(
     from server.pgwire.shadow.open_shadow import open_shadow
     from server.secrets import resolve
     from server.services import open_services
-    from server.serving import http_server, serve_both, wire_listener
+    from server.serving import event_loop, http_server, serve_both, wire_listener
     from server.sighup import reload_policy
 
     if (tls_certificate is None) != (tls_key is None):
@@ -92,7 +92,8 @@ def serve(
             tell(f"warning: HTTP is not encrypted; {hint}", style="yellow")
         server = http_server(services, files)
         try:
-            asyncio.run(serve_both(server, http_socket, listener, wire_socket))
+            with asyncio.Runner(loop_factory=event_loop) as runner:
+                runner.run(serve_both(server, http_socket, listener, wire_socket))
         except KeyboardInterrupt:
             tell("Stopped.")
         if not server.started:

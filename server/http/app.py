@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -9,6 +11,7 @@ from fastapi import FastAPI
 from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
+from server.http.key_limits import KeyLimits, Rate
 from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
@@ -24,7 +27,12 @@ people, not rows, with an interval, and a charge to your budget. Every error is 
 
 
 def create_app(
-    pipeline: Pipeline, ledger: Custody, *, running_queries: int = 16, waiting_queries: int = 64
+    pipeline: Pipeline,
+    ledger: Custody,
+    *,
+    running_queries: int = 16,
+    waiting_queries: int = 64,
+    rate: Rate = Rate(),
 ) -> FastAPI:
     """The application over a pipeline.
 
@@ -33,9 +41,18 @@ def create_app(
       ledger: knows analysts by the hash of their key, and what custodians see and change.
       running_queries: how many queries may be under way at once; most of them wait for a worker process.
       waiting_queries: how many more may wait; the next is refused with 53300.
+      rate: how often, and how many times at once, one key may ask.
     Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
     """
+    jobs_kept = Jobs()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await jobs_kept.close()
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Noisegate",
         summary="Noisy answers to SQL that protect people, not rows.",
         description=_DESCRIPTION,
@@ -54,9 +71,10 @@ def create_app(
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
-        jobs=Jobs(),
+        jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),
+        key_limits=KeyLimits(rate),
     )
     for route in (
         query,

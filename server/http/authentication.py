@@ -34,7 +34,7 @@ async def authenticated(
 ) -> Holder:
     """Who holds the key.
 
-    Raises: AuthenticationFailed; it does not tell a missing key from a wrong one.
+    Raises: AuthenticationFailed, which does not tell a missing key from a wrong one; RateLimited.
     """
     key = credentials.credentials if credentials else ""
     holder = None
@@ -46,7 +46,9 @@ async def authenticated(
             "A valid key is needed.",
             hint="Send `Authorization: Bearer ng_...` with the key that the custodian gave you.",
         )
-    exchange_of(request.scope).analyst = holder.name
+    exchange = exchange_of(request.scope)
+    exchange.analyst = holder.name
+    exchange.leave = services_of(request).key_limits.enter(holder.name)
     return holder
 
 

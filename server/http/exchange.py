@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -35,12 +36,14 @@ class Exchange:
       analyst: who asks, once known.
       code: the SQLSTATE of the problem, or 00000.
       status: of the response; 0 until it begins.
+      leave: what to call when it is over.
     """
 
     request_id: str
     analyst: str | None = None
     code: str = _SUCCESS
     status: int = 0
+    leave: Callable[[], None] | None = None
 
 
 def exchange_of(scope: Scope) -> Exchange:
@@ -78,6 +81,8 @@ class ExchangeMiddleware:
             exchange.code = _SHUTDOWN  # cut off: the proxy is stopping
             raise
         finally:
+            if exchange.leave is not None:
+                exchange.leave()
             self._metrics.ended(getattr(scope.get("route"), "path", None), exchange.code)
             _log_line(exchange, scope, time.monotonic() - begun)
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from planner.errors import PlannerError
 from privacy.errors import PrivacyError
 from server.error_table import Problem, problem, row_of
-from server.errors import InvalidRequest, ServerError
+from server.errors import InvalidRequest, RateLimited, ServerError
 from server.http.exchange import exchange_of
 from server.http.problem_body import problem_response
 from server.http.whereabouts import whereabouts
@@ -38,7 +38,10 @@ async def _ours(request: Request, error: Exception) -> Response:
     if row_of(error).sentence is not None:
         # The client reads only a fixed sentence; the custodian finds the kind and the place under the request id.
         _log.error("failed", request_id=exchange_of(request.scope).request_id, code=told.code, **whereabouts(error))
-    return _respond(request, told)
+    response = _respond(request, told)
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    return response
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from server.catalog import Catalog
+from server.http.key_limits import KeyLimits
 from server.http.metrics import Metrics
 from server.http.readiness import Readiness
 from server.jobs import Jobs
@@ -79,6 +80,7 @@ class Services:
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
+      key_limits: how often one key may ask.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
@@ -91,3 +93,4 @@ class Services:
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness
+    key_limits: KeyLimits

@@ -23,6 +23,7 @@ from typing import cast
 import uvicorn
 
 from server.http.app import create_app
+from server.http.key_limits import Rate
 from server.keys import key_hash, new_key
 from server.ledger.analyst import Act
 from server.ledger.book import Book
@@ -46,6 +47,7 @@ _BAR_MS = 3.0
 _BAR_PER_SECOND = 1000.0
 _DASHBOARDS = 16
 _WARM_UP = 20
+_UNLIMITED = Rate(per_second=1e9, burst=1e9)
 
 
 def run(quick: bool) -> list[Row]:
@@ -152,7 +154,7 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         parent.send(listener.getsockname()[1])
-        config = uvicorn.Config(create_app(pipeline, ledger), log_level="warning", access_log=False)
+        config = uvicorn.Config(create_app(pipeline, ledger, rate=_UNLIMITED), log_level="warning", access_log=False)
         uvicorn.Server(config).run(sockets=[listener])
 
 

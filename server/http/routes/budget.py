@@ -11,7 +11,7 @@ from server.http.openapi import problems
 router = APIRouter()
 
 
-@router.get("/v1/budget", responses=problems(401, 500, 503))
+@router.get("/v1/budget", responses=problems(401, 429, 500, 503))
 async def budget(request: Request, analyst: Analyst) -> BudgetBody:
     """What the analyst who asks was granted and what is left."""
     services = services_of(request)

@@ -13,7 +13,7 @@ from server.http.query_body import QueryBody
 router = APIRouter()
 
 
-@router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 500, 503))
+@router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def explain(request: Request, body: QueryBody, analyst: Analyst) -> ExplanationBody:
     """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
     services = services_of(request)

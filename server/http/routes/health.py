@@ -39,7 +39,7 @@ async def ready(request: Request) -> ReadyBody:
 
 
 @router.get(
-    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **problems(401, 403)}
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **problems(401, 403, 429)}
 )
 async def metrics(request: Request, reader: Reader) -> Response:
     """Counters for Prometheus; needs a key with the role auditor or admin."""

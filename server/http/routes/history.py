@@ -49,7 +49,7 @@ class HistoryBody(BaseModel):
     charges: list[PastCharge]
 
 
-@router.get("/v1/history", responses=problems(401, 403, 422, 500, 503))
+@router.get("/v1/history", responses=problems(401, 403, 422, 429, 500, 503))
 async def history(
     request: Request,
     analyst: Analyst,

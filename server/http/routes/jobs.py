@@ -48,7 +48,7 @@ def preferred_wait(prefer: str | None) -> float | None:
     return min(MAX_WAIT_S, float(found[1])) if found else 0.0
 
 
-@router.get("/v1/jobs/{job_id}", responses=problems(401, 403, 404, 422, 500, 503))
+@router.get("/v1/jobs/{job_id}", responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def job(request: Request, job_id: JobId, analyst: Analyst) -> JobBody:
     """How far a job is."""
     jobs = services_of(request).jobs
@@ -75,7 +75,7 @@ async def result(
     return represented(jobs.take(found), form)
 
 
-@router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 500, 503))
+@router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def cancel(request: Request, job_id: JobId, analyst: Analyst) -> Response:
     """Cancel a job. If it has begun to read, its charge stands."""
     services_of(request).jobs.get(analyst, job_id).cancelled.set()

@@ -97,7 +97,7 @@ class ProposalBody(BaseModel):
         return cls.model_validate(asdict(proposal))
 
 
-@router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 500, 503))
+@router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> ProposalBody:
     """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
     services = services_of(request)

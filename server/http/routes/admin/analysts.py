@@ -62,7 +62,7 @@ class KeyBody(BaseModel):
     key: Annotated[str, Field(description="Only its hash is kept.")]
 
 
-@router.get("/analysts", responses=problems(401, 403, 500, 503))
+@router.get("/analysts", responses=problems(401, 403, 429, 500, 503))
 async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
     """All who hold or held keys."""
     del reader
@@ -70,7 +70,7 @@ async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
     return [AnalystBody.of(analyst) for analyst in await services.lookups.call(services.ledger.analysts)]
 
 
-@router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 500, 503))
+@router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def analyst(request: Request, reader: Reader, name: AnalystName) -> AnalystBody:
     """One of them."""
     del reader
@@ -78,21 +78,21 @@ async def analyst(request: Request, reader: Reader, name: AnalystName) -> Analys
     return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
 
 
-@router.post("/analysts", status_code=201, responses=problems(401, 403, 404, 409, 413, 422, 500, 503))
+@router.post("/analysts", status_code=201, responses=problems(401, 403, 404, 409, 413, 422, 429, 500, 503))
 async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
     """Add an analyst; the key is in this answer and nowhere else."""
     services = services_of(request)
     return KeyBody(name=body.name, key=await services.lookups.call(_added, services.ledger, body, body.act(admin)))
 
 
-@router.post("/analysts/{name}/key", responses=problems(401, 403, 404, 413, 422, 500, 503))
+@router.post("/analysts/{name}/key", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
 async def rotate(request: Request, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
     """Give an analyst another key; the old one opens nothing from now on."""
     services = services_of(request)
     return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
 
 
-@router.patch("/analysts/{name}", responses=problems(401, 403, 404, 413, 422, 500, 503))
+@router.patch("/analysts/{name}", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
 async def change(request: Request, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
     """Disable or enable, change the role or the group. What was spent stays spent."""
     services = services_of(request)

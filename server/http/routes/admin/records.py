@@ -86,7 +86,7 @@ class VerificationBody(BaseModel):
     fault: str | None = Field(description="What does not hold.")
 
 
-@router.get("/charges", responses=problems(401, 403, 404, 422, 500, 503))
+@router.get("/charges", responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def charges(
     request: Request,
     reader: Reader,
@@ -101,7 +101,7 @@ async def charges(
     return [ChargeRecordBody.of(record) for record in found]
 
 
-@router.get("/entries", responses=problems(401, 403, 422, 500, 503))
+@router.get("/entries", responses=problems(401, 403, 422, 429, 500, 503))
 async def entries(
     request: Request,
     reader: Reader,
@@ -116,7 +116,7 @@ async def entries(
     return [EntryBody.of(entry) for entry in found]
 
 
-@router.post("/ledger/verify", responses=problems(401, 403, 500, 503))
+@router.post("/ledger/verify", responses=problems(401, 403, 429, 500, 503))
 async def verify(request: Request, reader: Reader) -> VerificationBody:
     """Walk over the whole ledger: some ten seconds for a million entries; nobody waits for it."""
     del reader
@@ -128,7 +128,7 @@ async def verify(request: Request, reader: Reader) -> VerificationBody:
 @router.get(
     "/ledger/export",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}}, **problems(401, 403, 422, 500, 503)},
+    responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}}, **problems(401, 403, 422, 429, 500, 503)},
 )
 async def export(
     request: Request, reader: Reader, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "json"

@@ -18,7 +18,7 @@ KEY = "ng_unit_test"
 
 @dataclass
 class FakeProxy:
-    """Answers everything with `status` and `body`, or the body of its path."""
+    """Answers everything with `status` and `body`, or the body of its path, or what is next for its path."""
 
     url: str = ""
     status: int = 200
@@ -26,6 +26,7 @@ class FakeProxy:
     requests: list[tuple[str, str | None, dict[str, Any]]] = field(default_factory=list)
     bodies: dict[str, str] = field(default_factory=dict)
     idempotency_keys: list[str | None] = field(default_factory=list)
+    next: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
 
     def answer(self, body: object, status: int = 200) -> None:
         self.status, self.body = status, json.dumps(body)
@@ -46,9 +47,18 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProxy]:
             fake.requests.append((self.path, self.headers["Authorization"], {}))
             self._reply()
 
+        def do_DELETE(self) -> None:
+            fake.requests.append((f"DELETE {self.path}", self.headers["Authorization"], {}))
+            self.send_response(204)
+            self.end_headers()
+
         def _reply(self) -> None:
-            payload = fake.bodies.get(self.path, fake.body).encode()
-            self.send_response(fake.status)
+            status, text = fake.status, fake.bodies.get(self.path, fake.body)
+            if told := fake.next.get(self.path):  # the last is told again and again
+                status, body = told.pop(0) if len(told) > 1 else told[0]
+                text = json.dumps(body)
+            payload = text.encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()

@@ -1,0 +1,1 @@
+"""`noisegate shell`: questions one after another, as psql takes them, over HTTP."""

@@ -1,0 +1,148 @@
+r"""The shell's own commands, which begin with a backslash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from rich.text import Text
+
+from server.cli.answer_view import left
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.listing import Format, show_rows
+from server.cli.shell.session import Session
+from server.cli.terminal import printable, show, tell
+from server.http.schema_body import JoinOfTable, TableOfSchema
+from server.query import Budget
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what its argument is called, what it does in a few words, and what does it."""
+
+    argument: str
+    help: str
+    run: Callable[[Session, str], None]
+
+
+def run_command(session: Session, line: str) -> None:
+    r"""Run `\name argument`. Raises: CommandFailed for one that there is not, and what the command raises."""
+    name, _, argument = line.strip().rstrip(";").partition(" ")
+    command = COMMANDS.get(name)
+    if command is None:
+        raise CommandFailed(
+            f"there is no command {printable(name)}", hint=r"\? lists them", exit_code=ExitCode.REFUSED
+        )
+    command.run(session, argument.strip())
+
+
+def _refused(message: str, hint: str) -> CommandFailed:
+    return CommandFailed(message, hint=hint, exit_code=ExitCode.REFUSED)
+
+
+def _help(session: Session, argument: str) -> None:
+    del session, argument
+    for name, command in COMMANDS.items():
+        show(Text(f"  {f'{name} {command.argument}':<16} {command.help}"))
+
+
+def _leave(session: Session, argument: str) -> None:
+    del argument
+    session.over = True
+
+
+def _describe(session: Session, argument: str) -> None:
+    if not argument:
+        _tables(session, argument)
+        return
+    wanted = argument.lower()
+    table = next((table for table in session.schema.tables if table.name == wanted), None)
+    if table is None:
+        raise CommandFailed(f"there is no table {argument}", hint=r"\dt lists them", exit_code=ExitCode.REFUSED)
+    rows = [
+        (column.name, column.type, "" if column.nullable else "not null", column.note) for column in table.columns
+    ]
+    show_rows(("column", "type", "", "may be asked"), rows, Format.TABLE)
+    for join in table.joins:
+        show(Text(printable(_join(join))))
+    show(Text(_kind(table)))
+
+
+def _tables(session: Session, argument: str) -> None:
+    del argument
+    rows = [(table.name, len(table.columns), _kind(table)) for table in session.schema.tables]
+    show_rows(("table", "columns", "answers"), rows, Format.TABLE)
+
+
+def _kind(table: TableOfSchema) -> str:
+    if table.public:
+        return "public: exact and free"
+    return "private: each row is somebody who is protected" if table.privacy_unit else "private: noisy and charged"
+
+
+def _join(join: JoinOfTable) -> str:
+    owner = "" if join.owning else " (does not own)"
+    return f"({', '.join(join.columns)}) references {join.table} ({', '.join(join.key)}){owner}"
+
+
+def _budget(session: Session, argument: str) -> None:
+    del argument
+    show(Text(left(Budget(**session.budget().model_dump()))))
+
+
+def _explain(session: Session, argument: str) -> None:
+    statement = argument or session.last
+    if not statement:
+        raise _refused("nothing to explain yet", r"\explain SELECT ...")
+    session.explain(statement)
+
+
+def _epsilon(session: Session, argument: str) -> None:
+    if argument == "default":
+        session.epsilon = None
+    elif argument:
+        session.epsilon = _positive(argument)
+    spent = "the policy's default" if session.epsilon is None else f"epsilon {session.epsilon:g}"
+    tell(f"Each question spends {spent}.")
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise _refused("epsilon is a number above 0, or default", r"\epsilon 0.5")
+    return value
+
+
+def _timing(session: Session, argument: str) -> None:
+    session.timing = _switched(argument, session.timing)
+    tell(f"Timing is {'on' if session.timing else 'off'}.")
+
+
+def _expanded(session: Session, argument: str) -> None:
+    session.expanded = _switched(argument, session.expanded)
+    tell(f"Expanded display is {'on' if session.expanded else 'off'}.")
+
+
+def _switched(argument: str, now: bool) -> bool:
+    return {"on": True, "off": False}.get(argument.lower(), not now)
+
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        r"\?": Command("", "these lines", _help),
+        r"\d": Command("[TABLE]", "columns, ranges, group keys and joins of a table; all tables", _describe),
+        r"\dt": Command("", "all tables", _tables),
+        r"\budget": Command("", "what is left of your budget", _budget),
+        r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
+        r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _epsilon),
+        r"\timing": Command("[on|off]", "say how long each question took", _timing),
+        r"\x": Command("[on|off]", "one line per cell", _expanded),
+        r"\q": Command("", "leave; so does Ctrl-D", _leave),
+    }
+)
+"""In the order in which they are listed."""

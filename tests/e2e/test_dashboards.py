@@ -1,0 +1,132 @@
+"""Dashboards and notebooks over plain HTTP: the recipes of server/http/recipes.md, and what refreshing costs."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from server.backends.embedded import EmbeddedPostgres
+from tests.demo.asking import client
+from tests.demo.workplace import Demonstration, add_analyst, proxy
+from tests.support.proxies import tpch_demonstration
+
+NewClient = Callable[..., httpx.Client]
+
+RECIPES = Path(__file__).parents[2] / "server" / "http" / "recipes.md"
+PANELS = tuple(
+    f"SELECT count(*) FROM orders WHERE o_orderdate >= now() - INTERVAL '{years} years'" for years in range(28, 36)
+)
+EPSILON = 0.1
+
+
+def refreshed(http: httpx.Client) -> list[dict[str, Any]]:
+    """All panels at once, as a browser asks for them."""
+
+    def panel(sql: str) -> dict[str, Any]:
+        reply = http.post("/v1/query", json={"sql": sql, "epsilon": EPSILON})
+        assert reply.is_success, reply.text
+        body: dict[str, Any] = reply.json()
+        return body
+
+    with ThreadPoolExecutor(len(PANELS)) as browser:
+        return list(browser.map(panel, PANELS))
+
+
+def spent(http: httpx.Client) -> float:
+    body = http.get("/v1/budget").json()
+    return round(float(body["epsilon"] - body["epsilon_left"]), 9)
+
+
+def test_a_page_that_refreshes_costs_its_eight_charges_once(new_client: NewClient) -> None:
+    http = new_client(10.0)
+    first = refreshed(http)
+    for _ in range(6):  # a minute of a ten-second refresh, within a day, which is the grain
+        again = refreshed(http)
+        assert all(panel["cached"] for panel in again)
+        assert [panel["rows"] for panel in again] == [panel["rows"] for panel in first]
+    assert spent(http) == pytest.approx(len(PANELS) * EPSILON)
+    assert len(http.get("/v1/history").json()["charges"]) == len(PANELS)
+
+
+@pytest.fixture
+def by_minute(embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path: Path) -> Iterator[httpx.Client]:
+    """A proxy whose clock stands still for a minute at a time."""
+    made: Demonstration = tpch_demonstration(tmp_path, embedded_postgres, tpch_url)
+    policy = made.policy.read_text()
+    made.policy.write_text(policy.replace("[privacy]\n", '[privacy]\ntime_grain = "minute"\n', 1))
+    key = add_analyst(made, epsilon=10.0)
+    with proxy(made, port=0) as address, client(address, key) as http:
+        yield http
+
+
+@pytest.mark.slow
+def test_the_next_grain_costs_them_once_more(by_minute: httpx.Client) -> None:
+    time.sleep(60.5 - time.time() % 60)
+    refreshed(by_minute)
+    for _ in range(2):
+        time.sleep(10)
+        refreshed(by_minute)
+    assert spent(by_minute) == pytest.approx(len(PANELS) * EPSILON)
+    time.sleep(60.5 - time.time() % 60)
+    refreshed(by_minute)
+    time.sleep(10)
+    refreshed(by_minute)
+    assert spent(by_minute) == pytest.approx(2 * len(PANELS) * EPSILON)
+
+
+def recipe(language: str, heading: str) -> str:
+    """The first block of a language below a heading."""
+    below = RECIPES.read_text().partition(f"\n## {heading}\n")[2]
+    found = re.search(rf"```{language}\n(.*?)```", below, re.DOTALL)
+    assert found is not None, heading
+    return found[1]
+
+
+@pytest.mark.parametrize("heading", ["Arrow", "pandas", "polars"])
+def test_the_notebook_recipes_run_as_they_are_written(
+    heading: str, new_client: NewClient, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if heading != "Arrow":
+        pytest.importorskip(heading)
+    http = new_client(10.0)
+    monkeypatch.setenv("NOISEGATE_URL", address)
+    monkeypatch.setenv("NOISEGATE_KEY", http.headers["Authorization"].removeprefix("Bearer "))
+    names: dict[str, Any] = {}
+    code = recipe("python", "Arrow")
+    if heading != "Arrow":
+        code += recipe("python", heading)
+    exec(compile(code, str(RECIPES), "exec"), names)
+    frame = names["table"] if heading == "Arrow" else names["frame"]
+    assert len(frame) == 25
+    assert {"n_name", "customers", "customers_lo", "customers_hi"} <= set(
+        frame.column_names if heading == "Arrow" else frame.columns
+    )
+    assert names["beside"]["charge"]["epsilon"] == 0.5
+    assert spent(http) == 0.5
+
+
+def test_the_grafana_recipe_is_a_request_that_gives_rows(new_client: NewClient) -> None:
+    query = json.loads(recipe("json", "Grafana"))
+    http = new_client(10.0)
+    options = query["url_options"]
+    headers = {header["key"]: header["value"] for header in options["headers"]}
+    assert "Authorization" not in headers, "the key belongs to the data source's secure settings"
+    reply = http.request(
+        options["method"],
+        query["url"].removeprefix("http://127.0.0.1:8432"),
+        content=options["data"].encode(),
+        headers={**headers, "Content-Type": options["body_content_type"]},
+    )
+    assert reply.is_success, reply.text
+    assert (query["type"], query["parser"]) == ("csv", "backend")
+    names = io.StringIO(reply.text).readline().strip().split(",")
+    assert {column["selector"] for column in query["columns"]} <= set(names)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from server.console.pages import PLOT_STYLE, content_security_policy, files
+from tests.unit.server.http.fakes import assert_problem, send
+
+STATIC = Path("server") / "console" / "static"
+_STYLE = re.compile(r"""`(:where\(\.\$\{\w+\}\) \{.*?)`""", re.DOTALL)
+_CLASS = re.compile(r"plot-[0-9a-f]{6}")
+
+
+@pytest.mark.parametrize("path", ["/", "/admin"])
+def test_a_page_is_served_to_anybody_under_a_strict_policy(path: str) -> None:
+    response = send("GET", path, authorized=False)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    policy = dict(rule.split(" ", 1) for rule in response.headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert (policy["script-src"], policy["connect-src"]) == ("'self'", "'self'")
+    assert policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in response.headers["content-security-policy"]
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_everything_that_is_loaded_is_there_and_typed() -> None:
+    for name, (content, kind) in files().items():
+        response = send("GET", f"/console/{name}", authorized=False)
+        assert (response.status_code, response.content) == (200, content)
+        assert response.headers["content-type"] == f"{kind}; charset=utf-8"
+    for page in ("index.html", "admin.html"):
+        text = files()[page][0].decode()
+        loaded = re.findall(r'(?:src|href)="/console/([^"]+)"', text)
+        assert loaded and set(loaded) <= set(files())
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', text), "nothing is loaded from elsewhere"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "x.js",
+        "",
+        "../pages.py",
+        "%2e%2e/pages.py",
+        "..%2fpages.py",
+        "vendor",
+        "vendor/README.md",
+        "/etc/passwd",
+    ],
+)
+def test_what_is_not_there_is_a_problem(path: str) -> None:
+    assert_problem(send("GET", f"/console/{path}", authorized=False), 404, "08P01")
+
+
+def test_what_a_browser_has_is_not_sent_again() -> None:
+    first = send("GET", "/console/main.js", authorized=False)
+    tag = first.headers["etag"]
+    again = send("GET", "/console/main.js", authorized=False, headers={"If-None-Match": tag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    other = send("GET", "/console/main.js", authorized=False, headers={"If-None-Match": '"other"'})
+    assert other.status_code == 200
+
+
+def test_the_one_style_that_is_let_in_is_what_the_vendored_plot_writes() -> None:
+    plot = files()["vendor/plot.min.js"][0].decode()
+    (style,) = _STYLE.findall(plot)
+    (name,) = set(_CLASS.findall(plot))
+    written = ast.literal_eval('"""' + re.sub(r"\$\{\w+\}", name, style) + '"""')
+    assert written == PLOT_STYLE
+    assert "sha256-" in content_security_policy()
+
+
+def test_the_pages_are_not_part_of_the_api() -> None:
+    paths = send("GET", "/openapi.json", authorized=False).json()["paths"]
+    assert not {path for path in paths if not path.startswith("/v1/")} - {"/health", "/ready", "/metrics"}

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from server.http.metrics import Metrics
+from server.ledger.analyst import Role
+from tests.unit.server.http.fakes import assert_problem, send
+
+
+def test_requests_are_counted_by_route_and_outcome() -> None:
+    metrics = Metrics()
+    for code in ("00000", "00000", "PD001"):
+        metrics.begun()
+        metrics.ended("/v1/query", code)
+    metrics.begun()
+    metrics.ended(None, "08P01")
+    metrics.begun()
+    text = metrics.text().decode()
+    assert 'noisegate_requests_total{code="00000",route="/v1/query"} 2.0' in text
+    assert 'noisegate_requests_total{code="PD001",route="/v1/query"} 1.0' in text
+    assert 'noisegate_requests_total{code="08P01",route="none"} 1.0' in text
+    assert "noisegate_requests_open 1.0" in text
+
+
+def test_two_applications_do_not_share_counters() -> None:
+    one, other = Metrics(), Metrics()
+    one.begun()
+    assert "noisegate_requests_open 0.0" in other.text().decode()
+
+
+def test_no_duration_is_exported() -> None:
+    text = Metrics().text().decode().lower()
+    assert "second" not in text and "bucket" not in text
+
+
+@pytest.mark.parametrize("role", ["auditor", "admin"])
+def test_custodians_read_them(role: Role) -> None:
+    response = send("GET", "/metrics", role=role)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "noisegate_requests_open 1.0" in response.text
+
+
+def test_analysts_do_not() -> None:
+    assert_problem(send("GET", "/metrics"), 403, "42501")
+    assert_problem(send("GET", "/metrics", authorized=False), 401, "28P01")

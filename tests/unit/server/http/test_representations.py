@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from starlette.responses import Response
+
+from server.errors import NotAcceptable
+from server.http.answer_body import AnswerBody
+from server.http.representations import ARROW, CSV, JSON, accepted, represented
+from server.query import QueryRequest, ResultColumn
+from tests.unit.server.http.fakes import answer
+
+ANSWER = answer(QueryRequest("ada", "SELECT 1", request_id="r"))
+
+
+def written(kind: str) -> Response:
+    response = represented(ANSWER, kind)
+    assert isinstance(response, Response)
+    assert response.media_type == kind
+    return response
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        (None, JSON),
+        ("", JSON),
+        ("application/*", JSON),
+        ("TEXT/CSV", CSV),
+        ("text/html, text/csv;q=0.8", CSV),
+        (f"{ARROW}, {JSON}", ARROW),
+    ],
+)
+def test_the_first_form_that_there_is_is_taken(accept: str | None, kind: str) -> None:
+    assert accepted(accept) == kind
+
+
+def test_a_form_that_there_is_not_is_refused() -> None:
+    with pytest.raises(NotAcceptable):
+        accepted("image/png, text/html")
+
+
+def test_json_is_the_body() -> None:
+    assert represented(ANSWER, JSON) == AnswerBody.of(ANSWER)
+
+
+def test_csv_has_names_first_and_its_charge_in_headers() -> None:
+    response = written(CSV)
+    names, *rows = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
+    assert names[0] == "nation" and "count" in names and "count_lo" in names
+    assert rows[0][0] == "FRANCE"
+    assert (response.headers["noisegate-epsilon"], response.headers["noisegate-epsilon-left"]) == ("1.0", "9.0")
+
+
+def test_arrow_is_one_typed_batch_with_the_rest_beside_it() -> None:
+    table = pa.ipc.open_stream(bytes(written(ARROW).body)).read_all()
+    assert table.column("nation").to_pylist() == ["FRANCE", "PERU"]
+    assert table.schema.field("count").type == pa.int64()
+    assert table.column("count").to_pylist() == [-3, 2**60]
+    beside = json.loads(table.schema.metadata[b"noisegate"])
+    assert beside["charge"] == {"epsilon": 1.0, "delta": 0.0}
+    assert beside["budget"]["epsilon_left"] == 9.0
+
+
+def test_dates_and_whole_numbers_beyond_64_bits_have_a_place_in_arrow() -> None:
+    columns = (ResultColumn("day", "date"), ResultColumn("n", "int8"), ResultColumn("yes", "bool"))
+    row = ("2024-02-29", 2**70, True)
+    made = replace(ANSWER, columns=columns, rows=(row,), intervals=((None,) * 3,), taus=((None,) * 3,))
+    response = represented(made, ARROW)
+    assert isinstance(response, Response)
+    (read,) = pa.ipc.open_stream(bytes(response.body)).read_all().to_pylist()
+    assert str(read["day"]) == "2024-02-29"
+    assert (read["n"], read["yes"]) == (2**63 - 1, True)
