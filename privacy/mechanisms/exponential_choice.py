@@ -17,9 +17,12 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 _AT_ONCE = 8
 """Proposals of one group that are drawn in one go; some 10 to 20 are needed."""
 
+_PATIENCE = 64
+"""Rounds after which a group's scores are counted from the smallest one; few groups ever come so far."""
+
 _MOST_ROUNDS = 1 << 16
-"""The smallest score is 0 without margins, and 8 / epsilon at most with those of `score_prices`. So one proposal in
-53 e^4 is taken at the least, and the chance of so many failures is below exp(-180): that is not noise."""
+"""With scores counted from the smallest, one proposal in 53 e at the least is taken, for the longest ladder: the
+chance of so many failures is below exp(-3000), so that is not noise."""
 
 
 def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fraction, entropy: Entropy) -> Choice:
@@ -32,6 +35,10 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     X geometric of scale `scale * L`, the threshold X mod L and N = X div L are independent, N is at least s
     with probability a^s exactly, and the proposal has a law that no data enters (uniform but for a factor
     a). Such a prior belongs to the mechanism: it cancels in every ratio, so nothing here is approximate.
+
+    The law does not change when a group's scores all fall by the same amount. So where margins make even the smallest
+    score large, and proposals are rarely taken, they are counted from the smallest one after a while: what is drawn
+    then has the same law as what would have been drawn before.
 
     A score that its bounds leave open is compared with N alone, so most thresholds are never solved. What is
     drawn does not depend on it: the outcome is a function of (data, noise).
@@ -54,15 +61,30 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     best, worst = scores(upper, lower), scores(lower, upper)
     index = np.zeros(n_groups, np.intp)
     racing = np.arange(n_groups)
-    for _ in range(_MOST_ROUNDS):
+    for rounds in range(_MOST_ROUNDS):
         if not len(racing):
             return Choice(index, settled_values(answer, index))
+        if rounds == _PATIENCE:
+            best[racing] = worst[racing] = _from_the_smallest(answer, scores, racing)
         taken, proposal = _proposals(entropy, scale, len(racing), length)
         winner = _first_taken(answer, scores, best[racing], worst[racing], racing, taken, proposal)
         decided = winner >= 0
         index[racing[decided]] = winner[decided]
         racing = racing[~decided]
     raise EntropyFailed("the noise source lets no threshold be chosen")
+
+
+def _from_the_smallest(
+    answer: TruncatedAnswer, scores: Scores, groups: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """(n, L) the scores of some groups, every value solved, less each group's smallest."""
+    for group in groups.tolist():
+        for index in range(len(answer.ladder)):
+            answer.solve(group, index)
+    values, _ = answer.bounds()
+    found = scores(values[groups], values[groups])
+    smallest: NDArray[np.int64] = found - found.min(axis=1, keepdims=True)
+    return smallest
 
 
 def _proposals(

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from privacy.errors import EntropyFailed, InvalidParameter
@@ -33,6 +34,22 @@ def test_has_the_law_of_the_exponential_mechanism() -> None:
     seen = np.bincount(index, minlength=len(LADDER))
     assert stats.chisquare(seen, 200_000 * weights / weights.sum()).pvalue > 1e-6
     assert seen.min() > 100
+
+
+class Raised(Scores):
+    """Scores whose margins make even the smallest one as large as no noise ever is."""
+
+    def __call__(self, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
+        return super().__call__(lower, upper) + 60 * SENSITIVITY
+
+
+def test_raised_scores_have_the_same_law_and_end() -> None:
+    epsilon, groups = Fraction(3), 20_000
+    raised = Raised(LADDER, 0.0, (2.0,) * len(LADDER))
+    weights = np.exp(-float(epsilon) * SCORES(TABLE[None], TABLE[None])[0] / (2 * SENSITIVITY))
+    index = exponential_choice(answer(groups), raised, epsilon, SimulatedEntropy(2)).index
+    seen = np.bincount(index, minlength=len(LADDER))
+    assert stats.chisquare(seen, groups * weights / weights.sum()).pvalue > 1e-6
 
 
 def test_without_noise_the_first_best_threshold_is_taken_when_it_is_proposed() -> None:
