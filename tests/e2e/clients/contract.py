@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -62,6 +63,12 @@ class Client(ABC):
         """Epsilon that is left."""
         ((shown,),) = self.rows([BUDGET])
         return float(str(shown[_LEFT]))
+
+    def refused_with(self) -> list[str]:
+        """The SQLSTATEs that the proxy's log has for this analyst, oldest first."""
+        log = (self.proxy.demonstration.folder / "proxy.log").read_text().splitlines()
+        events = [json.loads(line) for line in log if line.startswith("{")]
+        return [each["code"] for each in events if each["event"] == "refused" and each["analyst"] == self.name]
 
 
 class Contract:
