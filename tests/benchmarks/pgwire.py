@@ -17,10 +17,10 @@ import psycopg
 from rich.progress import Progress
 
 from server.backends import embedded
+from server.pgwire.connection import Connection as Unopened
 from tests.benchmarks.rows import Row
 from tests.demo.database import load_once
 from tests.demo.workplace import add_analyst
-from tests.property.test_wire_fuzz import Connection as Unopened
 from tests.property.test_wire_fuzz import Opened, conversation, mutated, sensible, startup
 from tests.support.proxies import tpch_demonstration
 from tests.support.wire_desk import WireDesk
@@ -31,7 +31,7 @@ _CONNECTIONS = 500
 _BAR_MB = 200.0
 _MESSAGES = 50
 _QUESTION = b"SELECT count(*) FROM orders"
-_FOLDER = Path(".noisegate") / "benchmarks" / "pgwire"
+_FOLDER = (Path(".noisegate") / "benchmarks" / "pgwire").resolve()
 
 
 def run(quick: bool) -> list[Row]:

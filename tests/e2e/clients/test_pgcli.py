@@ -47,10 +47,10 @@ class Pgcli(Client):
         (settings / "config").write_text("[main]\nverbose_errors = True\nenable_pager = False\n")
         return {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "TERM": "xterm", "PAGER": "cat"}
 
-    def run(self, *statements: str) -> str:
-        options = [option for sql in statements for option in ("-c", sql)]
+    def run(self, *options: str) -> str:
+        """What it prints; `-t` leaves out everything but rows, errors too."""
         done = subprocess.run(
-            self.command("-t", *options),
+            self.command(*options),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -76,12 +76,16 @@ class Pgcli(Client):
             os.close(above)
 
     def tables(self) -> set[str]:
-        return {line.split()[1] for line in self.run(r"\dt").splitlines() if line.startswith("public")}
+        return {line.split()[1] for line in self.run("-t", "-c", r"\dt").splitlines() if line.startswith("public")}
 
     def rows(self, statements: Sequence[str]) -> list[list[Sequence[object]]]:
         """A process for each, as its output has no mark between them."""
         return [
-            [_GAP.split(line.strip()) for line in self.run(sql).splitlines() if re.search(r"[0-9]\s*$", line)]
+            [
+                _GAP.split(line.strip())
+                for line in self.run("-t", "-c", sql).splitlines()
+                if re.search(r"[0-9]\s*$", line)
+            ]
             for sql in statements
         ]
 
@@ -90,7 +94,7 @@ class Pgcli(Client):
         return [rows[0][0] for rows in self.rows([COUNT_ABOVE.format(value) for value in values])]
 
     def refusal(self, sql: str) -> str:
-        found = _SQLSTATE.search(self.run(sql))
+        found = _SQLSTATE.search(self.run("-c", sql))
         return "" if found is None else found[1]
 
     def cancelled(self) -> str:
@@ -148,4 +152,4 @@ def test_completes_columns(wire: WireProxy) -> None:
 
 
 def test_lists_the_database(wire: WireProxy) -> None:
-    assert "demo" in Pgcli(wire, 1.0).run(r"\l")
+    assert "demo" in Pgcli(wire, 1.0).run("-c", r"\l")
