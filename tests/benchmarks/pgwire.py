@@ -116,7 +116,7 @@ def _fuzzed(connections: int) -> list[Row]:
     """Random and mutated messages, to sessions that are open and to such as never prove who they are."""
     rng = random.Random(connections)
     crashes = entered = 0
-    log_to((_FOLDER / "fuzzer.log").open("w"))
+    log_to((_FOLDER / "fuzzer.log").open("w"))  # for the rest of the process
     for kind in (Opened, Unopened):
         for _ in range(connections):
             wrong = rng.choice((0.0, 0.02, 0.3))
