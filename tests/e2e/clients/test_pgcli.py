@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,9 @@ PGCLI = INSTALLED / "pgcli" / "bin" / "pgcli"
 pytestmark = pytest.mark.skipif(not PGCLI.exists(), reason="pgcli is not installed (make clients)")
 
 _TERMINAL = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[=>])")
-_SQLSTATE = re.compile(r"sqlstate\W+([0-9A-Z]{5})", re.IGNORECASE)
+_SQLSTATE = re.compile(r"SQLSTATE code: ([0-9A-Z]{5})")
+_GAP = re.compile(r"\s{2,}")
+"""Between the columns of its plain tables."""
 
 
 class Pgcli(Client):
@@ -41,13 +44,13 @@ class Pgcli(Client):
         home = self.proxy.demonstration.folder / "pgcli"
         settings = home / "pgcli"
         settings.mkdir(parents=True, exist_ok=True)
-        (settings / "config").write_text("[main]\nverbose_errors = True\nenable_pager = False\ntable_format = csv\n")
+        (settings / "config").write_text("[main]\nverbose_errors = True\nenable_pager = False\n")
         return {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "TERM": "xterm", "PAGER": "cat"}
 
-    def run(self, *statements: str) -> str:
-        options = [option for sql in statements for option in ("-c", sql)]
+    def run(self, *options: str) -> str:
+        """What it prints; `-t` leaves out everything but rows, errors too."""
         done = subprocess.run(
-            self.command("-t", *options),
+            self.command(*options),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -66,19 +69,23 @@ class Pgcli(Client):
         )
         os.close(below)
         try:
-            yield Terminal(above)
+            yield Terminal(above, process)
         finally:
             process.kill()
             process.wait()
             os.close(above)
 
     def tables(self) -> set[str]:
-        return {line.split(",")[1] for line in self.run(r"\dt").splitlines() if line.startswith("public,")}
+        return {line.split()[1] for line in self.run("-t", "-c", r"\dt").splitlines() if line.startswith("public")}
 
     def rows(self, statements: Sequence[str]) -> list[list[Sequence[object]]]:
         """A process for each, as its output has no mark between them."""
         return [
-            [line.split(",") for line in self.run(sql).splitlines() if re.search(r"[0-9]$", line)]
+            [
+                _GAP.split(line.strip())
+                for line in self.run("-t", "-c", sql).splitlines()
+                if re.search(r"[0-9]\s*$", line)
+            ]
             for sql in statements
         ]
 
@@ -87,7 +94,7 @@ class Pgcli(Client):
         return [rows[0][0] for rows in self.rows([COUNT_ABOVE.format(value) for value in values])]
 
     def refusal(self, sql: str) -> str:
-        found = _SQLSTATE.search(self.run(sql))
+        found = _SQLSTATE.search(self.run("-c", sql))
         return "" if found is None else found[1]
 
     def cancelled(self) -> str:
@@ -95,16 +102,24 @@ class Pgcli(Client):
             terminal.until("ready>")
             terminal.type(NEVER_ENDS + ";\r")
             time.sleep(RUNNING_S)
-            terminal.type("\x03")
-            said = terminal.until("cancel")
-            return "57014" if "cancel" in said else ""
+            terminal.interrupt()
+            terminal.until("cancelled query")
+            terminal.type("SELECT 41 + 1;\r")
+            terminal.until("42")
+        (code,) = self.refused_with()  # it says that it cancelled, not with what code
+        return code
 
 
 class Terminal:
     """The keyboard and the screen."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, process: subprocess.Popen[bytes]) -> None:
         self._descriptor = descriptor
+        self._process = process
+
+    def interrupt(self) -> None:
+        """Ctrl-C, as the system of a terminal passes it on while a statement runs."""
+        self._process.send_signal(signal.SIGINT)
 
     def type(self, keys: str) -> None:
         os.write(self._descriptor, keys.encode())
@@ -137,4 +152,4 @@ def test_completes_columns(wire: WireProxy) -> None:
 
 
 def test_lists_the_database(wire: WireProxy) -> None:
-    assert "demo" in Pgcli(wire, 1.0).run(r"\l")
+    assert "demo" in Pgcli(wire, 1.0).run("-c", r"\l")

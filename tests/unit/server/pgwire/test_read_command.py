@@ -54,6 +54,8 @@ def test_what_drivers_say(sql: str, command: c.Command) -> None:
 @pytest.mark.parametrize(
     ("sql", "catalog"),
     [
+        ("SELECT * FROM unnest(current_schemas(true))", True),
+        ("SELECT count(*) FROM t WHERE current_schema = 1", False),
         ("SELECT count(*) FROM orders", False),
         ("with a as (select 1 from orders) select count(*) from a", False),
         ("EXPLAIN SELECT 1", False),
