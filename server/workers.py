@@ -33,13 +33,14 @@ class WorkerLimits:
     Attributes:
       workers: how many questions are worked on at once.
       call_s: the longest that one question may take before its worker is killed.
-      wait_s: the longest that a question waits for a free worker.
+      wait_s: the longest that a question waits for a free worker; longer than a call, so that whose turn is next gets
+        it however long the calls before take.
       memory_bytes: address space of one worker.
     """
 
     workers: int = 2
     call_s: float = 120.0
-    wait_s: float = 30.0
+    wait_s: float = 150.0
     memory_bytes: int = 8 << 30
 
 
