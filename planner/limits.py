@@ -34,6 +34,9 @@ MAX_GROUPS = 100_000
 MAX_PUBLIC_ROWS = 100_000
 """Rows of an answer from public tables."""
 
+MAX_PUBLIC_BYTES = 1 << 25
+"""What the cells of such an answer may take, a few bytes for each and the characters of texts."""
+
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}

@@ -199,7 +199,7 @@ class Pipeline:
         """Answer a query over public tables: no reservation, no noise, no charge."""
         query, written = self._public_query(request, statement)
         budget = self.budget(request.analyst)
-        rows = rows_in_worker(self.workers, self.backend, written, cancelled)
+        rows = rows_in_worker(self.workers, self.backend, written, request.analyst, cancelled)
         return public_response(query, rows, budget, request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
@@ -237,7 +237,8 @@ class Pipeline:
         """
         for count in range(1, _ATTEMPTS + 1):
             try:
-                return self.workers.call(measure, self.backend, query, measuring, cancelled=cancelled)
+                owner = reservation.charge.analyst
+                return self.workers.call(measure, self.backend, query, measuring, cancelled=cancelled, owner=owner)
             except BaseException as error:
                 if isinstance(error, _NOTHING_READ) and count == 1:
                     self.ledger.release(reservation)

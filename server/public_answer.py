@@ -30,7 +30,11 @@ def read_public(backend: Backend, statement: PublicStatement) -> Rows:
 
 
 def rows_in_worker(
-    workers: WorkerPool, backend: Backend, statement: PublicStatement, cancelled: threading.Event | None
+    workers: WorkerPool,
+    backend: Backend,
+    statement: PublicStatement,
+    analyst: str,
+    cancelled: threading.Event | None,
 ) -> Rows:
     """Read in a worker, whose limits hold here, too; what fails was free.
 
@@ -39,7 +43,7 @@ def rows_in_worker(
     """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return workers.call(read_public, backend, statement, cancelled=cancelled)
+            return workers.call(read_public, backend, statement, cancelled=cancelled, owner=analyst)
         except CancelledByClient as error:
             raise CancelledEarly("the query was cancelled", hint="it was free") from error
         except QueryCancelled as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -24,6 +25,9 @@ class Threads:
     def __init__(self, running: int, waiting: int) -> None:
         self._limiter = CapacityLimiter(running)
         self._room = running + waiting
+        self._of_one = max(1, running // 2), max(1, (running + waiting) // 2)
+        self._owned: Counter[str] = Counter()
+        self._limiters: dict[str, CapacityLimiter] = {}
 
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
@@ -41,3 +45,27 @@ class Threads:
             return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
         finally:
             self._room += 1
+
+    async def call_for(
+        self,
+        owner: str,
+        function: Callable[Parameters, Result],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Result:
+        """As `call`, on behalf of somebody who may have half of the threads and half of the queue.
+
+        Raises: TooManyQueries also when half of all is the owner's already; otherwise as `call`.
+        """
+        running, most = self._of_one
+        if self._owned[owner] >= most:
+            raise TooManyQueries("Too many of your requests are waiting.", hint="Wait for some; nothing was charged.")
+        self._owned[owner] += 1
+        try:
+            async with self._limiters.setdefault(owner, CapacityLimiter(running)):
+                return await self.call(function, *args, **kwargs)
+        finally:
+            self._owned[owner] -= 1
+            if not self._owned[owner]:
+                del self._owned[owner], self._limiters[owner]

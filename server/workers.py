@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from server.errors import CancelledByClient, CancelledEarly, QueryCancelled, TooManyQueries, WorkerFailed
+from server.errors import CancelledByClient, QueryCancelled, TooManyQueries, WorkerFailed
+from server.turns import Turns
 from server.worker_process import Failure, Success, serve_calls
 
 Result = TypeVar("Result")
@@ -32,13 +33,14 @@ class WorkerLimits:
     Attributes:
       workers: how many questions are worked on at once.
       call_s: the longest that one question may take before its worker is killed.
-      wait_s: the longest that a question waits for a free worker.
+      wait_s: the longest that a question waits for a free worker; longer than a call, so that whose turn is next gets
+        it however long the calls before take.
       memory_bytes: address space of one worker.
     """
 
     workers: int = 2
     call_s: float = 120.0
-    wait_s: float = 30.0
+    wait_s: float = 150.0
     memory_bytes: int = 8 << 30
 
 
@@ -113,36 +115,35 @@ class WorkerPool:
         self.limits = limits
         self._preload = preload
         self._closed = threading.Event()
+        self._turns = Turns(limits.workers)
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the last one used has the warmest caches
         for _ in range(limits.workers):
             self._free.put(self._new_worker())
 
     def call(
-        self, function: Callable[..., Result], *arguments: Any, cancelled: threading.Event | None = None
+        self,
+        function: Callable[..., Result],
+        *arguments: Any,
+        cancelled: threading.Event | None = None,
+        owner: str = "",
     ) -> Result:
         """Run a module-level function in a worker and wait for its result.
 
+        Args:
+          cancelled: ends it early.
+          owner: on whose behalf; a worker that comes free goes to who has fewest.
         Raises: TooManyQueries when no worker comes free in time, CancelledEarly when `cancelled` is set until then;
           otherwise as Worker.call.
         """
-        worker = self._lent(cancelled)
-        try:
-            return worker.call(function, arguments, self.limits.call_s, cancelled)
-        finally:
-            self._give_back(worker)
-
-    def _lent(self, cancelled: threading.Event | None) -> Worker:
-        """The next free worker."""
-        end = time.monotonic() + self.limits.wait_s
-        while True:
-            if cancelled is not None and cancelled.is_set():
-                raise CancelledEarly("the query was cancelled before it began", hint="nothing was charged")
+        with self._turns.turn(owner, self.limits.wait_s, cancelled):
             try:
-                return self._free.get(timeout=min(_LOOK_UP_S, max(0.001, end - time.monotonic())))
+                worker = self._free.get_nowait()
             except queue.Empty:
-                if time.monotonic() >= end:
-                    hint = "try again later; nothing was charged"
-                    raise TooManyQueries("every worker is busy", hint=hint) from None
+                raise TooManyQueries("the proxy is stopping", hint="nothing was charged") from None
+            try:
+                return worker.call(function, arguments, self.limits.call_s, cancelled)
+            finally:
+                self._give_back(worker)
 
     def warm(self) -> None:
         """Wait until every worker has imported what it needs, so that the first question is as quick as the next.

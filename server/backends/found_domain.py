@@ -31,18 +31,28 @@ def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain)
         _found(place[0], keys[place[0]]) if block in query.discovered else _known(place, keys, domain)
         for block, place in enumerate(domain.by_block)
     ]
-    codes = np.zeros(len(columns[start]), np.int64)
-    for block in blocks:
-        codes = np.where((codes < 0) | (block.index < 0), -1, codes * max(1, block.size) + block.index)
-    groups = np.unique(codes[codes >= 0])
+    first = _first_rows(blocks)
     values: dict[int, tuple[object, ...]] = {}
-    rest = groups
-    for block in reversed(blocks):
-        rest, here = np.divmod(rest, max(1, block.size))
-        places = here.tolist()
+    for block in blocks:
+        places = block.index[first].tolist()
         values |= {key: tuple(column[place] for place in places) for key, column in block.values.items()}
     every = tuple(range(len(keys)))
-    return Domain(tuple(values[key] for key in every), (every,), len(groups))
+    return Domain(tuple(values[key] for key in every), (every,), len(first))
+
+
+def _first_rows(blocks: Sequence[_Block]) -> NDArray[np.int64]:
+    """The first row of every combination, in the order of the combinations.
+
+    Combinations are numbered anew after each block: the product of all sizes may be beyond 64 bits, where groups of
+    different keys would be one, and another one whenever somebody's row brings a new value.
+    """
+    rows = np.flatnonzero(np.all([block.index >= 0 for block in blocks], axis=0))
+    numbers = np.zeros(len(rows), np.int64)
+    for block in blocks:
+        pairs = numbers * max(1, block.size) + block.index[rows]
+        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    first: NDArray[np.int64] = rows[np.unique(numbers, return_index=True)[1]]
+    return first
 
 
 class _Block:

@@ -7,12 +7,14 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from planner.errors import StatementTooComplex
-from planner.limits import MAX_PUBLIC_ROWS
+from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
 from planner.plan import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell
 
 Rows = tuple[tuple[Cell, ...], ...]
+
+_CELL_BYTES = 8
 
 
 class Cursor(Protocol):
@@ -28,11 +30,15 @@ def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
     Args:
       cursor: its result; the statement ends after MAX_PUBLIC_ROWS rows and one.
       types: of its columns.
-    Raises: StatementTooComplex for that one row more.
+    Raises: StatementTooComplex for that one row more, and for more than MAX_PUBLIC_BYTES.
     """
     rows = cursor.fetchmany(MAX_PUBLIC_ROWS + 1)
     if len(rows) > MAX_PUBLIC_ROWS:
         raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint="add LIMIT, or predicates")
+    size = sum(_CELL_BYTES + (len(value) if isinstance(value, str) else 0) for row in rows for value in row)
+    if size > MAX_PUBLIC_BYTES:
+        hint = "add LIMIT or predicates, or select less"
+        raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_BYTES >> 20} MiB", hint=hint)
     numerics = [kind == "numeric" for kind in types]
     return tuple(
         tuple(_numeric(value) if numeric else value for value, numeric in zip(row, numerics, strict=True))

@@ -64,7 +64,7 @@ class PipelineDesk:
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
         """The answer, charged."""
-        return await self._queries.call(self._pipeline.answer, request, cancelled)
+        return await self._queries.call_for(request.analyst, self._pipeline.answer, request, cancelled)
 
     async def budget(self, analyst: str) -> Budget:
         """What was granted and what is left."""

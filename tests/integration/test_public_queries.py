@@ -153,7 +153,7 @@ def test_a_query_over_its_limit_says_that_it_was_free(pipeline: Pipeline) -> Non
     backend = pipeline.backend
     assert isinstance(backend, PostgresBackend | DuckdbBackend)
     hurried: Backend = (
-        replace(backend, limits=ReadLimits(statement_ms=300))
+        replace(backend, limits=ReadLimits(public_ms=300))
         if isinstance(backend, PostgresBackend)
         else replace(backend, limits=DuckdbLimits(statement_ms=300))
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -84,3 +86,16 @@ def test_an_answer_is_bounded_in_bytes_and_its_connection_goes_on(shadow: Shadow
     assert refused(shadow, "SELECT 1 / (3 - a) FROM generate_series(1, 5) a") == "22012"
     assert shadow.ask("SELECT a FROM generate_series(1, 3) a", (), (), (), 0).cells == ((b"1",), (b"2",), (b"3",))
     assert shadow.ask("SELECT 1 AS one WHERE false", (), (), (), 0).fields[0].name == "one"
+
+
+def test_the_process_goes_on_while_the_catalog_works(shadow: ShadowDatabase) -> None:
+    """Nothing of the wait may hold the interpreter's lock."""
+    slow = "SELECT count(*) FROM pg_class a, pg_class b, pg_class c, pg_class d"
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(refused, shadow, slow)
+        longest, before = 0.0, time.monotonic()
+        while not asked.done():
+            time.sleep(0.01)
+            longest, before = max(longest, time.monotonic() - before), time.monotonic()
+    assert asked.result() == "57014"
+    assert longest < 1.5  # the statement takes two seconds

@@ -65,9 +65,9 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return represented(await services.queries.call(services.pipeline.answer, question), form)
+        return represented(await services.queries.call_for(analyst, services.pipeline.answer, question), form)
     job = services.jobs.start(
-        analyst, lambda cancelled: services.queries.call(services.pipeline.answer, question, cancelled)
+        analyst, lambda cancelled: services.queries.call_for(analyst, services.pipeline.answer, question, cancelled)
     )
     if await services.jobs.wait(job, wait_s):
         return represented(services.jobs.take(job), form)

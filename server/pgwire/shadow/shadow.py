@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import select
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -123,7 +124,7 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
     rows: list[tuple[bytes | None, ...]] = []
     size = 0
     last: pq.abc.PGresult | None = None
-    while (found := connection.get_result()) is not None:
+    while (found := _next(connection)) is not None:
         last = found
         fields = fields or _fields(found)
         columns = range(found.nfields)
@@ -136,6 +137,16 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
     assert last is not None, "a statement has an outcome"
     _checked(last)  # of an error halfway, too: nothing comes after it
     return CatalogResult(fields, format_, tuple(rows))
+
+
+def _next(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    """The next result; the wait is in `poll`, since libpq's own would hold the interpreter's lock."""
+    arrived = select.poll()
+    arrived.register(connection.socket, select.POLLIN)
+    while connection.is_busy():
+        arrived.poll()
+        connection.consume_input()
+    return connection.get_result()
 
 
 def _is_new(connection: pq.abc.PGconn) -> bool:

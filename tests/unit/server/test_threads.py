@@ -24,6 +24,23 @@ def test_a_full_queue_refuses_and_the_others_finish() -> None:
     assert asyncio.run(exchange()) == [True, True, True]
 
 
+def test_one_analyst_takes_half_of_it_at_most() -> None:
+    finish = threading.Event()
+
+    async def exchange() -> bool:
+        threads = Threads(running=2, waiting=4)
+        greedy = [asyncio.create_task(threads.call_for("ann", finish.wait, 20)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(TooManyQueries):
+            await threads.call_for("ann", finish.wait, 20)
+        other = await asyncio.wait_for(threads.call_for("bob", finish.is_set), 5)
+        finish.set()
+        assert await asyncio.gather(*greedy) == [True, True, True]
+        return other
+
+    assert asyncio.run(exchange()) is False
+
+
 def test_an_error_comes_through_as_it_is() -> None:
     def fail() -> None:
         raise KeyError("x")

@@ -111,3 +111,8 @@ def test_a_busy_pool_refuses_after_a_while(pool: WorkerPool) -> None:
     with pytest.raises(TooManyQueries):
         pool.call(_add, 1, 1)
     thread.join()
+
+
+def test_whose_turn_is_next_gets_it_however_long_calls_take() -> None:
+    limits = WorkerLimits()
+    assert limits.wait_s > limits.call_s

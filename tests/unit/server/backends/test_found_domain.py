@@ -43,6 +43,16 @@ def test_combinations_are_those_of_rows_within_the_public_domain() -> None:
     assert join_tuples(columns, query, found).group.tolist() == [2, 0, 1, -1, 2]
 
 
+def test_more_combinations_than_64_bits_can_number_stay_apart() -> None:
+    n = 8_000  # to the fifth power: beyond 2**64
+    rows = tuple(range(n))
+    columns = [rows, *([rows] * 5), (1,) * n]
+    query = _query(*[None] * 5)
+    found = found_domain(columns, query, Domain(((),) * 5))
+    assert found.groups == [(row,) * 5 for row in rows]
+    assert join_tuples(columns, query, found).group.tolist() == list(rows)
+
+
 def test_no_rows_hold_no_groups() -> None:
     found = found_domain([(), (), ()], _query(None), Domain(((),)))
     assert len(found) == 0

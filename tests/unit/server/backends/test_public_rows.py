@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from planner.errors import StatementTooComplex
+from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
+from server.backends.public_rows import public_rows
+
+
+class Rows:
+    """A cursor over rows that are there."""
+
+    def __init__(self, rows: Sequence[tuple[object, ...]]) -> None:
+        self._rows = rows
+
+    def fetchmany(self, size: int, /) -> Sequence[tuple[object, ...]]:
+        return self._rows[:size]
+
+
+def test_an_answer_is_bounded_in_rows_and_in_bytes() -> None:
+    assert public_rows(Rows([("a", 1)]), ("text", "int8")) == (("a", 1),)
+    with pytest.raises(StatementTooComplex, match="rows"):
+        public_rows(Rows([(1,)] * (MAX_PUBLIC_ROWS + 1)), ("int8",))
+    long = "a" * (1 << 16)
+    with pytest.raises(StatementTooComplex, match="32 MiB"):
+        public_rows(Rows([(long,)] * (MAX_PUBLIC_BYTES >> 16)), ("text",))
+    assert len(public_rows(Rows([(long,)] * 100), ("text",))) == 100
+    with pytest.raises(StatementTooComplex, match="32 MiB"):
+        public_rows(Rows([(1,) * 64] * MAX_PUBLIC_ROWS), ("int8",) * 64)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from server.errors import CancelledEarly, TooManyQueries
+from server.turns import Turns
+
+
+def test_next_comes_who_has_least() -> None:
+    turns, order, first = Turns(2), list[str](), threading.Event()
+
+    def ask(owner: str) -> None:
+        with turns.turn(owner, 20.0):
+            first.wait(20)
+            order.append(owner)
+
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(ask, "ann") for _ in range(6)]
+        while len(turns._waiting) < 4:
+            time.sleep(0.001)
+        asked.append(threads.submit(ask, "bob"))
+        while len(turns._waiting) < 5:
+            time.sleep(0.001)
+        first.set()
+        for one in asked:
+            one.result(20)
+    assert order.index("bob") <= 3  # behind the two that had a place, and at most one that came at the same moment
+
+
+def test_nobody_waits_for_ever_and_places_come_back() -> None:
+    turns, cancelled = Turns(1), threading.Event()
+    with turns.turn("ann", 1.0):
+        with pytest.raises(TooManyQueries), turns.turn("bob", 0.05):
+            pass
+        cancelled.set()
+        with pytest.raises(CancelledEarly), turns.turn("bob", 20.0, cancelled):
+            pass
+    with pytest.raises(KeyError), turns.turn("ann", 1.0):
+        raise KeyError
+    with turns.turn("bob", 0.05):
+        pass
+    assert not turns._waiting
+    assert not turns._holding
