@@ -189,7 +189,7 @@ def _no_domain(key: BoundKey, query: BoundQuery) -> SensitivityUnbounded:
     if isinstance(key.value, exp.Column):
         message = f"no public domain is known for the group key {names}"
         hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += "or list its values in WHERE; or join a public table; or ask for `discover = true` and a delta"
+        hint += "or `discover = true`, which takes a delta; or list its values in WHERE, or join a public table"
     else:
         message = f"no public domain is known for a group key computed from {names}"
         hint = (

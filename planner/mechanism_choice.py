@@ -147,7 +147,9 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
     if value > 0 and policy.delta == 0:
         raise InvalidSetting("this policy grants no delta", hint="leave delta out")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
-        raise InvalidSetting(f"delta must be at least 0 and at most {policy.delta:g}")
+        raise InvalidSetting(
+            f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the most"
+        )
     if 0 < value < MIN_DELTA:
         raise InvalidSetting(f"delta must be 0, or at least {MIN_DELTA:g}")
     return float(value)

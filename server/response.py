@@ -55,6 +55,11 @@ _WITHHELD = (
     "is by noise, too: a group at the edge may be wrongly in or out."
 )
 
+_RULE = (
+    "One privacy unit counts in {rule:,} of the groups at most, as the policy says; its rows in others are left out, "
+    "which no interval covers."
+)
+
 _FOUND = (
     "Group keys were found among private rows: only those that enough privacy units share are shown, and nothing is "
     "said of others."
@@ -205,11 +210,19 @@ def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
     yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
     yield from dict.fromkeys(key.left_out for key in plan.group_keys if key.left_out is not None)
+    if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
+        yield _RULE.format(rule=plan.group_rule)
     yield from _selection_notes(plan, domain)
     if _chooses(plan):
         yield _CHOSEN
     if any(weak):
         yield _WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)")
+
+
+def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
+    """May a unit be in more groups than its rows count in? Judged by public groups, or as if there were many."""
+    found = plan.selection is not None and plan.selection.delta > 0
+    return found or len(domain) + domain.withheld > rule
 
 
 def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:

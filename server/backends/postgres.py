@@ -28,6 +28,7 @@ from server.errors import (
 )
 
 _CONNECT_TIMEOUT_S = 10
+_UNREACHABLE = "is it up, and does its URL name the right host, port, database, role and password?"
 _FETCH_ROWS = 65_536
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
@@ -155,7 +156,7 @@ def connected(url: str, statement_ms: int) -> Iterator[psycopg.Connection[Any]]:
         hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE"
         raise ConfigurationInvalid("the database's URL is not one that PostgreSQL can read", hint=hint) from None
     except psycopg.OperationalError as error:
-        raise BackendUnavailable("the database cannot be reached", hint="is it up, and is its URL right?") from error
+        raise BackendUnavailable("the database cannot be reached", hint=_UNREACHABLE) from error
     with connection:
         if connection.info.parameter_status("server_encoding") != "UTF8":
             hint = "a character that has no Unicode would make the answer fail"

@@ -136,7 +136,8 @@ def _check_new(reading: Reading, name: str | None, credentials: Credentials) -> 
     known = reading.row("SELECT 1 FROM analysts WHERE name = ? OR key_hash = ?", name, credentials.key_hash)
     if known is not None:
         raise AnalystExists(
-            f"There is an analyst {name}, or one with that key, already." if name else "The key is in use."
+            f"There is an analyst {name}, or one with that key, already." if name else "The key is in use.",
+            hint="Choose another name; or give the one that is there another key, or more budget." if name else None,
         )
 
 

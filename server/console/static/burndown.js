@@ -10,7 +10,8 @@ export function panel(account, charges) {
     element("h3", {}, account.account),
     element("div", { class: "gauge", role: "meter", "aria-label": `Budget of ${account.account}`, "aria-valuemin": 0,
       "aria-valuemax": account.epsilon, "aria-valuenow": account.epsilon_left }, left(account)),
-    element("p", { class: "hint" }, `epsilon ${amount(account.epsilon_left)} of ${amount(account.epsilon)} left, counted by ${account.accounting}` +
+    element("p", { class: "hint" }, `epsilon ${amount(account.epsilon_left)} of ${amount(account.epsilon)} left, ` +
+      (account.delta ? `delta ${amount(account.delta_left)} of ${amount(account.delta)} left, ` : "") + `counted by ${account.accounting}` +
       (account.window_s ? `, renewed every ${amount(account.window_s / 3600)} h` : "")),
     used > 0 && charges.length > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
   );

@@ -12,6 +12,7 @@ import { SchemaTree } from "./schema.js";
 
 const PAUSE_MS = 350;
 const SMALLEST = 0.01;
+const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your custodian." };
 
 const gauge = new BudgetGauge();
 const result = new Result();
@@ -141,7 +142,7 @@ byId("sign-in").addEventListener("submit", async (event) => {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     key.clear();
-    tell(error, byId("sign-in-problem"));
+    tell(error.status === 401 ? UNKNOWN_KEY : error, byId("sign-in-problem"));
   }
 });
 byId("sign-out").addEventListener("click", () => {
