@@ -58,7 +58,7 @@ def grant(
     policy: PolicyFile,
     epsilon: Epsilon,
     reason: Reason,
-    delta: Delta = 0.0,
+    delta: Annotated[float | None, typer.Option(help="The delta; left out, it stays as it is.")] = None,
     accounting: Annotated[
         str, typer.Option(help="basic, zcdp or renyi; fixed when the account is made.", metavar="NAME")
     ] = "basic",
@@ -74,6 +74,7 @@ def grant(
 
     Example:  noisegate admin grant dataset --epsilon 100 --policy policy.toml --reason "what the board allows"
     """
+    from server.granting import delta_of_grant
     from server.ledger.account import Grant
 
     if accounting not in ("basic", "zcdp", "renyi"):
@@ -85,9 +86,10 @@ def grant(
             style="yellow",
         )
     with opened(policy) as ledger:
-        made = Grant(epsilon, delta, accounting, event_delta, window_s, per_query_epsilon)  # type: ignore[arg-type]
+        granted = delta_of_grant(ledger, account, delta)
+        made = Grant(epsilon, granted, accounting, event_delta, window_s, per_query_epsilon)  # type: ignore[arg-type]
         ledger.grant(account, made, act(reason))
-    tell(f"{account} may spend {privacy_text(epsilon, delta)}.")
+    tell(f"{account} may spend {privacy_text(epsilon, granted)}.")
 
 
 def top_up(account: Account, policy: PolicyFile, epsilon: Epsilon, reason: Reason, delta: Delta = 0.0) -> None:

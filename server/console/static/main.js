@@ -118,6 +118,7 @@ async function run(asked = question()) {
     history.set(await api.history());
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
+    show(byId("result"), false); // the answer before is not this question's
     tell(error);
     if (error.position) editor.reveal(error.position);
     gauge.set(await api.budget());

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from pydantic import BaseModel, Field
 
+from server.granting import delta_of_grant
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
 from server.http.routes.admin.acts import AccountName, ActBody, Delta, Epsilon, Name, admin_router
@@ -58,17 +59,15 @@ class GrantBody(ActBody):
     """What an account may spend, all of it; what was spent stays spent."""
 
     epsilon: Epsilon
-    delta: Delta = 0.0
+    delta: Annotated[Delta | None, Field(description="Left out, it stays as it is.")] = None
     accounting: Annotated[Accounting, Field(description="Fixed when the account is made.")] = "basic"
     event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
     window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
     per_query_epsilon: Annotated[Epsilon | None, Field(description="The most that one query may spend.")] = None
 
-    def grant(self) -> Grant:
-        """The grant as the ledger takes it."""
-        return Grant(
-            self.epsilon, self.delta, self.accounting, self.event_delta, self.window_s, self.per_query_epsilon
-        )
+    def grant(self, delta: float) -> Grant:
+        """The grant as the ledger takes it, with this delta."""
+        return Grant(self.epsilon, delta, self.accounting, self.event_delta, self.window_s, self.per_query_epsilon)
 
 
 class TopUpBody(ActBody):
@@ -95,7 +94,7 @@ async def grant(request: Request, admin: Admin, account: AccountName, body: Gran
     """Set what an account may spend; a group's and the dataset's account are made by it."""
     services = services_of(request)
     return AccountBody.of(
-        await services.lookups.call(_granted, services.ledger, account, body.grant(), body.act(admin))
+        await services.lookups.call(_granted, services.ledger, account, body, body.act(admin))
     )
 
 
@@ -106,8 +105,8 @@ async def top_up(request: Request, admin: Admin, account: AccountName, body: Top
     return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
 
 
-def _granted(ledger: Custody, account: str, grant: Grant, act: Act) -> AccountBalance:
-    ledger.grant(account, grant, act)
+def _granted(ledger: Custody, account: str, body: GrantBody, act: Act) -> AccountBalance:
+    ledger.grant(account, body.grant(delta_of_grant(ledger, account, body.delta)), act)
     return _balance(ledger, account)
 
 

@@ -121,6 +121,12 @@ def test_budgets_are_set_and_topped_up(ask: Send, ledger: Book) -> None:
     assert_problem(ask("POST", "/accounts/group:nobody/top-up", json={"epsilon": 1.0, **WHY}), 404, "42704")
 
 
+def test_a_grant_that_names_no_delta_leaves_it_as_it_is(ask: Send) -> None:
+    assert ask("PUT", "/accounts/dataset", json={"epsilon": 1.0, "delta": 1e-6, **WHY}).json()["delta"] == 1e-6
+    assert ask("PUT", "/accounts/dataset", json={"epsilon": 2.0, **WHY}).json()["delta"] == 1e-6
+    assert ask("PUT", "/accounts/dataset", json={"epsilon": 2.0, "delta": 0.0, **WHY}).json()["delta"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
