@@ -29,7 +29,7 @@ def answered(url: str, key: str, body: Mapping[str, object], *, sql: str, idempo
     Args:
       url, key, body, sql: as `exchange` takes them.
       idempotency_key: under which the request is charged once, however often it is sent; None for none.
-    Raises: CommandFailed, with the exit code CANCELLED after Ctrl-C; KeyboardInterrupt after a second one.
+    Raises: CommandFailed, with the exit code CANCELLED after Ctrl-C.
     """
     headers = {"Prefer": f"respond-async, wait={_AT_ONCE_S}"}
     if idempotency_key is not None:
@@ -57,8 +57,8 @@ def _wait(path: str, url: str, key: str, interrupted: threading.Event) -> None:
             if interrupted.is_set() and not asked_to_stop:
                 exchange("DELETE", url, path, key)
                 asked_to_stop = True
-            doing = "Cancelling" if asked_to_stop else "Answering"
-            status.update(f"{doing}, {time.monotonic() - begun + _AT_ONCE_S:.0f} s (Ctrl-C cancels)")
+            doing, key_does = ("Cancelling", "again leaves") if asked_to_stop else ("Answering", "cancels")
+            status.update(f"{doing}, {time.monotonic() - begun + _AT_ONCE_S:.0f} s (Ctrl-C {key_does})")
             if _field(exchange("GET", url, path, key), "state", url) == "done":
                 return
             if asked_to_stop:
@@ -82,7 +82,7 @@ def _field(response: httpx.Response, name: str, url: str) -> str:
 def _interrupt() -> Iterator[threading.Event]:
     """Within, Ctrl-C only sets the event, so that it never falls between a request and its response.
 
-    The second one raises KeyboardInterrupt. Elsewhere than on the main thread nothing sets it.
+    The second one raises CommandFailed. Elsewhere than on the main thread nothing sets it.
     """
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -91,7 +91,8 @@ def _interrupt() -> Iterator[threading.Event]:
 
     def press(*_: object) -> None:
         if pressed.is_set():
-            raise KeyboardInterrupt
+            hint = "the question may have been charged; asked again, it costs nothing once more"
+            raise CommandFailed("gave up waiting for the answer", hint=hint, exit_code=ExitCode.CANCELLED)
         pressed.set()
 
     before = signal.signal(signal.SIGINT, press)

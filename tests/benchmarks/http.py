@@ -193,7 +193,8 @@ async def _spent(port: int, key: str) -> int:
     http = RawClient(port, key)
     _, body = await http.get("/v1/budget")
     await http.close()
-    return round((body["epsilon"] - body["epsilon_left"]) * 1e9)
+    spent: float = body["epsilon"] - body["epsilon_left"]
+    return round(spent * 1e9)
 
 
 def _growth(memory: list[int], fifth: int) -> float:

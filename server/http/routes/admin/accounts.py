@@ -89,7 +89,7 @@ async def accounts(
     return [AccountBody.of(one) for one in await services.lookups.call(services.ledger.accounts, analyst)]
 
 
-@router.put("/accounts/{account}", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
+@router.put("/accounts/{account}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
     services = services_of(request)
@@ -98,7 +98,7 @@ async def grant(request: Request, admin: Admin, account: AccountName, body: Gran
     )
 
 
-@router.post("/accounts/{account}/top-up", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
+@router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def top_up(request: Request, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
     """Add to what an account may spend."""
     services = services_of(request)

@@ -78,21 +78,21 @@ async def analyst(request: Request, reader: Reader, name: AnalystName) -> Analys
     return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
 
 
-@router.post("/analysts", status_code=201, responses=problems(401, 403, 404, 409, 413, 422, 429, 500, 503))
+@router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
 async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
     """Add an analyst; the key is in this answer and nowhere else."""
     services = services_of(request)
     return KeyBody(name=body.name, key=await services.lookups.call(_added, services.ledger, body, body.act(admin)))
 
 
-@router.post("/analysts/{name}/key", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
+@router.post("/analysts/{name}/key", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def rotate(request: Request, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
     """Give an analyst another key; the old one opens nothing from now on."""
     services = services_of(request)
     return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
 
 
-@router.patch("/analysts/{name}", responses=problems(401, 403, 404, 413, 422, 429, 500, 503))
+@router.patch("/analysts/{name}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def change(request: Request, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
     """Disable or enable, change the role or the group. What was spent stays spent."""
     services = services_of(request)

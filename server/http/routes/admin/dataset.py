@@ -48,7 +48,7 @@ async def dataset(request: Request, reader: Reader) -> DatasetBody:
     return DatasetBody(policy_hash=accepted, data_version=await services.lookups.call(services.ledger.data_version))
 
 
-@router.post("/policy/reload", responses=problems(401, 403, 409, 413, 422, 429, 500, 503))
+@router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
 async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody:
     """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
     services = services_of(request)
@@ -56,7 +56,7 @@ async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody
     return PolicyBody(name=now.name, hash=now.hash, changed=now.changed, weaker=list(now.weaker))
 
 
-@router.post("/data/bump", responses=problems(401, 403, 413, 422, 429, 500, 503))
+@router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
     """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending."""
     services = services_of(request)

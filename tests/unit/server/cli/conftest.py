@@ -27,6 +27,7 @@ class FakeProxy:
     bodies: dict[str, str] = field(default_factory=dict)
     idempotency_keys: list[str | None] = field(default_factory=list)
     next: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
+    before_reply: Callable[[str], None] = lambda path: None
 
     def answer(self, body: object, status: int = 200) -> None:
         self.status, self.body = status, json.dumps(body)
@@ -53,6 +54,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProxy]:
             self.end_headers()
 
         def _reply(self) -> None:
+            fake.before_reply(self.path)
             status, text = fake.status, fake.bodies.get(self.path, fake.body)
             if told := fake.next.get(self.path):  # the last is told again and again
                 status, body = told.pop(0) if len(told) > 1 else told[0]

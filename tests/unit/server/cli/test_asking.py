@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -20,6 +19,18 @@ JOB = "/v1/jobs/j1"
 
 def running(state: str = "running") -> tuple[int, object]:
     return 200, {"id": "j1", "state": state, "elapsed_s": 1.0}
+
+
+def press_at(proxy: FakeProxy, *looks: int) -> None:
+    """Press Ctrl-C while the client waits for one of its looks at the job: then its handler is there for certain."""
+    seen: list[str] = []
+
+    def press(path: str) -> None:
+        seen.append(path)
+        if path == JOB and seen.count(JOB) in looks:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    proxy.before_reply = press
 
 
 def paths(proxy: FakeProxy) -> list[str]:
@@ -55,14 +66,19 @@ def test_an_interrupt_cancels_it_once(proxy: FakeProxy, run: Run, capsys: Captur
         JOB: [running(), running(), running("cancelling"), running("cancelling"), running("done")],
         f"{JOB}/result": [(504, refusal("57014", "cancelled; the charge stands"))],
     }
-    pressed = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    pressed.start()
+    press_at(proxy, 2)
     before = signal.getsignal(signal.SIGINT)
     assert run("query", "SELECT count(*) FROM orders") == 130
-    pressed.join()
     assert "the charge stands" in capsys.readouterr().err
     assert paths(proxy).count(f"DELETE {JOB}") == 1
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_interrupt_leaves_at_once(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    proxy.next = {"/v1/query": [(202, running()[1])], JOB: [running("cancelling")]}
+    press_at(proxy, 1, 3)
+    assert run("query", "SELECT count(*) FROM orders") == 130
+    assert "gave up waiting" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("body", [{"id": 7}, [], {"state": "running"}])
