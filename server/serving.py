@@ -31,7 +31,8 @@ def event_loop() -> asyncio.AbstractEventLoop:
         import uvloop
     except ImportError:
         return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
 
 
 def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uvicorn.Server:

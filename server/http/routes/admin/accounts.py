@@ -93,9 +93,7 @@ async def accounts(
 async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
     services = services_of(request)
-    return AccountBody.of(
-        await services.lookups.call(_granted, services.ledger, account, body, body.act(admin))
-    )
+    return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, body.act(admin)))
 
 
 @router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
