@@ -56,6 +56,7 @@ def test_a_real_ledger_knows_its_analysts(tmp_path: Path) -> None:
 
 
 def test_the_queue_of_queries_is_bounded() -> None:
+    """Four places, of which one analyst has half."""
     finish = threading.Event()
 
     def slow(request: QueryRequest) -> QueryResponse:
@@ -64,7 +65,7 @@ def test_the_queue_of_queries_is_bounded() -> None:
 
     async def exchange() -> None:
         pipeline = FakePipeline(answering=slow)
-        async with client(create_app(pipeline, FakeKeys().custody(), running_queries=1, waiting_queries=1)) as asking:
+        async with client(create_app(pipeline, FakeKeys().custody(), running_queries=2, waiting_queries=2)) as asking:
 
             async def ask() -> int:
                 return (await asking.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code

@@ -38,7 +38,7 @@ def test_health_answers_while_every_thread_is_taken() -> None:
 
     async def exchange() -> list[float]:
         pipeline = FakePipeline(answering=slow_answer, explaining=slow_explanation)
-        app = create_app(pipeline, FakeKeys().custody(), running_queries=2, waiting_queries=4)
+        app = create_app(pipeline, FakeKeys().custody(), running_queries=4, waiting_queries=8)
         async with client(app) as asking:
             posts = [
                 asyncio.create_task(asking.post(path, json={"sql": "SELECT 1"}, headers=AUTHORIZED))
