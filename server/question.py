@@ -38,7 +38,8 @@ class Asked:
     @classmethod
     def of(cls, request: QueryRequest, now: datetime, data_version: int, policy_hash: str, fingerprint: str) -> Asked:
         """What a request asks, whoever sends it."""
-        typed = tuple((type(value), value) for value in request.parameters)  # 1, 1.0 and true are equal in Python
+        # By type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
+        typed = tuple((type(value), repr(value)) for value in request.parameters)
         settings = request.epsilon, request.delta, request.mechanism, request.sampling_rate
         return cls((request.sql, typed, *settings), now, data_version, policy_hash, fingerprint)
 

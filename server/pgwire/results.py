@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planner.errors import UnsupportedSQL
 from planner.plan import ResultType
 from server.flat_answer import flat
 from server.pgwire.values import Field, encode_cell, field_of, spell
@@ -25,6 +26,10 @@ class Result(ABC):
     def n_cells(self) -> int:
         """Rows times columns."""
         return len(self) * len(self.fields)
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
+        return formats
 
     @abstractmethod
     def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
@@ -95,6 +100,12 @@ class CatalogResult(Result):
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """A cursor was asked in one format, and is read in that one."""
+        if any(format_ != self.format for format_ in formats):
+            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
+        return formats
 
     def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
         """The cells of a row."""

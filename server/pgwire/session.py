@@ -261,7 +261,7 @@ class Session:
         if command.move:
             self._send(encode.command_complete(f"MOVE {len(rows)}"))
             return
-        formats = portal.formats or (0,) * len(cursor.result.fields)
+        formats = cursor.result.readable(portal.formats or (0,) * len(cursor.result.fields))
         if describe:
             self._send(encode.row_description(cursor.result.fields, formats))
         self._send_rows(cursor.result, rows, formats)

@@ -250,6 +250,14 @@ def test_the_catalog_answers_with_its_own_bytes() -> None:
     assert not talk.desk.asked
 
 
+def test_a_cursor_over_catalogs_is_read_as_text() -> None:
+    talk = Talk()
+    talk.say(query("BEGIN; DECLARE c CURSOR FOR SELECT relname FROM pg_class"))
+    assert rows(talk.say(query("FETCH 1 FROM c"))) == [[b"orders"]]
+    said = talk.say(parse("FETCH 1 FROM c"), bind(result_format=1), execute(), SYNC)
+    assert error(said)["C"] == "0A000"
+
+
 def test_a_statement_that_runs_too_long_is_cancelled() -> None:
     talk = Talk()
     talk.say(query("SET statement_timeout = '50ms'"))
