@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -145,7 +145,10 @@ class ConcentratedGem:
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
-        return priced_scores(self.ladder, self.gap, noise, self.selecting(n_groups), self.beta, self.rarity, n_groups)
+        scores = priced_scores(
+            self.ladder, self.gap, noise, self.selecting(n_groups), self.beta, self.rarity, n_groups
+        )
+        return replace(scores, monotone=True)  # in one group a unit adds at every threshold, or takes away at every one
 
     def _noise_price(self, n_groups: int) -> float:
         """E|noise| in multiples of (1 + gap) tau."""

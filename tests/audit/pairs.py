@@ -66,7 +66,9 @@ def level_race(r2t: R2T, n_groups: int = 1) -> tuple[Table, Table]:
     return table, table + np.floor((1 + r2t.gap) * r2t.ladder.units.astype(np.float64)).astype(np.int64)
 
 
-def margin_swing(gem: Gem, rarely: float = 4.0, rival: int = 9, champion: int = 12) -> tuple[Table, Table]:
+def margin_swing(
+    gem: Gem, n_groups: int = 1, rarely: float = 4.0, rival: int = 9, champion: int = 12
+) -> tuple[Table, Table]:
     """The same for scores whose margins grow with the distance: selection loses nearly all of its budget.
 
     Three thresholds beat each other in a circle, which the farthest margin makes possible: it is more than that of
@@ -80,7 +82,7 @@ def margin_swing(gem: Gem, rarely: float = 4.0, rival: int = 9, champion: int = 
     tau = ladder.units.astype(np.float64)
     selecting = gem.split * gem.epsilon
     noise = gem.c / (gem.epsilon - selecting)
-    farthest = gem.prices()[0] - noise
+    farthest = gem.prices(n_groups)[0] - noise
     assert gem.rarity is not None
     step = 2 * np.log(gem.rarity) / selecting
 

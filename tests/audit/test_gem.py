@@ -32,7 +32,7 @@ def test_selection_and_release_together_keep_the_claim_and_come_close(split: flo
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
 def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, monotone: bool) -> None:
     gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, monotone=monotone)
-    found = audit(gem, margin_swing(gem), runs=300_000)
+    found = audit(gem, margin_swing(gem, RUNS), runs=300_000)
     assert 0.5 < found <= 1.0
 
 
@@ -81,7 +81,7 @@ def test_catches_selection_without_the_factor_two() -> None:
 @pytest.mark.parametrize("monotone", [False, True])
 def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) -> None:
     gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, monotone=monotone)
-    found = audit(gem, margin_swing(gem), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
+    found = audit(gem, margin_swing(gem, RUNS), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
     assert found > 1.0
 
 
@@ -93,7 +93,7 @@ def test_catches_an_unsplit_budget() -> None:
 def test_catches_an_unsplit_budget_of_a_selection_by_distance() -> None:
     """The pair is made for the honest mechanism, whose costs are twice as high."""
     gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
-    assert audit(gem, margin_swing(Gem(2.0, 1, ladder=LONG, split=0.5)), runs=300_000) > 1.0
+    assert audit(gem, margin_swing(Gem(2.0, 1, ladder=LONG, split=0.5), RUNS), runs=300_000) > 1.0
 
 
 def test_catches_one_group_per_unit_where_it_is_two() -> None:

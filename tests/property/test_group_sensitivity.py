@@ -48,6 +48,7 @@ def test_the_summed_answer_moves_by_at_most_tau(pair: tuple[JoinTuples, JoinTupl
     small, large = (values(one)[0] for one in sums)
     for j, tau in enumerate(LADDER.units.tolist()):
         assert 0 <= large[j] - small[j] <= tau
+        assert all(abs(large[j] - small[j] - large[i] + small[i]) <= tau for i in range(j))
 
 
 @given(single_owners(), single_owners(), st.data())
@@ -66,6 +67,9 @@ def test_a_rule_moves_twice_as_many_groups_as_it_keeps(
     move = np.abs(large - small)
     assert (move <= LADDER.units).all()
     assert (move > 0).any(axis=1).sum() <= 2 * most
+    sums = [values(SummedAnswer(truncate(one, 0, LADDER, 0.0), 2 * most))[0] for one in kept]
+    apart = np.subtract.outer(*(2 * [np.subtract(*sums)]))
+    assert (np.abs(apart) <= np.maximum.outer(LADDER.units, LADDER.units)).all()
     for one in kept:
         group = np.repeat(np.arange(GROUPS), np.diff(one.row_start))
         touched = set(zip(one.units[one.members[0]].tolist(), group.tolist(), strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -205,4 +205,5 @@ class SharedThreshold:
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
-        return priced_scores(self.ladder, self.gap, noise, float(self._selecting), self.beta, self.rarity)
+        scores = priced_scores(self.ladder, self.gap, noise, float(self._selecting), self.beta, self.rarity)
+        return replace(scores, monotone=True)  # of summed answers: see there

@@ -18,6 +18,11 @@ class SummedAnswer:
     (1 + gap) tau each, saturation at MAX_UNITS is 1-Lipschitz, and a whole number that moves by at most L0 k moves,
     divided and rounded down, by at most k.
 
+    Differences: a unit that comes adds to every group's answer at every threshold, or nothing, so the sums at two
+    thresholds do not part by more than the larger one (and the gap of both). That holds under a rule for groups, too,
+    by which some groups may lose a unit while as many others gain it: L0 counts both, so each sum then moves by half
+    of tau at most, either way. `Scores.monotone` asks no more than that.
+
     Private: no repr.
     """
 

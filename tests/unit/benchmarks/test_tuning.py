@@ -14,6 +14,7 @@ from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, ladder
+from tests.support.scalar_study.contenders import released
 from tests.support.scalar_study.spread import trimmed_mean
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -34,9 +35,9 @@ def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float
     rungs = Ladder(0, 12)
     values = truncated(LOADS, rungs.taus)
     gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity, monotone=divisor == "larger")
-    table = np.broadcast_to(np.round(values * ONE).astype(np.int64), (20_000, len(rungs)))
-    released = gem.release(TabulatedAnswer(table, rungs), SimulatedEntropy(1)).values
-    ours = trimmed_mean(np.abs(released - LOADS.sum()) / LOADS.sum())
+    answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], rungs)
+    values_released = released(gem, answer, 20_000, 1.0, SimulatedEntropy(1))
+    ours = trimmed_mean(np.abs(values_released - LOADS.sum()) / LOADS.sum())
     knobs = Knobs(SPLIT, BETA, rarity, COST, divisor=divisor)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
