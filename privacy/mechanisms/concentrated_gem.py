@@ -148,7 +148,7 @@ class ConcentratedGem:
         scores = priced_scores(
             self.ladder, self.gap, noise, self.selecting(n_groups), self.beta, self.rarity, n_groups
         )
-        return replace(scores, monotone=True)  # in one group a unit adds at every threshold, or takes away at every one
+        return replace(scores, monotone=True)  # in one group a unit adds at every threshold, or takes away everywhere
 
     def _noise_price(self, n_groups: int) -> float:
         """E|noise| in multiples of (1 + gap) tau."""
