@@ -74,9 +74,7 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     raise EntropyFailed("the noise source lets no threshold be chosen")
 
 
-def _from_the_smallest(
-    answer: TruncatedAnswer, scores: Scores, groups: NDArray[np.intp]
-) -> NDArray[np.int64]:
+def _from_the_smallest(answer: TruncatedAnswer, scores: Scores, groups: NDArray[np.intp]) -> NDArray[np.int64]:
     """(n, L) the scores of some groups, every value solved, less each group's smallest."""
     for group in groups.tolist():
         for index in range(len(answer.ladder)):
