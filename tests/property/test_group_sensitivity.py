@@ -68,8 +68,9 @@ def test_a_rule_moves_twice_as_many_groups_as_it_keeps(
     assert (move <= LADDER.units).all()
     assert (move > 0).any(axis=1).sum() <= 2 * most
     sums = [values(SummedAnswer(truncate(one, 0, LADDER, 0.0), 2 * most))[0] for one in kept]
-    apart = np.subtract.outer(*(2 * [np.subtract(*sums)]))
-    assert (np.abs(apart) <= np.maximum.outer(LADDER.units, LADDER.units)).all()
+    moved = np.array(sums[1]) - np.array(sums[0])
+    larger = np.maximum(LADDER.units[:, None], LADDER.units[None, :])
+    assert (np.abs(moved[:, None] - moved[None, :]) <= larger).all()
     for one in kept:
         group = np.repeat(np.arange(GROUPS), np.diff(one.row_start))
         touched = set(zip(one.units[one.members[0]].tolist(), group.tolist(), strict=True))
