@@ -34,8 +34,11 @@ def charged_delta(delta: float) -> int:
 
 
 def granted_epsilon(epsilon: float) -> int:
-    """Nano-epsilon of a budget, rounded down; epsilon in (0, MAX_EPSILON]. Raises InvalidSetting."""
-    return _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
+    """Nano-epsilon of a budget, rounded down; epsilon in [1e-9, MAX_EPSILON]. Raises InvalidSetting."""
+    nano = _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
+    if not nano:
+        raise InvalidSetting("a budget of epsilon is at least 1e-9")
+    return nano
 
 
 def granted_delta(delta: float) -> int:

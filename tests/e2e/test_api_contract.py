@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -65,10 +66,11 @@ def _fuzz(operation: str, cases: int, new_client: NewClient, address: str) -> No
     @given(case=strategy)
     def check(case: Any) -> None:
         headers = {"Authorization": http.headers["Authorization"]}
-        response = case.call(base_url=address, headers=headers, timeout=_SECONDS)
+        response = case.call(base_url=address, session=session, headers=headers, timeout=_SECONDS)
         case.validate_response(response, checks=_CHECKS)
 
-    check()
+    with requests.Session() as session:
+        check()
 
 
 def _strategy(path: str, method: str) -> st.SearchStrategy[Any]:

@@ -35,6 +35,7 @@ function drawn(account, charges) {
     x: { label: null, ticks: 3 }, y: { label: null, ticks: 3, grid: true, domain: [0, Math.max(account.epsilon, points[0].remaining)] },
     marks: [Plot.lineY(points, { x: "at", y: "remaining", curve: "step-after", stroke: "var(--accent)", strokeWidth: 2 }), Plot.ruleY([0])],
   });
+  for (const part of picture.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // parts of one picture
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", `What was left of ${account.account} after each charge`);
   return picture;

@@ -17,6 +17,7 @@ def test_next_comes_who_has_least() -> None:
         with turns.turn(owner, 20.0):
             first.wait(20)
             order.append(owner)
+            time.sleep(0.05)  # whoever was given the other turn meanwhile has time to say so
 
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(ask, "ann") for _ in range(6)]

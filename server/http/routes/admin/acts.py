@@ -20,7 +20,9 @@ AnalystName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
 AccountName = Annotated[str, Path(pattern=r"^(dataset|(analyst|group):[A-Za-z0-9_.@-]{1,64})$")]
 """An account in a path: `dataset`, `analyst:NAME` or `group:NAME`."""
 
-Epsilon = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+Epsilon = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
+"""The ledger counts in units of 1e-9."""
+
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 

@@ -44,6 +44,10 @@ def test_a_numpy_float_is_a_float() -> None:
 
 @given(EPSILONS)
 def test_a_charge_is_never_less_than_what_was_asked(epsilon: float) -> None:
+    if epsilon < 1e-9:
+        with pytest.raises(InvalidSetting, match="at least 1e-9"):
+            granted_epsilon(epsilon)
+        return
     assert granted_epsilon(epsilon) <= Fraction(repr(epsilon)) * 10**9 <= charged_epsilon(epsilon)
     assert charged_epsilon(epsilon) - granted_epsilon(epsilon) <= 1
 
