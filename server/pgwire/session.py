@@ -72,11 +72,6 @@ class Session:
         self._skipping = False
         self._analyst = analyst
 
-    @property
-    def idle_in_transaction(self) -> bool:
-        """Is the client in the middle of a transaction?"""
-        return self._interpreter.transaction.open
-
     def cancel(self) -> None:
         """End the statement that runs, if one does."""
         self._interpreter.cancelled.set()

@@ -241,9 +241,3 @@ def _checked(name: str, value: str) -> str:
     if len(value) > MAX_VALUE_LENGTH:
         raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
     return _SETTINGS[name.lower()].check(name, value)
-
-
-def reported_name(name: str) -> str | None:
-    """How clients are told that a setting changed; None: they are not."""
-    setting = _SETTINGS.get(name.lower())
-    return None if setting is None else setting.reported
