@@ -19,6 +19,8 @@ from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 
+pytestmark = pytest.mark.slow
+
 NewClient = Callable[..., httpx.Client]
 
 RECIPES = Path(__file__).parents[2] / "server" / "http" / "recipes.md"
@@ -68,7 +70,6 @@ def by_minute(embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path: Path
         yield http
 
 
-@pytest.mark.slow
 def test_the_next_grain_costs_them_once_more(by_minute: httpx.Client) -> None:
     time.sleep(60.5 - time.time() % 60)
     refreshed(by_minute)
