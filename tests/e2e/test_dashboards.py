@@ -19,8 +19,6 @@ from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 
-pytestmark = pytest.mark.slow
-
 NewClient = Callable[..., httpx.Client]
 
 RECIPES = Path(__file__).parents[2] / "server" / "http" / "recipes.md"
@@ -70,6 +68,7 @@ def by_minute(embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path: Path
         yield http
 
 
+@pytest.mark.slow
 def test_the_next_grain_costs_them_once_more(by_minute: httpx.Client) -> None:
     time.sleep(60.5 - time.time() % 60)
     refreshed(by_minute)
@@ -105,7 +104,10 @@ def test_the_notebook_recipes_run_as_they_are_written(
     code = recipe("python", "Arrow")
     if heading != "Arrow":
         code += recipe("python", heading)
-    exec(compile(code, str(RECIPES), "exec"), names)
+    try:
+        exec(compile(code, str(RECIPES), "exec"), names)
+    finally:
+        names["proxy"].close()  # a notebook keeps it
     frame = names["table"] if heading == "Arrow" else names["frame"]
     assert len(frame) == 25
     assert {"n_name", "customers", "customers_lo", "customers_hi"} <= set(
