@@ -123,6 +123,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "noisegate.mechanism": _Setting("", _mechanism),
         "noisegate.intervals": _Setting("off", _flag),
         "noisegate.dry_run": _Setting("off", _flag),
+        "noisegate.empty_rows": _Setting("off", _flag),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),
         "client_encoding": _Setting("UTF8", _utf8, "client_encoding"),
