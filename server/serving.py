@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import socket
 from pathlib import Path
@@ -46,6 +47,7 @@ def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uv
         services.app,
         log_level="warning",
         access_log=False,
+        proxy_headers=False,  # nothing here depends on who a request says it comes from
         timeout_graceful_shutdown=GRACE_S,
         server_header=False,
         **files,  # type: ignore[arg-type]  # these two alone are paths
@@ -63,11 +65,11 @@ def wire_listener(
     """
     http = services.app.state.services
     catalogs = Threads(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
-    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups, catalogs)
+    desk = PipelineDesk(services.pipeline, shadow, http.asking, http.reads, http.lookups, catalogs)
     return Listener(
         Reception(
             desk,
-            LedgerVerifiers(services.ledger, http.lookups),
+            LedgerVerifiers(services.ledger, http.reads),
             services.pipeline.current.policy.name,
             certificate,
             plain_text,
@@ -82,6 +84,8 @@ async def serve_both(
     http: uvicorn.Server, http_socket: socket.socket, wire: Listener | None, wire_socket: socket.socket | None
 ) -> None:
     """Serve until uvicorn is told to stop by a signal; then the wire protocol's sessions end, too."""
+    gc.collect()
+    gc.freeze()  # modules and plans' grammars stay: no answer waits while the collector walks over them again
     if wire is not None and wire_socket is not None:
         await wire.start(wire_socket)
     try:

@@ -47,15 +47,26 @@ class KeptAnswers:
         earlier = first_attempt(self.ledger, charge)
         if earlier is not None:
             return self._again(earlier, charge.analyst)
-        kept = self._lookup(charge)
-        if kept is not None and kept.paid:
-            return self._again(kept, charge.analyst)
+        paid = self.paid(charge)
+        if paid is not None:
+            return paid
         with self.flights.alone(charge.answer_key):
             kept = self._lookup(charge)  # while this thread waited, another one may have finished
             if kept is None:
                 released, budget = measure()
                 return Served(released, budget, charge.epsilon, charge.delta)
             return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
+
+    def paid(self, charge: Charge, longest: int | None = None) -> Served | None:
+        """What is kept, free, if the analyst was charged for it. Two reads of the ledger.
+
+        Args:
+          longest: the bytes of a kept answer above which None is returned; None: any length.
+        """
+        kept = self._lookup(charge)
+        if kept is None or not kept.paid or (longest is not None and len(kept.answer) > longest):
+            return None
+        return self._again(kept, charge.analyst)
 
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
         return self.ledger.kept_answer(charge.answer_key, charge.analyst)

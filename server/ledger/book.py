@@ -44,6 +44,11 @@ class Book:
         """Which ledger this is."""
         return self._store.id
 
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine?"""
+        return self._store.local
+
     def reserve(self, charge: Charge) -> Reservation:
         """Take the charge from all its accounts, or refuse."""
         reserved = self._write(reserve, charge)

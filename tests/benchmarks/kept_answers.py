@@ -20,8 +20,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import cast
 
-import uvicorn
-
 from server.http.app import create_app
 from server.http.key_limits import Rate
 from server.keys import key_hash, new_key
@@ -31,6 +29,8 @@ from server.ledger.open_ledger import create_ledger, open_ledger
 from server.live_pipeline import LivePipeline
 from server.pipeline import Pipeline
 from server.query import QueryRequest
+from server.services import Services
+from server.serving import event_loop, http_server, serve_both
 from server.workers import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
 from tests.support.backends import FailingBackend
@@ -154,8 +154,9 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         parent.send(listener.getsockname()[1])
-        config = uvicorn.Config(create_app(pipeline, ledger, rate=_UNLIMITED), log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        services = Services(ledger, pipeline, create_app(pipeline, ledger, rate=_UNLIMITED), ())
+        with asyncio.Runner(loop_factory=event_loop) as runner:
+            runner.run(serve_both(http_server(services, None), listener, None, None))
 
 
 def _no_reload() -> tuple[Pipeline, tuple[str, ...]]:

@@ -214,6 +214,16 @@ def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tm
     assert (tmp_path / "reads").read_text() == "read\n"
 
 
+def test_what_is_kept_is_at_hand(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    asked = pipeline()
+    assert asked.kept_answer(QUESTION) is None
+    asked.answer(QUESTION)
+    assert asked.kept_answer(QUESTION) == asked.answer(QUESTION)
+    assert pipeline().kept_answer(QUESTION) is None, "it would have to be planned"
+    assert asked.kept_answer(replace(QUESTION, analyst="eve")) is None, "it would have to be paid"
+    assert asked.kept_answer(replace(QUESTION, idempotency_key="mine")) is None
+
+
 def test_an_analyst_whose_queries_fail_still_gets_what_was_kept(pipeline: Callable[..., Pipeline]) -> None:
     pipeline().answer(QUESTION)
     failing = pipeline(*[BackendFailed("refused")] * 80)

@@ -59,6 +59,18 @@ def test_the_same_analyst_pays_once() -> None:
     assert desk.measured == 1 and len(desk.ledger.charged) == 1
 
 
+def test_what_is_paid_is_free_and_nothing_else_is_looked_up() -> None:
+    desk = Desk()
+    charge = Charge("ada", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
+    assert desk.kept.paid(charge) is None
+    desk.ask()
+    again = desk.kept.paid(charge)
+    assert again is not None and value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
+    assert desk.kept.paid(charge, longest=10) is None, "the kept bytes are more"
+    assert desk.kept.paid(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
+    assert len(desk.ledger.charged) == 1
+
+
 def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> None:
     desk = Desk()
     desk.ask("ada")

@@ -74,6 +74,9 @@ class FakePipeline:
         self.asked.append(request)
         return self.answering(request)
 
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        return None
+
     def check_ready(self) -> None:
         pass
 
@@ -98,7 +101,9 @@ class FakePipeline:
 
 
 class FakeKeys:
-    """Knows ada's key."""
+    """Knows ada's key, as if it stood in a local file."""
+
+    local = True
 
     def __init__(self, role: Role = "analyst") -> None:
         self.role = role

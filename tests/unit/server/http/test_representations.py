@@ -46,7 +46,7 @@ def test_a_form_that_there_is_not_is_refused() -> None:
 
 
 def test_json_is_the_body() -> None:
-    assert represented(ANSWER, JSON) == AnswerBody.of(ANSWER)
+    assert AnswerBody.model_validate_json(bytes(represented(ANSWER, JSON).body)) == AnswerBody.of(ANSWER)
 
 
 def test_csv_has_names_first_and_its_charge_in_headers() -> None:
