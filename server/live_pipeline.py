@@ -56,6 +56,10 @@ class LivePipeline:
         """Answer and charge; `cancelled` ends it early."""
         return self._current.answer(request, cancelled)
 
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        """The answer that the analyst has paid for before, if there is one."""
+        return self._current.kept_answer(request)
+
     def describe(self, sql: str) -> StatementShape:
         """Parameters and columns of a question."""
         return self._current.describe(sql)

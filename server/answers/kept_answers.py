@@ -35,6 +35,15 @@ class KeptAnswers:
     flights: SingleFlight = field(default_factory=SingleFlight)
     recent: Recent[int, Released] = field(default_factory=lambda: Recent(_RECENT))
 
+    def find(self, charge: Charge) -> Served | None:
+        """What the analyst has paid for already, which is free; None where the question must be charged.
+
+        Raises: DuplicateRequest.
+        Cost: two reads of the ledger; waits for nobody.
+        """
+        kept = first_attempt(self.ledger, charge) or self._lookup(charge)
+        return self._again(kept, charge.analyst) if kept is not None and kept.paid else None
+
     def serve(self, charge: Charge, measure: Callable[[], tuple[Released, Budget]]) -> Served:
         """Serve what a charge is for.
 
@@ -42,14 +51,10 @@ class KeptAnswers:
           charge: what the question would cost; its `answer_key` names the question.
           measure: charges and measures; called by one thread at a time, and only where nothing is kept.
         Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; what `measure` raises.
-        Cost: an answer that is free takes two reads of the ledger.
         """
-        earlier = first_attempt(self.ledger, charge)
-        if earlier is not None:
-            return self._again(earlier, charge.analyst)
-        kept = self._lookup(charge)
-        if kept is not None and kept.paid:
-            return self._again(kept, charge.analyst)
+        found = self.find(charge)
+        if found is not None:
+            return found
         with self.flights.alone(charge.answer_key):
             kept = self._lookup(charge)  # while this thread waited, another one may have finished
             if kept is None:

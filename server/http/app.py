@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from server.asking import Asking
 from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
@@ -67,7 +68,7 @@ def create_app(
     app.state.services = Services(
         pipeline,
         ledger,
-        queries=Threads(running_queries, waiting_queries),
+        asking=Asking(pipeline, Threads(running=4, waiting=256), Threads(running_queries, waiting_queries)),
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),

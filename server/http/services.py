@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Protocol
 
+from server.asking import Answers, Asking
 from server.catalog import Catalog
 from server.http.key_limits import KeyLimits
 from server.http.metrics import Metrics
@@ -15,16 +15,12 @@ from server.ledger.analyst import Act, Analyst
 from server.ledger.ledger import Administration, Records
 from server.live_pipeline import PolicyInForce
 from server.proposals.accuracy import Accuracy, Proposal
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
+from server.query import Budget, Explanation, QueryRequest
 from server.threads import Threads
 
 
-class Pipeline(Protocol):
+class Pipeline(Answers, Protocol):
     """Answers questions; each method blocks and may be called from any thread."""
-
-    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """Answer and charge; setting `cancelled` ends it early."""
-        ...
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
@@ -74,7 +70,7 @@ class Services:
     Attributes:
       pipeline: answers.
       ledger: knows analysts by their keys, and what custodians see and change.
-      queries: threads that wait for answers.
+      asking: asks the pipeline, in threads that may wait for long.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
       jobs: questions that go on while their clients do something else.
@@ -86,7 +82,7 @@ class Services:
 
     pipeline: Pipeline
     ledger: Custody
-    queries: Threads
+    asking: Asking
     lookups: Threads
     explanations: Threads
     audits: Threads

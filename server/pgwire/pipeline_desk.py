@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
+from server.asking import Asking
 from server.pgwire.desk import CatalogShape, Described
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.results import CatalogResult
@@ -22,10 +23,6 @@ class Pipeline(Protocol):
         """Parameters and columns, before values are bound; free."""
         ...
 
-    def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
-        """Answer and charge."""
-        ...
-
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         ...
@@ -35,9 +32,9 @@ class PipelineDesk:
     """A Desk.
 
     Args:
-      pipeline: answers.
+      pipeline: knows statements and budgets.
       shadow: knows the catalog; None: nothing is known of it.
-      queries: threads that wait for answers, the same as other protocols use.
+      asking: asks the pipeline, in the same threads as for other protocols.
       lookups: threads for what takes milliseconds.
       catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
         and budgets do not wait behind it.
@@ -47,13 +44,13 @@ class PipelineDesk:
         self,
         pipeline: Pipeline,
         shadow: ShadowDatabase | None,
-        queries: Threads,
+        asking: Asking,
         lookups: Threads,
         catalogs: Threads,
     ) -> None:
         self._pipeline = pipeline
         self._shadow = shadow
-        self._queries = queries
+        self._asking = asking
         self._lookups = lookups
         self._catalogs = catalogs
 
@@ -64,7 +61,7 @@ class PipelineDesk:
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
         """The answer, charged."""
-        return await self._queries.call_for(request.analyst, self._pipeline.answer, request, cancelled)
+        return await self._asking.answer(request, cancelled)
 
     async def budget(self, analyst: str) -> Budget:
         """What was granted and what is left."""

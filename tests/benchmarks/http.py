@@ -88,7 +88,10 @@ class Seen:
     async def ask(self, client: RawClient, key: str, sql: str, epsilon: float, due: float | None = None) -> None:
         """Ask and note; the clock starts when the question was due."""
         begun = time.perf_counter() if due is None else due
-        status, body = await client.ask(sql, epsilon)
+        try:
+            status, body = await client.ask(sql, epsilon)
+        except (OSError, asyncio.IncompleteReadError):  # the connection broke: no answer, and so an error
+            status, body = 0, {}
         self.statuses[status] += 1
         if status == 200:
             self.charged[key] += round(body["charge"]["epsilon"] * 1e9)
@@ -123,7 +126,6 @@ async def _mixed(port: int, keys: list[str], pid: int, seconds: float) -> list[R
 
     await asyncio.gather(watch(), *(client(number, key) for number, key in enumerate(keys)))
     drift = [abs(await _spent(port, key) - seen.charged[key]) for key in keys]
-    fifth = max(1, len(memory) // 5)
     return [
         Row("mixed", "clients", float(len(keys)), "1"),
         Row("mixed", "seconds", seconds, "s"),
@@ -131,7 +133,8 @@ async def _mixed(port: int, keys: list[str], pid: int, seconds: float) -> list[R
         Row("mixed", "fresh answers", float(len(seen.fresh)), "1"),
         Row("mixed", "errors", float(seen.errors), "1", most=0),
         Row("mixed", "analysts whose ledger and answers differ", float(sum(one > 0 for one in drift)), "1", most=0),
-        Row("mixed", "memory at the end against after a fifth of the time", grown, "1", most=1 + _BAR_GROWTH),
+        Row("mixed", "memory at the end", median(memory[-_fifth(memory) :]) / 1024, "MiB"),
+        Row("mixed", "that against after a fifth of the time", _growth(memory), "1", most=1 + _BAR_GROWTH),
         *_latencies("mixed", seen),
     ]
 
@@ -195,8 +198,14 @@ async def _spent(port: int, key: str) -> int:
     return round(spent * 1e9)
 
 
-def _growth(memory: list[int], fifth: int) -> float:
+def _fifth(memory: list[int]) -> int:
+    """How many samples a fifth of the time has."""
+    return max(1, len(memory) // 5)
+
+
+def _growth(memory: list[int]) -> float:
     """The last fifth's median over the second fifth's: the first one warms up."""
+    fifth = _fifth(memory)
     return median(memory[-fifth:]) / median(memory[fifth : 2 * fifth] or memory[-fifth:])
 
 

@@ -1,7 +1,7 @@
 """The API's own description, taken at its word: cases that schemathesis makes of it, valid and not, to a real proxy.
 
 No case may end in a 5xx, in a status or a media type that is not described, or in a body that its schema does not
-describe. Random words are hardly ever SQL and random names are hardly ever somebody's, so a part of the cases is given
+describe. Random words are hardly ever SQL and random names hardly ever somebody's, so a part of the cases is given
 ones that mean something.
 """
 

@@ -65,10 +65,8 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return represented(await services.queries.call_for(analyst, services.pipeline.answer, question), form)
-    job = services.jobs.start(
-        analyst, lambda cancelled: services.queries.call_for(analyst, services.pipeline.answer, question, cancelled)
-    )
+        return represented(await services.asking.answer(question), form)
+    job = services.jobs.start(analyst, lambda cancelled: services.asking.answer(question, cancelled))
     if await services.jobs.wait(job, wait_s):
         return represented(services.jobs.take(job), form)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
