@@ -35,30 +35,17 @@ class KeptAnswers:
     flights: SingleFlight = field(default_factory=SingleFlight)
     recent: Recent[int, Released] = field(default_factory=lambda: Recent(_RECENT))
 
-    def serve(self, charge: Charge, measure: Callable[[], tuple[Released, Budget]]) -> Served:
-        """Serve what a charge is for.
+    def find(self, charge: Charge) -> Served | None:
+        """What the analyst has paid for already, which is free; None where the question must be charged.
 
-        Args:
-          charge: what the question would cost; its `answer_key` names the question.
-          measure: charges and measures; called by one thread at a time, and only where nothing is kept.
-        Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; what `measure` raises.
-        Cost: an answer that is free takes two reads of the ledger.
+        Raises: DuplicateRequest.
+        Cost: two reads of the ledger; waits for nobody.
         """
         earlier = first_attempt(self.ledger, charge)
-        if earlier is not None:
-            return self._again(earlier, charge.analyst)
-        paid = self.paid(charge)
-        if paid is not None:
-            return paid
-        with self.flights.alone(charge.answer_key):
-            kept = self._lookup(charge)  # while this thread waited, another one may have finished
-            if kept is None:
-                released, budget = measure()
-                return Served(released, budget, charge.epsilon, charge.delta)
-            return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
+        return self.paid(charge) if earlier is None else self._again(earlier, charge.analyst)
 
     def paid(self, charge: Charge, longest: int | None = None) -> Served | None:
-        """What is kept, free, if the analyst was charged for it. Two reads of the ledger.
+        """As `find`, whatever the idempotency key.
 
         Args:
           longest: the bytes of a kept answer above which None is returned; None: any length.
@@ -67,6 +54,24 @@ class KeptAnswers:
         if kept is None or not kept.paid or (longest is not None and len(kept.answer) > longest):
             return None
         return self._again(kept, charge.analyst)
+
+    def serve(self, charge: Charge, measure: Callable[[], tuple[Released, Budget]]) -> Served:
+        """Serve what a charge is for.
+
+        Args:
+          charge: what the question would cost; its `answer_key` names the question.
+          measure: charges and measures; called by one thread at a time, and only where nothing is kept.
+        Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; what `measure` raises.
+        """
+        found = self.find(charge)
+        if found is not None:
+            return found
+        with self.flights.alone(charge.answer_key):
+            kept = self._lookup(charge)  # while this thread waited, another one may have finished
+            if kept is None:
+                released, budget = measure()
+                return Served(released, budget, charge.epsilon, charge.delta)
+            return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
 
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
         return self.ledger.kept_answer(charge.answer_key, charge.analyst)

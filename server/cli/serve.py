@@ -59,7 +59,7 @@ def serve(
     from server.pgwire.shadow.open_shadow import open_shadow
     from server.secrets import resolve
     from server.services import open_services
-    from server.serving import event_loop, http_server, serve_both, wire_listener
+    from server.serving import event_loop, http_server, keep_pauses_short, serve_both, wire_listener
     from server.sighup import reload_policy
 
     if (tls_certificate is None) != (tls_key is None):
@@ -91,6 +91,7 @@ def serve(
             hint = "give --tls-certificate and --tls-key, or put TLS in front"
             tell(f"warning: HTTP is not encrypted; {hint}", style="yellow")
         server = http_server(services, files)
+        keep_pauses_short()
         try:
             with asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(serve_both(server, http_socket, listener, wire_socket))

@@ -71,7 +71,7 @@ def create_app(
     app.state.services = Services(
         pipeline,
         ledger,
-        asking=Asking(pipeline, Threads(running_queries, waiting_queries), reads),
+        asking=Asking(pipeline, reads, Threads(running=4, waiting=256), Threads(running_queries, waiting_queries)),
         reads=reads,
         lookups=lookups,
         explanations=Threads(running=4, waiting=64),

@@ -18,6 +18,7 @@ from server.ledger.entry_rows import ledger_time, read_entries
 from server.ledger.exhausted import exhausted
 from server.ledger.journal import Journal
 from server.ledger.reserving import Short, paying_accounts, reserve
+from server.ledger.schema import ACTS_OF_KIND
 from server.ledger.settling import recover, settle
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.terms import Terms
@@ -209,7 +210,7 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
 
 
 def _accepted_policy(reading: Reading) -> str | None:
-    row = reading.row("SELECT content FROM entries WHERE kind = 'policy' ORDER BY number DESC LIMIT 1")
+    row = reading.row(f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", "policy")
     return None if row is None else str(json.loads(row[0])["policy_hash"])
 
 

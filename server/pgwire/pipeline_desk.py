@@ -33,7 +33,7 @@ class PipelineDesk:
     """A Desk.
 
     Args:
-      pipeline: answers.
+      pipeline: knows statements and budgets.
       shadow: knows the catalog; None: nothing is known of it.
       asking: where questions wait, the same as for other protocols.
       reads: where the ledger is read.

@@ -62,14 +62,13 @@ def run(quick: bool) -> list[Row]:
                 one = asyncio.run(_load(port, key, sql, dashboards=1, requests=requests // 5))
                 before = _cpu_s(server)
                 many = asyncio.run(_load(port, key, sql, dashboards=_DASHBOARDS, requests=requests))
+                per_second = len(many.latencies) / many.seconds
                 cpu_s = (_cpu_s(server) - before) / (len(many.latencies) + _WARM_UP)
                 rows += [
-                    Row(name, "one dashboard, median", median(one.latencies) * 1e3, "ms"),
+                    Row(name, "one dashboard, median", median(one.latencies) * 1e3, "ms", most=_BAR_MS),
                     Row(name, "one dashboard, 99%", quantiles(one.latencies, n=100)[98] * 1e3, "ms"),
-                    Row(name, "bar for the median", _BAR_MS, "ms"),
-                    Row(name, f"{_DASHBOARDS} dashboards", len(many.latencies) / many.seconds, "answers/s"),
+                    Row(name, f"{_DASHBOARDS} dashboards", per_second, "answers/s", least=_BAR_PER_SECOND),
                     Row(name, "processor time of the server per answer", cpu_s * 1e3, "ms"),
-                    Row(name, "bar for the throughput", _BAR_PER_SECOND, "answers/s"),
                 ]
     return rows
 

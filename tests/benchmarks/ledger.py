@@ -68,6 +68,7 @@ def _measured(case: str, reopen: Open, quick: bool) -> list[Row]:
             "reserve + commit": [_spend(ledger, number) for number in range(_QUICK_CHARGES if quick else _CHARGES)],
             "budget": [_timed(partial(ledger.budget, name_of(number)))[0] for number in range(_LOOKUPS)],
             "kept answer": [_kept(ledger, 4 * number) for number in range(_LOOKUPS)],
+            "data version": [_timed(ledger.data_version)[0] for _ in range(_LOOKUPS)],
             "key": [_timed(partial(ledger.analyst_by_key, f"{number:064x}"))[0] for number in range(_LOOKUPS)],
         }
         for metric, samples in times.items():

@@ -81,6 +81,22 @@ def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> 
     assert desk.ledger.dataset == 10**9
 
 
+def test_only_who_has_paid_finds_the_answer() -> None:
+    desk = Desk()
+
+    def found(analyst: str, idempotency_key: str = "") -> Served | None:
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key)
+        return desk.kept.find(charge)
+
+    assert found("ada") is None
+    paid = desk.ask("ada", idempotency_key="once")
+    assert found("grace") is None
+    for again in (found("ada"), found("ada", idempotency_key="once")):
+        assert again is not None
+        assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
+    assert desk.measured == 1 and len(desk.ledger.charged) == 1
+
+
 def test_who_cannot_pay_is_not_told() -> None:
     desk = Desk()
     desk.ask("ada")

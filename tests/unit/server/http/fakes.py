@@ -69,13 +69,17 @@ class FakePipeline:
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
+    kept: dict[str, QueryResponse] = field(default_factory=dict)
 
     def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
 
-    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
         return None
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        return self.kept.get(request.sql)
 
     def check_ready(self) -> None:
         pass

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from typing import cast
 
-from server.asking import Answers, Asking
+from server.asking import Asking
 from server.ledger_reads import LedgerReads
 from server.pgwire.desk import CatalogShape
 from server.pgwire.pipeline_desk import Pipeline, PipelineDesk
@@ -34,9 +34,7 @@ def test_budgets_and_keys_do_not_wait_behind_the_catalog() -> None:
         pipeline, shadow = cast(Pipeline, busy), cast(ShadowDatabase, busy)
         lookups = Threads(1, 1)
         reads = LedgerReads(at_once=False, threads=lookups)
-        desk = PipelineDesk(
-            pipeline, shadow, Asking(cast(Answers, busy), Threads(1, 1), reads), reads, lookups, Threads(1, 8)
-        )
+        desk = PipelineDesk(pipeline, shadow, cast(Asking, None), reads, lookups, Threads(1, 8))
         waiting = [asyncio.ensure_future(desk.catalog_shape("SELECT 1", ())) for _ in range(4)]
         await asyncio.sleep(0.05)
         try:

@@ -194,3 +194,10 @@ def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Book) 
     ((act, confirmed),) = pipeline.reloads
     assert (act.by, act.reason, confirmed) == ("admin", "the study begins", "a" * 64)
     assert body["weaker"] == ["privacy.max_epsilon: raised"]
+
+
+@pytest.mark.parametrize("number", [2**53, 2**63, 10**30])
+@pytest.mark.parametrize("path", ["/charges", "/entries"])
+def test_numbers_that_no_entry_can_have_are_refused(ask: Send, path: str, number: int) -> None:
+    assert_problem(ask("GET", f"{path}?after={number}"), 422, "08P01")
+    assert ask("GET", f"{path}?after={2**53 - 1}").json() == []
