@@ -8,7 +8,8 @@ import pytest
 from server.keys import key_hash
 from server.ledger.book import Book
 from server.ledger.open_ledger import create_ledger, open_ledger
-from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 
 
 class TestSqliteLedger(LedgerSuite):
