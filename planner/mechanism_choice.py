@@ -11,8 +11,8 @@ from planner.errors import InvalidSetting
 from planner.plan import MechanismName
 from planner.policy import Policy
 from privacy.accounting.largest_rho import largest_rho
-from privacy.mechanisms.concentrated_gem import MEAN_GAUSSIAN
-from privacy.mechanisms.groups.shared_threshold import SHARED_SPLIT
+from privacy.mechanisms.budget import MEAN_GAUSSIAN
+from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION
 
 _LIBRARY = "it is there for comparison, as a library function; use gem"
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
@@ -80,7 +80,7 @@ class Circumstances:
         if self.groups_per_unit is None:
             return True
         rho = largest_rho(self.epsilon, self.delta)
-        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SPLIT) * self.epsilon**2 / (2 * rho)
+        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * self.epsilon**2 / (2 * rho)
         return self.sums * self.groups_per_unit > worth
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.mechanisms.exact import float_at_least
 from privacy.mechanisms.lazy_choice import Choice, settled_values
@@ -90,9 +90,7 @@ def _proposals(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(n, _AT_ONCE) noise N, and the threshold that it is for."""
     size = n_groups * _AT_ONCE
-    draws = entropy.geometric(scale, size)
-    if draws.shape != (size,) or draws.dtype != np.int64 or np.any(draws < 0):
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
+    draws = checked_geometric(entropy.geometric(scale, size), size)
     noise, proposal = np.divmod(draws.reshape(n_groups, _AT_ONCE), length)
     return noise, proposal
 

@@ -6,6 +6,10 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.gaussian_tail import upper_quantile
 from privacy.mechanisms.rung import Rung
@@ -68,6 +72,10 @@ class GaussianRung:
         return SquareLoss(
             0.0, (self.grid.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau
         )
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        return checked(entropy.gaussian(self.scale, size), size)
 
     def upper_quantile(self, tail: float) -> int:
         """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (`gaussian_tail`)."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from privacy.entropy import MAX_SCALE, Entropy
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.entropy import MAX_SCALE, Entropy, checked
+from privacy.errors import InvalidParameter
 from privacy.mechanisms.exact import float_at_least
 from privacy.units import MAX_UNITS, ONE
 
@@ -68,9 +68,7 @@ class IntegerNoise:
           values: (...) int64 in [0, MAX_UNITS].
         Raises: EntropyFailed when the source returns something else than was asked for.
         """
-        noise = entropy.laplace(self.scale, values.size)
-        if noise.shape != (values.size,) or noise.dtype != np.int64:
-            raise EntropyFailed("the noise source did not return the integers it was asked for")
+        noise = checked(entropy.laplace(self.scale, values.size), values.size)
         noisy: NDArray[np.int64] = values // self.step + noise.reshape(values.shape)
         return noisy
 

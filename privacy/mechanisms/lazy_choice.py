@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.selection import Scores
+from privacy.entropy import Entropy
+from privacy.mechanisms.selection import Scores, selection_noise
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -61,6 +63,20 @@ def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) ->
     for group in np.flatnonzero(open_groups):
         index[group], values[group] = _choose_one(answer, scores, noise[group], int(group))
     return Choice(index, values)
+
+
+def noisy_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fraction, entropy: Entropy) -> Choice:
+    """`choose` with one-sided geometric noise: epsilon-DP in every group (`selection_noise`).
+
+    Args:
+      answer: of G groups on L thresholds.
+      scores: integer scores from values.
+      epsilon: of the selection in one group, > 0.
+      entropy: where the noise comes from.
+    Raises: EntropyFailed; SolverFailed from the answer.
+    Cost: G L draws, and that of `choose`.
+    """
+    return choose(answer, scores, selection_noise((answer.n_groups, len(answer.ladder)), epsilon, entropy))
 
 
 def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64], group: int) -> tuple[int, int]:

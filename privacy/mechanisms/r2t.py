@@ -15,6 +15,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon, group_epsilon
+from privacy.mechanisms.parameters import check_gap, check_groups
 from privacy.mechanisms.race import race
 from privacy.mechanisms.release import release_noise, released
 from privacy.mechanisms.rung import Rung, rungs
@@ -61,10 +62,8 @@ class R2T:
         exact_epsilon(self.epsilon)
         if not 0 < self.global_sensitivity <= 2.0**32:
             raise InvalidParameter("the global sensitivity lies in (0, 2^32] normalised weights")
-        if self.groups_per_unit is not None and self.groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
         if not 0.5 <= self.confidence < 1:
             raise InvalidParameter("confidence is at least a half and below 1")
         if not isinstance(self.base, Fraction | int) or self.base < _LEAST_BASE:

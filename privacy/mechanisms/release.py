@@ -9,26 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.errors import EntropyFailed
-from privacy.mechanisms.rung import Rung
-
-
-def release_noise(index: NDArray[np.intp], rungs: Sequence[Rung], entropy: Entropy) -> NDArray[np.int64]:
-    """Draw Z, in steps, for each release.
-
-    Args:
-      index: (...) the rung of each release.
-      rungs: the L rungs.
-      entropy: where the noise comes from.
-    Returns: (...) int64, discrete Laplace of scale rungs[index].scale.
-    Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
-    """
-    scale = np.array([rung.scale for rung in rungs])[index]
-    noise = np.zeros(index.shape, np.int64)
-    for distinct in np.unique(scale):
-        here = scale == distinct
-        noise[here] = _expect(entropy.laplace(float(distinct), int(here.sum())), int(here.sum()))
-    return noise
 
 
 class Stepped(Protocol):
@@ -50,9 +30,42 @@ class Stepped(Protocol):
         ...
 
     @property
+    def scale(self) -> float:
+        """The noise scale in steps. Thresholds of one scale have noise of one distribution."""
+        ...
+
+    @property
     def noise_scale(self) -> float:
         """The noise scale in normalised weight."""
         ...
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) noise, in steps."""
+        ...
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the truncated answer lies below and above the released value, at most, in normalised weight."""
+        ...
+
+
+def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
+    """Draw Z, in steps, for each release.
+
+    Args:
+      index: (...) the rung of each release.
+      rungs: the L rungs.
+      entropy: where the noise comes from.
+    Returns: (...) int64, each as rungs[index] draws it.
+    Raises: EntropyFailed when the source returns something else than was asked for.
+    Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
+    """
+    scale = np.array([rung.scale for rung in rungs])[index]
+    alike = {rung.scale: rung for rung in rungs}
+    noise = np.zeros(index.shape, np.int64)
+    for distinct in np.unique(scale):
+        here = scale == distinct
+        noise[here] = alike[float(distinct)].draw(int(here.sum()), entropy)
+    return noise
 
 
 def released(
@@ -73,9 +86,3 @@ def released(
     step_weight = np.array([rung.step_weight for rung in rungs])
     noisy: NDArray[np.float64] = ((values >> shift[index]) + noise) * step_weight[index]
     return noisy
-
-
-def _expect(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    if draws.shape != (size,) or draws.dtype != np.int64:
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
-    return draws

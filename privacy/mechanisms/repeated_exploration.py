@@ -14,6 +14,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples
 from privacy.mechanisms.exact import exact, exact_epsilon, float_at_least
 from privacy.mechanisms.integer_noise import IntegerNoise
+from privacy.mechanisms.parameters import check_confidence
 from privacy.mechanisms.population import Population, UnitCount
 from privacy.mechanisms.sample_and_explore import explored_epsilon, known_units
 from privacy.mechanisms.scaled import scaled
@@ -60,8 +61,7 @@ class RepeatedExploration:
     def __post_init__(self) -> None:
         if not 2.0**-20 <= self.threshold <= 2.0**32:
             raise InvalidParameter("a threshold lies in [2^-20, 2^32] normalised weights")
-        if not 0 < self.confidence < 1:
-            raise InvalidParameter("confidence is between 0 and 1")
+        check_confidence(self.confidence)
         if self.delta > 1:
             raise InvalidParameter("delta is a probability")
         self.noise(1).check_sum(self.drawn)

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import float_at_least
+from privacy.mechanisms.parameters import check_gap
 from privacy.sampling.loss import Loss
 from privacy.units import ONE
 
@@ -41,8 +46,7 @@ class Rung:
     def __post_init__(self) -> None:
         if self.tau_units < 1:
             raise InvalidParameter("a threshold is at least one unit")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
+        check_gap(self.gap)
         if self.epsilon <= 0:
             raise InvalidParameter("epsilon must be positive")
 
@@ -88,6 +92,10 @@ class Rung:
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
         rounding = self.step_weight if uneven else 0.0
         return Loss((self.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau)
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        return checked(entropy.laplace(self.scale, size), size)
 
     def upper_quantile(self, tail: float) -> int:
         """The smallest k >= 0 with P(Z > k) <= tail, where P(Z > k) = a^(k + 1) / (1 + a), a = exp(-1 / scale)."""

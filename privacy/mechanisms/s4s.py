@@ -15,6 +15,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon, float_at_least, group_epsilon
+from privacy.mechanisms.parameters import check_gap, check_groups
 from privacy.mechanisms.penalised import penalised_race
 from privacy.mechanisms.release import release_noise
 from privacy.mechanisms.rung import Rung, rungs
@@ -57,10 +58,12 @@ class S4S:
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-        if self.tuples_per_unit < 1 or (self.groups_per_unit is not None and self.groups_per_unit < 1):
-            raise InvalidParameter("a unit has at least one tuple and reaches at least one group")
-        if not (0 <= self.gap <= 1 and 0 < self.beta < 1):
-            raise InvalidParameter("a solver gap and beta are between 0 and 1")
+        if self.tuples_per_unit < 1:
+            raise InvalidParameter("a unit has at least one tuple")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        if not 0 < self.beta < 1:
+            raise InvalidParameter("beta is between 0 and 1")
         if self.published and (self.groups_per_unit != 1 or self.sample is None):
             raise InvalidParameter("what was published has one group and a sample")
 

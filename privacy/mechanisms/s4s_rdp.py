@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from privacy.accounting.event import PrivacyEvent, RenyiCurve
 from privacy.accounting.orders import ORDERS
 from privacy.entropy import Entropy
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gaussian_rung import GaussianRung
+from privacy.mechanisms.parameters import check_gap, check_groups
 from privacy.mechanisms.penalised import penalised_race
 from privacy.mechanisms.rung import rungs
 from privacy.mechanisms.s4s_budgets import published_budgets, s4s_ladder
@@ -63,10 +64,12 @@ class S4SRenyi:
         exact_epsilon(self.epsilon)
         if not (0 < self.delta < 1 and 0 < self.rate <= 1):
             raise InvalidParameter("delta and a sampling rate are probabilities")
-        if self.tuples_per_unit < 1 or self.groups_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple and reaches at least one group")
-        if not (0 <= self.gap <= 1 and 0 < self.beta < 1):
-            raise InvalidParameter("a solver gap and beta are between 0 and 1")
+        if self.tuples_per_unit < 1:
+            raise InvalidParameter("a unit has at least one tuple")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        if not 0 < self.beta < 1:
+            raise InvalidParameter("beta is between 0 and 1")
 
     @property
     def name(self) -> str:
@@ -119,10 +122,7 @@ class S4SRenyi:
 
     def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
         """(G, L) noise in steps."""
-        columns = [entropy.gaussian(rung.scale, n_groups) for rung in self._steps]
-        if any(column.shape != (n_groups,) or column.dtype != np.int64 for column in columns):
-            raise EntropyFailed("the noise source did not return the integers it was asked for")
-        return np.stack(columns, axis=1)
+        return np.stack([rung.draw(n_groups, entropy) for rung in self._steps], axis=1)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """epsilon at delta of g(infinity): for a unit with more join tuples than Delta, in all groups."""

@@ -26,10 +26,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.entropy import Entropy, checked_geometric
+from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import float_at_least
+from privacy.mechanisms.parameters import check_gap
 
 GRID = 1024
 """N: a score is floored to a multiple of 1 / N."""
@@ -83,8 +84,7 @@ class Scores:
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
+        check_gap(self.gap)
         if not self.ladder.doubling:
             raise InvalidParameter("thresholds that are scored double")
         if len(self.prices) != len(self.ladder):
@@ -174,6 +174,4 @@ def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy)
     """
     size = shape[0] * shape[1]
     draws = entropy.geometric(float_at_least(2 * SENSITIVITY / epsilon), size)
-    if draws.shape != (size,) or draws.dtype != np.int64 or np.any(draws < 0):
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
-    return draws.reshape(shape)
+    return checked_geometric(draws, size).reshape(shape)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import DOWN
+from privacy.mechanisms.exact import DOWN
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip

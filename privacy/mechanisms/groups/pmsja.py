@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
 from privacy.accounting.divergence import pure_divergence
 from privacy.accounting.event import ZCDP, ApproxDP, Composed, PrivacyEvent, PureDP
 from privacy.accounting.orders import ORDERS
-from privacy.entropy import Entropy
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.entropy import Entropy, checked
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import exact, exact_epsilon
@@ -121,9 +119,7 @@ class Pmsja:
 
     def noisy_bound(self, removed: float, entropy: Entropy) -> float:
         """B^, in steps of 2^-31 and at least 1. Raises: EntropyFailed."""
-        drawn = entropy.laplace(self._scale, 1)
-        if drawn.shape != (1,) or drawn.dtype != np.int64:
-            raise EntropyFailed("the noise source did not return the integers it was asked for")
+        drawn = checked(entropy.laplace(self._scale, 1), 1)
         steps = round(removed * WHOLE) + WHOLE + DEFAULT_GAP + int(drawn[0]) + self._shift
         return max(1.0, steps / WHOLE) + rounding(self.n_groups)
 

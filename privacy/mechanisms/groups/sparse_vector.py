@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy, check_scale
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.entropy import Entropy, check_scale, checked
+from privacy.errors import InvalidParameter
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.truncation.vector.instance import DEFAULT_GAP
 from privacy.truncation.vector.shares import WHOLE
@@ -66,8 +66,8 @@ class SparseVector:
 
         Raises: EntropyFailed when the source returns something else than was asked for.
         """
-        level = _expect(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
-        stops: NDArray[np.int64] = level - _expect(entropy.laplace(self.rung_scale, rungs), rungs)
+        level = checked(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
+        stops: NDArray[np.int64] = level - checked(entropy.laplace(self.rung_scale, rungs), rungs)
         return stops
 
     def most_removed(self, rungs: int, tail: float) -> float:
@@ -80,9 +80,3 @@ class SparseVector:
 def _quantile(scale: float, tail: float) -> int:
     """A k with P(Z > k) <= tail for a discrete Laplace Z, where P(Z > k) < a^(k + 1), a = exp(-1 / scale)."""
     return math.ceil(-math.log(tail) * scale * (1 + 2.0**-40))
-
-
-def _expect(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    if draws.shape != (size,) or draws.dtype != np.int64:
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
-    return draws

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy
-from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.entropy import Entropy, checked
+from privacy.errors import InvalidParameter
 from privacy.truncation.vector.shares import SHARE_BITS
 from privacy.units import ONE
 
@@ -85,9 +85,7 @@ class VectorGrid:
         Raises: EntropyFailed when the source returns something else than was asked for; InvalidParameter for a scale
           beyond 2^50 steps, which takes a selection error of probability below 2^-1000000.
         """
-        noise = entropy.gaussian(self.scale(sigma), self.dimension)
-        if noise.shape != (self.dimension,) or noise.dtype != np.int64:
-            raise EntropyFailed("the noise source did not return the integers it was asked for")
+        noise = checked(entropy.gaussian(self.scale(sigma), self.dimension), self.dimension)
         steps = [total // self.step + drawn for total, drawn in zip(sums, noise.tolist(), strict=True)]
         values: NDArray[np.float64] = np.array([float(step) for step in steps]) * self.step_weight
         return values

@@ -14,7 +14,8 @@ from server.ledger.book import Book
 from server.ledger.open_ledger import create_ledger, open_ledger
 from server.ledger.sqlite_store import SqliteStore
 from server.ledger.store import Reading
-from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 
 
 class TestSqliteLedger(LedgerSuite):
