@@ -121,8 +121,10 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "noisegate.epsilon": _Setting("", _epsilon, about="what a question may spend; empty: the policy's default"),
         "noisegate.delta": _Setting("", _delta, about="the most delta of a question; empty: the policy's default"),
         "noisegate.sampling_rate": _Setting("", _fraction, about="answer from this share of the rows; empty: of all"),
-        "noisegate.mechanism": _Setting("", _mechanism, about="which mechanism releases; empty: the planner's choice"),
-        "noisegate.intervals": _Setting("off", _flag, about="add columns: each value's interval, and which rows are weak"),
+        "noisegate.mechanism": _Setting(
+            "", _mechanism, about="which mechanism releases; empty: the planner's choice"
+        ),
+        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak"),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),

@@ -44,7 +44,9 @@ class WireDesk:
             raise CancelledByClient("cancelled; it was charged")
         self.asked.append(request)
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
-        return QueryResponse(COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak)
+        return QueryResponse(
+            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak
+        )
 
     async def budget(self, analyst: str) -> Budget:
         """Nine of ten."""

@@ -76,7 +76,7 @@ def changed(before: str, after: str) -> tuple[str, ...]:
         ("range = [0, 100]", "range = [0, 100], step = 5, other = -1"),
         ("cost = { range", "cost = { discover = false, range"),
         ("delta = 1e-7", "delta = 1e-7\nminimum_frequency = 10"),
-        ("[[foreign_keys]]\ntable = \"visit\"\ncolumns = [\"patient_id\"]", GROUPS),
+        ('[[foreign_keys]]\ntable = "visit"\ncolumns = ["patient_id"]', GROUPS),
     ],
 )
 def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) -> None:
