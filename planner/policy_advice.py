@@ -13,8 +13,8 @@ from planner.schema import Schema
 _SHOWN = 3
 
 _DRAFT = (
-    "nobody has decided anything yet: it is the draft. Every table with a key is a privacy unit, nothing may be summed "
-    "or grouped by; decide what its comments ask"
+    "nobody has decided anything yet: it is the draft. Every table with a key is a privacy unit, nothing may be "
+    "summed or grouped by; decide what its comments ask"
 )
 
 

@@ -47,8 +47,8 @@ def add(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="The analyst's whole delta; 0 is pure differential privacy. Left out, it is the policy's, or 0 beside "
-            "--epsilon."
+            help="The analyst's whole delta; 0 is pure differential privacy. Left out, it is the policy's, or 0 "
+            "beside --epsilon."
         ),
     ] = None,
     role: RoleOption = RoleName.ANALYST,
