@@ -31,6 +31,9 @@ _NOT_SERVED = {
 }
 """Mechanisms that a server knows and does not run, with what to do instead."""
 
+NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
+"""Who can help where the policy allows no delta."""
+
 MIN_DELTA = 1e-15
 """The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
 
@@ -134,7 +137,8 @@ def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
         hint = "declare the fan-outs in the policy, or use gem, which needs none"
         raise InvalidSetting("s4s needs a bound on the join tuples of one unit, which does not follow", hint=hint)
     if name in APPROXIMATE and known.delta == 0:
-        hint = "ask with a delta, or use group_lp, which needs none"
+        ask = "ask with a delta" if policy.delta else NO_DELTA
+        hint = f"{ask}; or use group_lp, which needs none"
         raise InvalidSetting(f"{name} needs a delta", hint=hint)
     if name == "l2_clip" and known.owners != 1:
         hint = "use group_lp"
@@ -145,7 +149,7 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
     """What of the policy's delta a query may spend. Raises: InvalidSetting."""
     value = policy.delta if asked is None else asked
     if value > 0 and policy.delta == 0:
-        raise InvalidSetting("this policy grants no delta", hint="leave delta out")
+        raise InvalidSetting("this policy grants no delta", hint=f"leave delta out; {NO_DELTA}")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(
             f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the most"

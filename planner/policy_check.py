@@ -55,7 +55,7 @@ def _units(policy: Policy, schema: Schema) -> Iterator[str]:
             yield f"privacy_units.{name}: the table has no [tables.{name}]"
     for name in policy.groups_per_unit:
         if name not in policy.privacy_units:
-            yield f"groups_per_unit.{name}: is no privacy unit"
+            yield f"groups_per_unit.{name}: is no privacy unit{_meant(name, policy.privacy_units)}"
 
 
 def _unit_key(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -77,7 +77,8 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             continue
         for relation in declared.rows_per_unit:
             if relation not in policy.privacy_units:
-                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit"
+                meant = _meant(relation, policy.privacy_units)
+                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit{meant}"
         if declared.rows_are_units and (declared.public or name in policy.privacy_units):
             yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
         if declared.rows_are_units and row_key(table) is None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from server.cli.figures import cell_text, epsilon_text, interval_text
 from server.cli.terminal import printable
+from server.flat_answer import flat
 from server.query import Budget, Cell, Interval, QueryResponse
 
 
@@ -66,21 +67,12 @@ def privacy_text(epsilon: float, delta: float) -> str:
 
 
 def answer_csv(response: QueryResponse) -> str:
-    """The answer as CSV: each aggregate is followed by its `_low` and `_high`; unbounded ends and NULL are empty."""
-    aggregates = _aggregates(response)
+    """The answer as CSV, with the columns of the API's own; unbounded ends and NULL are empty."""
+    table = flat(response)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    header: list[str] = []
-    for column, aggregate in zip(response.columns, aggregates, strict=True):
-        header += [column.name, f"{column.name}_low", f"{column.name}_high"] if aggregate else [column.name]
-    writer.writerow(header)
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
-        row: list[Cell] = []
-        for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
-            row.append(str(cell).lower() if isinstance(cell, bool) else cell)
-            if aggregate:
-                row += [interval.low, interval.high] if interval else [None, None]
-        writer.writerow(row)
+    writer.writerow([name for name, _ in table.columns])
+    writer.writerows([str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in table.rows)
     return stream.getvalue()
 
 

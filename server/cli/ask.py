@@ -126,7 +126,9 @@ def query(
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
     Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
+
     Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
+
     Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
 
     A question that takes longer than a second shows how long it has; Ctrl-C cancels it.

@@ -161,9 +161,7 @@ class Interpreter:
         if response.epsilon:
             self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
         if any(response.weak):
-            weak = sum(response.weak)
-            rows = "row has" if weak == 1 else "rows have"
-            self._notices.warning(f"{weak} {rows} too little budget: values may be cut to any part of the true ones")
+            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")))
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -175,9 +173,12 @@ class Interpreter:
             cells = (budget.epsilon, budget.delta, budget.epsilon_left, budget.delta_left)
             names = ("epsilon", "delta", "epsilon_left", "delta_left")
             return Table.of([(column, "float8") for column in names], [cells])
+        if name.lower() == "all":
+            return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = self.settings.get(name)
         if value is None:
-            raise InvalidSetting(f"there is no setting {name}", hint=f"SHOW {_BUDGET} tells what is left")
+            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting"
+            raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(name.lower(), "text")], [(value,)])
 
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
@@ -263,6 +264,15 @@ def _one_format(formats: tuple[int, ...]) -> int:
     if len(set(formats)) > 1:
         raise UnsupportedSQL("the catalog answers in one format for all columns", hint="ask for text")
     return formats[0] if formats else 0
+
+
+def _weakness(weak: Sequence[bool], *, shown: bool) -> str:
+    """How many rows say little, and how to see which."""
+    rows = "the answer is weak"
+    if len(weak) > 1:
+        rows = f"{sum(weak)} of {len(weak)} rows {'is' if sum(weak) == 1 else 'are'} weak"
+    said = f"{rows}: so little budget that values may be cut to any part of the true ones"
+    return said if shown or len(weak) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -1,7 +1,7 @@
 // What is left of an account over time: from its charges, newest last.
 
 import { element } from "./dom.js";
-import { amount } from "./format.js";
+import { amount, small } from "./format.js";
 
 export function panel(account, charges) {
   const used = account.epsilon - account.epsilon_left;
@@ -11,7 +11,7 @@ export function panel(account, charges) {
     element("div", { class: "gauge", role: "meter", "aria-label": `Budget of ${account.account}`, "aria-valuemin": 0,
       "aria-valuemax": account.epsilon, "aria-valuenow": account.epsilon_left }, left(account)),
     element("p", { class: "hint" }, `epsilon ${amount(account.epsilon_left)} of ${amount(account.epsilon)} left, ` +
-      (account.delta ? `delta ${amount(account.delta_left)} of ${amount(account.delta)} left, ` : "") + `counted by ${account.accounting}` +
+      (account.delta ? `delta ${small(account.delta_left)} of ${small(account.delta)} left, ` : "") + `counted by ${account.accounting}` +
       (account.window_s ? `, renewed every ${amount(account.window_s / 3600)} h` : "")),
     used > 0 && charges.length > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
   );

@@ -1,7 +1,7 @@
 // What the question would cost, how exact its answer would be, and whom it protects.
 
 import { byId, element, show } from "./dom.js";
-import { amount, number } from "./format.js";
+import { amount, number, small } from "./format.js";
 
 export function explain(explanation) {
   const root = byId("explanation");
@@ -17,7 +17,7 @@ export function explain(explanation) {
 
 function privateFacts(explanation) {
   const facts = [
-    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${explanation.delta}` : "")],
+    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${small(explanation.delta)}` : "")],
     ["Expect", explanation.expected_noise.map(expected).join("; ")],
     ["Protects", protection(explanation)],
   ];

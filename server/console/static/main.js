@@ -74,19 +74,19 @@ async function look() {
   explaining?.abort();
   if (!editor.sql.trim()) {
     show(byId("explanation"), false);
-    gauge.plan(0);
+    gauge.plan();
     return tell(null);
   }
   explaining = new AbortController();
   try {
     const found = await api.explain(question(), explaining.signal);
     tell(null);
-    gauge.plan(found.epsilon);
+    gauge.plan(found);
     explain(found);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Problem)) throw error;
-    gauge.plan(0);
+    gauge.plan();
     show(byId("explanation"), false);
     tell(error);
   }
@@ -112,7 +112,7 @@ async function run(asked = question()) {
     });
     tell(null);
     gauge.set(answer.budget);
-    gauge.plan(0);
+    gauge.plan();
     history.remember(answer.request_id, asked);
     result.set(answer);
     history.set(await api.history());

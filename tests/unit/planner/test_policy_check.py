@@ -21,6 +21,7 @@ CASES = [
     ('customer = "c_custkey"', 'customer = "c_nationkey"', "no enforced primary or unique key"),
     ('customer = "c_custkey"', 'customer = "c_acctbal"', "whole number, text or uuid"),
     ("[tables.orders]", "[tables.order]", "tables.order: no such table.*; did you mean orders"),
+    ("[tables.part]", "[groups_per_unit]\ncustmer = 1\n[tables.part]", "is no privacy unit; did you mean customer"),
     ("l_tax = {", "l_taxes = {", "columns.l_taxes: no such column; did you mean l_tax"),
     ("[0, 0.08]", "[1, 0.08]", "is empty"),
     ("[0, 0.08]", "[1e-200, 0.08]", "ends must be"),

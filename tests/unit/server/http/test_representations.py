@@ -54,7 +54,25 @@ def test_csv_has_names_first_and_its_charge_in_headers() -> None:
     names, *rows = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
     assert names[0] == "nation" and "count" in names and "count_lo" in names
     assert rows[0][0] == "FRANCE"
+    assert [names[-1], *(row[-1] for row in rows)] == ["weak", "false", "false"]
     assert (response.headers["noisegate-epsilon"], response.headers["noisegate-epsilon-left"]) == ("1.0", "9.0")
+
+
+def test_weak_rows_are_marked_in_every_form() -> None:
+    made = replace(ANSWER, weak=(True, False))
+    as_csv, as_arrow = represented(made, CSV), represented(made, ARROW)
+    assert isinstance(as_csv, Response) and isinstance(as_arrow, Response)
+    read = list(csv.DictReader(io.StringIO(bytes(as_csv.body).decode(), newline="")))
+    assert [row["weak"] for row in read] == ["true", "false"]
+    table = pa.ipc.open_stream(bytes(as_arrow.body)).read_all()
+    assert table.column("weak").to_pylist() == [True, False]
+
+
+def test_an_exact_answer_has_no_mark() -> None:
+    exact = represented(replace(ANSWER, intervals=((None,) * len(ANSWER.columns),) * 2, covers="exact"), CSV)
+    assert isinstance(exact, Response)
+    names = bytes(exact.body).decode().splitlines()[0].split(",")
+    assert len(names) == len(ANSWER.columns) and "weak" not in names
 
 
 def test_arrow_is_one_typed_batch_with_the_rest_beside_it() -> None:
