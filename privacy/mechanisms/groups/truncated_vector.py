@@ -21,8 +21,8 @@ class TruncatedVector:
 
     Attributes:
       rung: of the ladder; as private as the noise that chose it.
-      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E; a whole number, since noise is added to it and
-        a float would round it differently on the two sides of a pair of neighbours.
+      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E; a whole number, since noise is added to it
+        and a float would round it differently on the two sides of a pair of neighbours.
       sums: (d,) exact integers in units of 2^-SHARE_BITS of 2^-30.
     """
 

@@ -45,8 +45,10 @@ class Desk:
         charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, *names)
         return self.kept.serve(charge, lambda: self._measure(charge))
 
-    def _measure(self, charge: Charge) -> tuple[Released, Budget]:
-        reservation = self.ledger.reserve(charge)
+    def _measure(self, charge: Charge) -> tuple[Released, Budget] | None:
+        reservation = self.ledger.claim(charge)
+        if reservation is None:
+            return None
         self.measured += 1
         self.before_commit()
         released = Released(Domain(()), (noisy_answer([float(self.measured)]),))
