@@ -49,9 +49,8 @@ def _is_done(journal: Journal, charge: Charge) -> bool:
 def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     """A proxy that lives is at it. What this one does at once is not the ledger's to know (`single_flight`)."""
     since = journal.at_ms - CLAIM_MS
-    if charge.repeats is None:
-        which, values = " AND c.repeats IS NULL", ()
-    else:
-        which, values = " AND c.repeats = ? AND c.analyst = ?", (charge.repeats, charge.analyst)
+    which, values = " AND c.repeats IS NULL", list[object]()
+    if charge.repeats is not None:
+        which, values = " AND c.repeats = ? AND c.analyst = ?", [charge.repeats, charge.analyst]
     rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, since, *values)
     return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
