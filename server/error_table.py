@@ -87,6 +87,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.BudgetExhausted: Row("PD001", 403),
         serving.QueryTooExpensive: Row("PD001", 403),
         serving.DuplicateRequest: Row("23505", 409),
+        serving.KeyReused: Row("23505", 422),
         serving.NoProposal: Row("PD003", 422),
         serving.Forbidden: Row("42501", 403),
         serving.PolicyWeakened: Row("PD004", 409),

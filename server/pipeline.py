@@ -127,7 +127,7 @@ class Pipeline:
         if question is None:
             return self._free(request, cancelled)
         charge = question.charge(request)
-        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled))
+        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled), cancelled)
         return served.response(question, request.request_id)
 
     def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
@@ -240,10 +240,12 @@ class Pipeline:
 
     def _released(
         self, question: Question, charge: Charge, cancelled: threading.Event | None
-    ) -> tuple[Released, Budget]:
-        """Charge, measure, and keep what was released with its charge."""
+    ) -> tuple[Released, Budget] | None:
+        """Charge, measure, and keep what was released with its charge; None where another proxy is at it."""
         with self.failures.attempt(charge.analyst, charge.plan_hash) as attempt:
-            reservation = self.ledger.reserve(charge)
+            reservation = self.ledger.claim(charge)
+            if reservation is None:
+                return None
             measured = self._measured(reservation, question.query, question.measuring, attempt, cancelled)
             released = Released(*measured)
             return released, self.ledger.commit(reservation, encoded(released))

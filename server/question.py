@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -39,10 +40,27 @@ class Asked:
     @classmethod
     def of(cls, request: QueryRequest, now: datetime, data_version: int, policy_hash: str, fingerprint: str) -> Asked:
         """What a request asks, whoever sends it."""
-        # By type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
-        typed = tuple((type(value), repr(value)) for value in request.parameters)
-        settings = request.epsilon, request.delta, request.mechanism, request.sampling_rate
-        return cls((request.sql, typed, *settings), now, data_version, policy_hash, fingerprint)
+        return cls(_words(request), now, data_version, policy_hash, fingerprint)
+
+
+def _words(request: QueryRequest) -> tuple[object, ...]:
+    """Statement, parameters and settings.
+
+    Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
+    """
+    typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
+    return request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+
+
+def request_hash(request: QueryRequest) -> str:
+    """Names what a client sent under an idempotency key, as it was written; empty without a key.
+
+    Everything that decides what is released, and how it is shown, is in it; the form of the response is not.
+    Returns: SHA-256 in hex.
+    """
+    if not request.idempotency_key:
+        return ""
+    return hashlib.sha256(repr(_words(request)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -107,4 +125,5 @@ class Question:
             event=self.event,
             answer_key=self.answer_key,
             idempotency_key=request.idempotency_key,
+            request_hash=request_hash(request),
         )

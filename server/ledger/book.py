@@ -13,6 +13,7 @@ from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.balance import Balance
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
+from server.ledger.claiming import claim
 from server.ledger.entry import Entry, Verification
 from server.ledger.entry_rows import ledger_time, read_entries
 from server.ledger.exhausted import exhausted
@@ -56,6 +57,13 @@ class Book:
         if isinstance(reserved, Short):
             raise exhausted(charge, reserved.accounts, reserved.paying)
         return reserved
+
+    def claim(self, charge: Charge) -> Reservation | None:
+        """Take the charge, unless the question is answered or being answered."""
+        claimed = self._write(claim, self._store, charge)
+        if isinstance(claimed, Short):
+            raise exhausted(charge, claimed.accounts, claimed.paying)
+        return claimed
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered."""

@@ -117,11 +117,17 @@ class Pmsja:
         values = grid.released(found.sums, sigma, entropy)
         return vector_answer(values, grid, sigma, self._persons, self.confidence, spent)
 
-    def noisy_bound(self, removed: float, entropy: Entropy) -> float:
-        """B^, in steps of 2^-31 and at least 1. Raises: EntropyFailed."""
+    def noisy_bound(self, removed: int, entropy: Entropy) -> float:
+        """B^, at least 1: whole steps of 2^-31 persons, of which only what has noise becomes a float, rounded up.
+
+        Args:
+          removed: in the same steps.
+        Raises: EntropyFailed.
+        """
         drawn = checked(entropy.laplace(self._scale, 1), 1)
-        steps = round(removed * WHOLE) + WHOLE + DEFAULT_GAP + int(drawn[0]) + self._shift
-        return max(1.0, steps / WHOLE) + rounding(self.n_groups)
+        steps = removed + WHOLE + DEFAULT_GAP + int(drawn[0]) + self._shift
+        bound = max(1.0, math.nextafter(steps / WHOLE, math.inf))
+        return math.nextafter(bound + rounding(self.n_groups), math.inf)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold; n_groups is that of the mechanism."""

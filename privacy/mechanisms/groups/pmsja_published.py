@@ -66,7 +66,7 @@ class PmsjaAsPublished:
             return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
         grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
         drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
-        sigma = self._noise_per_bound * max(1.0, found.removed + 1 + drawn + self._shift)
+        sigma = self._noise_per_bound * max(1.0, found.removed / WHOLE + 1 + drawn + self._shift)
         values = grid.released(found.sums, sigma, entropy)
         return vector_answer(values, grid, sigma, self._persons, self.confidence, spent)
 

@@ -38,6 +38,9 @@ The noise of one rung has the scale 2 / eps_1: with less, thresholds that remove
 top of the ladder; with more, the noise pays for people removed.
 """
 
+_ROUNDED = 2.0**-20
+"""More than B of two neighbours moves apart when both become floats: fewer than 2^31 people, two roundings each."""
+
 _FINITE = tuple(order for order in ORDERS if math.isfinite(order))
 _FAR = 600.0
 
@@ -148,21 +151,21 @@ class S4SVector:
     def noise(self) -> GaussianRamp:
         """The second stage, in multiples of 2 tau."""
         made = _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
-        check_least(made.sigma(self._bound(0.0)), made.alpha, self.n_groups)
+        check_least(made.sigma(self._bound(0)), made.alpha, self.n_groups)
         return made
 
     @cached_property
     def _largest_sigma(self) -> float:
-        return self.noise.sigma(self._bound(self._persons))
+        return self.noise.sigma(self._bound(math.ceil(self._persons * WHOLE)))
 
     @property
     def _persons(self) -> float:
         """What `removed` does not exceed but with probability `TAIL`."""
         return self.selection.most_removed(len(self.ladder), TAIL)
 
-    def _bound(self, removed: float) -> float:
-        """B, and what the grid adds."""
-        return removed + 1 + DEFAULT_GAP / WHOLE + rounding(self.n_groups)
+    def _bound(self, removed: int) -> float:
+        """B, and what the grid adds, from steps of 2^-31 persons; it moves by at most the growth of `noise`."""
+        return (removed + WHOLE + DEFAULT_GAP) / WHOLE + rounding(self.n_groups)
 
     def _unsampled(self, order: float) -> float:
         if order > self.noise.alpha:
@@ -180,7 +183,7 @@ def _ramp(epsilon: float, delta: float, n_groups: int, split: float, allowance: 
         return _conditional(worth, order, seen) - _choice_divergence(selecting, order) if worth > 0 else 0.0
 
     alpha = least_noise_order(_FINITE, left, n_groups, 1 + allowance / selecting / 2)
-    return GaussianRamp(n_groups, alpha, left(alpha) * (1 - 2.0**-30), 1 + DEFAULT_GAP / WHOLE)
+    return GaussianRamp(n_groups, alpha, left(alpha) * (1 - 2.0**-30), 1 + DEFAULT_GAP / WHOLE + _ROUNDED)
 
 
 def _seen(sample: SampleDesign | None) -> float:

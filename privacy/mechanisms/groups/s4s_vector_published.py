@@ -66,7 +66,7 @@ class S4SVectorAsPublished:
         if found is None:
             return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
         grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
-        values = grid.released(found.sums, self.noise.sigma(found.removed + 1), entropy)
+        values = grid.released(found.sums, self.noise.sigma(found.removed / WHOLE + 1), entropy)
         return vector_answer(values, grid, self.noise.sigma(self._persons + 1), self._persons, self.confidence, spent)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:

@@ -13,7 +13,6 @@ from privacy.ladder import Ladder
 from privacy.truncation.compact import compact
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,12 +21,13 @@ class TruncatedVector:
 
     Attributes:
       rung: of the ladder; as private as the noise that chose it.
-      removed: people, within `DEFAULT_GAP` steps above E.
+      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E; a whole number, since noise is added to it
+        and a float would round it differently on the two sides of a pair of neighbours.
       sums: (d,) exact integers in units of 2^-SHARE_BITS of 2^-30.
     """
 
     rung: int
-    removed: float
+    removed: int
     sums: tuple[int, ...]
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: NDArray[np
     if rung is None:
         return None
     tau = int(ladder.units[rung])
-    return TruncatedVector(rung, instance.removal(tau).removed / WHOLE, instance.sums(tau))
+    return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
 
 
 def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int, control: Control = QUIET) -> VectorInstance:

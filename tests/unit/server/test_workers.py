@@ -112,6 +112,15 @@ def test_over_the_time_limit_the_worker_is_killed() -> None:
         pool.close()
 
 
+def test_a_call_may_have_a_shorter_limit_and_no_longer_one(pool: WorkerPool) -> None:
+    pool.call(_add, 1, 1)
+    begun = time.monotonic()
+    with pytest.raises(QueryCancelled, match="longer"):
+        pool.call(time.sleep, 15, limit_s=0.3)
+    assert time.monotonic() - begun < 10
+    assert pool.call(_add, 1, 1, limit_s=1e6) == 2
+
+
 def test_a_busy_pool_refuses_after_a_while(pool: WorkerPool) -> None:
     pool.call(_add, 1, 1)
     thread = threading.Thread(target=pool.call, args=(time.sleep, 1.5))

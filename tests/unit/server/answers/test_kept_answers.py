@@ -14,7 +14,7 @@ from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released
 from server.answers.served import Served
 from server.backends.columns import Domain
-from server.errors import BudgetExhausted, DuplicateRequest, QueryFailed
+from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
 from server.ledger.charge import Charge, KeptAnswer
 from server.query import Budget
 from tests.support.memory_ledger import MemoryLedger
@@ -33,13 +33,22 @@ class Desk:
         self.kept = KeptAnswers(self.ledger)
 
     def ask(
-        self, analyst: str = "ada", answer_key: str = "k", *, plan_hash: str = "p", idempotency_key: str = ""
+        self,
+        analyst: str = "ada",
+        answer_key: str = "k",
+        *,
+        plan_hash: str = "p",
+        idempotency_key: str = "",
+        request_hash: str = "q",
     ) -> Served:
-        charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, answer_key, None, idempotency_key)
+        names = answer_key, None, idempotency_key, request_hash
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, *names)
         return self.kept.serve(charge, lambda: self._measure(charge))
 
-    def _measure(self, charge: Charge) -> tuple[Released, Budget]:
-        reservation = self.ledger.reserve(charge)
+    def _measure(self, charge: Charge) -> tuple[Released, Budget] | None:
+        reservation = self.ledger.claim(charge)
+        if reservation is None:
+            return None
         self.measured += 1
         self.before_commit()
         released = Released(Domain(()), (noisy_answer([float(self.measured)]),))
@@ -167,9 +176,19 @@ def test_an_idempotency_key_is_the_analysts_own() -> None:
 def test_an_idempotency_key_names_one_question() -> None:
     desk = Desk()
     desk.ask(plan_hash="one", idempotency_key="order-7")
-    with pytest.raises(DuplicateRequest, match="another question"):
+    with pytest.raises(DuplicateRequest, match="something else"):
         desk.ask(plan_hash="another", answer_key="another", idempotency_key="order-7")
+    with pytest.raises(KeyReused, match="another request"):
+        desk.ask(plan_hash="one", idempotency_key="order-7", request_hash="other settings")
     assert desk.ledger.budget("ada").epsilon_left == 1.0
+
+
+def test_a_key_older_than_requests_are_noted_names_its_answer() -> None:
+    desk = Desk()
+    first = desk.ask(idempotency_key="order-7", request_hash="")
+    assert value(desk.ask(idempotency_key="order-7")) == value(first)
+    with pytest.raises(KeyReused):
+        desk.ask(answer_key="another", idempotency_key="order-7")
 
 
 @pytest.mark.parametrize("state", ["reserved", "failed", "released", "crashed"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.unit.server.ledger.suite.accountings import Accountings
 from tests.unit.server.ledger.suite.accounts import Accounts
 from tests.unit.server.ledger.suite.analysts import Analysts
+from tests.unit.server.ledger.suite.claims import Claims
 from tests.unit.server.ledger.suite.crashes import Crashes
 from tests.unit.server.ledger.suite.grants import Grants
 from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
@@ -12,5 +13,5 @@ from tests.unit.server.ledger.suite.records import Records
 from tests.unit.server.ledger.suite.reservations import Reservations
 
 
-class LedgerSuite(Analysts, Reservations, Accounts, Accountings, Grants, KeptAnswers, Crashes, Records):
+class LedgerSuite(Analysts, Reservations, Claims, Accounts, Accountings, Grants, KeptAnswers, Crashes, Records):
     """To be inherited with the fixtures `ledger` (ada may spend epsilon 1, delta 1e-6), `clock` and `reopen`."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_a_person_in_several_groups_is_one_person() -> None:
 def test_nobody_is_removed_where_all_are_short() -> None:
     found = truncated_vector(vector_instance(encode(tuples()), 1, 4), LADDER, np.full(5, 0, np.int64))
     assert found is not None
-    assert (LADDER.taus[found.rung], found.removed) == (8.0, 0.0)  # the vector of person 1 is 4.24 long
+    assert (LADDER.taus[found.rung], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
     assert [total / 2 ** (SHARE_BITS + 30) for total in found.sums] == [3.0, 1.0, 3.0, 0.0]
 
 
@@ -43,8 +45,16 @@ def test_a_part_of_a_person_is_removed_at_a_smaller_threshold() -> None:
     found = truncated_vector(vector_instance(encode(tuples()), 1, 4), LADDER, np.full(5, WHOLE, np.int64))
     assert found is not None
     assert LADDER.taus[found.rung] == 1.0
-    assert 0.7 < found.removed < 1.0
+    assert 0.7 * WHOLE < found.removed < WHOLE
     assert "0." not in repr(found)
+
+
+def test_who_is_removed_is_told_to_the_last_step() -> None:
+    many = (1 << 55) + 1  # 2^24 people and a step
+    instance = Mock(select=lambda *_: 0, removal=lambda _: Mock(removed=many), sums=lambda _: ())
+    found = truncated_vector(instance, LADDER, np.full(5, 0, np.int64))
+    assert found is not None
+    assert found.removed == many
 
 
 def test_no_threshold_is_an_answer_too() -> None:
@@ -62,4 +72,4 @@ def test_no_tuples_are_no_people() -> None:
     empty = JoinTuples((OwnerColumn("p", none, none > 0),), none, 4, np.zeros((1, 0), np.int64))
     found = truncated_vector(vector_instance(encode(empty), 0, 4), LADDER, np.full(5, 0, np.int64))
     assert found is not None
-    assert (found.rung, found.removed, found.sums) == (0, 0.0, (0, 0, 0, 0))
+    assert (found.rung, found.removed, found.sums) == (0, 0, (0, 0, 0, 0))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from privacy.mechanisms.groups.s4s_vector_published import S4SVectorAsPublished
 from privacy.mechanisms.groups.truncated_vector import TruncatedVector
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
+from privacy.truncation.vector.instance import DEFAULT_GAP
 from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy
@@ -79,7 +81,7 @@ def test_the_amplified_divergence_is_that_of_the_mixture() -> None:
 @pytest.mark.parametrize("made", SOUND, ids=lambda made: made.__name__)
 def test_intervals_cover_the_truncated_answer(made: Callable[[float, float, int], S4SVector | Pmsja]) -> None:
     mechanism, entropy = made(1.0, 1e-6, D), SimulatedEntropy(3)
-    found = TruncatedVector(20, 0.5, (7 * ONE << SHARE_BITS,) * D)
+    found = TruncatedVector(20, WHOLE // 2, (7 * ONE << SHARE_BITS,) * D)
     answers = [mechanism.noised(found, entropy) for _ in range(700)]
     covered = [np.mean((answer.low <= 7.0) & (answer.high >= 7.0)) for answer in answers]
     assert np.mean(covered) >= 0.94
@@ -102,9 +104,24 @@ class _NothingPasses(ConstantEntropy):
 
 def test_the_noisy_bound_is_seldom_below_the_bound() -> None:
     mechanism, entropy = Pmsja(1.0, 0.02, D), SimulatedEntropy(7)
-    short = sum(mechanism.noisy_bound(3.0, entropy) < 4.0 for _ in range(20_000))
+    short = sum(mechanism.noisy_bound(3 * WHOLE, entropy) < 4.0 for _ in range(20_000))
     assert 100 < short < 300  # half of delta: 200 expected
-    assert mechanism.noisy_bound(0.0, ConstantEntropy(laplace=-(2**50))) >= 1.0
+    assert mechanism.noisy_bound(0, ConstantEntropy(laplace=-(2**50))) >= 1.0
+
+
+@pytest.mark.parametrize("removed", [1, (1 << 54) + 1, (1 << 61) - 1])
+def test_no_step_is_lost_before_noise_is_added(removed: int) -> None:
+    """Not even where a float has no room for the steps of all people who are removed."""
+    mechanism = Pmsja(1.0, 0.02, D)
+    (before, after) = (mechanism.noisy_bound(removed + more, ConstantEntropy(laplace=-removed)) for more in (0, 1))
+    assert after - before == 1 / WHOLE
+
+
+@pytest.mark.parametrize("removed", [1, (1 << 54) + 1, (1 << 61) - 1])
+def test_the_bounds_of_neighbours_are_as_near_as_the_noise_relies_on(removed: int) -> None:
+    mechanism = S4SVector(1.0, 1e-6, D)
+    low, high = (Fraction(mechanism._bound(steps)) for steps in (removed, removed + WHOLE + DEFAULT_GAP))
+    assert 0 < high - low <= Fraction(mechanism.noise.growth)
 
 
 @pytest.mark.parametrize("made", ALL, ids=lambda made: made.__name__)

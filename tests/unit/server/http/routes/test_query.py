@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InvalidSyntax
-from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, TooManyQueries
+from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, KeyReused, ServerError, TooManyQueries
 from server.ledger.analyst import Role
 from server.query import QueryRequest
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, raising, send
@@ -93,9 +93,11 @@ def test_an_idempotency_key_is_one_short_word(key: str) -> None:
     assert pipeline.asked == []
 
 
-def test_a_key_that_made_another_charge_is_refused() -> None:
-    error = DuplicateRequest("The idempotency key was used for another question.", hint="ask with a new key")
-    assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"}), 409, "23505")
+@pytest.mark.parametrize(("kind", "status"), [(DuplicateRequest, 409), (KeyReused, 422)])
+def test_a_key_that_made_another_charge_is_refused(kind: type[ServerError], status: int) -> None:
+    error = kind("The idempotency key belongs to another request.", hint="ask with a new key")
+    answer = send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"})
+    assert "another request" in assert_problem(answer, status, "23505")["message"]
 
 
 @pytest.mark.parametrize("role", ["auditor", "admin"])

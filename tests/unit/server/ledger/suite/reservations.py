@@ -103,13 +103,14 @@ class Reservations(LedgerCase):
         assert [ledger.reserve(charge(0.1)).id for _ in range(3)] == [1, 2, 3]
 
     def test_an_idempotency_key_charges_once(self, ledger: Book) -> None:
-        first = ledger.reserve(charge(0.1, idempotency_key="k"))
+        first = ledger.reserve(charge(0.1, idempotency_key="k", request_hash="h"))
         with pytest.raises(DuplicateRequest):
             ledger.reserve(charge(0.1, idempotency_key="k"))
         ledger.fail(first)
         record = ledger.charge_of("ada", "k")
         assert record is not None
         assert (record.number, record.state, record.charge.idempotency_key) == (1, "failed", "k")
+        assert record.charge.request_hash == "h"
         assert ledger.charge_of("ada", "") is None
         assert ledger.charge_of("eve", "k") is None
         assert ledger.budget("ada").epsilon_left == 0.9
