@@ -94,7 +94,7 @@ def test_only_who_has_paid_finds_the_answer() -> None:
     desk = Desk()
 
     def found(analyst: str, idempotency_key: str = "") -> Served | None:
-        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key)
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key, "q")
         return desk.kept.find(charge)
 
     assert found("ada") is None
