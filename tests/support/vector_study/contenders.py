@@ -17,12 +17,12 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.build import Sum, group_measurements
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.pmsja import Pmsja
-from privacy.mechanisms.groups.pmsja_published import PmsjaAsPublished
-from privacy.mechanisms.groups.s4s_vector import S4SVector
-from privacy.mechanisms.groups.s4s_vector_published import S4SVectorAsPublished
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.truncated_vector import vector_instance
+from privacy.mechanisms.vector.pmsja import Pmsja
+from privacy.mechanisms.vector.pmsja_published import PmsjaAsPublished
+from privacy.mechanisms.vector.s4s_vector import S4SVector
+from privacy.mechanisms.vector.s4s_vector_published import S4SVectorAsPublished
+from privacy.mechanisms.vector.truncated_vector import vector_instance
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from tests.support.vector_study.case import VectorCase
