@@ -13,7 +13,7 @@ from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise.gaussian_tail import upper_quantile
 from privacy.mechanisms.noise.rung import Rung
-from privacy.sampling.square_loss import SquareLoss
+from privacy.sampling.square_loss import SquareLoss, gaussian_loss
 from privacy.units import ONE
 
 
@@ -69,9 +69,7 @@ class GaussianRung:
         See `Rung.loss` for the rounding.
         """
         rounding = self.step_weight if self.grid.gap or self.step > ONE else 0.0
-        return SquareLoss(
-            0.0, (self.grid.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau
-        )
+        return gaussian_loss(self.tau, self.noise_scale, self.grid.gap * self.tau + rounding)
 
     def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""

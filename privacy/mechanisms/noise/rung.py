@@ -16,7 +16,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import float_at_least
 from privacy.mechanisms.parameters import check_gap
-from privacy.sampling.loss import Loss
+from privacy.sampling.loss import Loss, laplace_loss
 from privacy.units import ONE
 
 STEP_BITS = 20
@@ -91,7 +91,7 @@ class Rung:
         """
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
         rounding = self.step_weight if uneven else 0.0
-        return Loss((self.gap * self.tau + rounding) / self.noise_scale, 1 / self.noise_scale, self.tau)
+        return laplace_loss(self.tau, self.noise_scale, self.gap * self.tau + rounding)
 
     def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
