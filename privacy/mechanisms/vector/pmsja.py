@@ -16,9 +16,9 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import exact, exact_epsilon
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import TruncatedVector, truncated_vector, vector_instance
-from privacy.mechanisms.vector.vector_answer import TAIL, no_answer, reach, vector_answer
-from privacy.mechanisms.vector.vector_grid import VectorGrid, check_least, rounding
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
+from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
+from privacy.mechanisms.vector.vector_grid import check_least, rounding
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.renyi_order import divergence_budget
 from privacy.truncation.control import QUIET, Control
@@ -104,18 +104,15 @@ class Pmsja:
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program; it may be asked again, and remembers what it solved."""
-        stops = self.selection.stops(len(self.ladder), entropy)
-        return self.noised(truncated_vector(instance, self.ladder, stops), entropy)
+        return self.noised(taken(self, instance, entropy), entropy)
 
     def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
         """The bound and the release: what the chosen threshold left, with noise."""
-        spent = self.name, self.epsilon, self.delta
-        if found is None:
-            return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
-        grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
-        sigma = self.noise_per_bound * self.noisy_bound(found.removed, entropy)
-        values = grid.released(found.sums, sigma, entropy)
-        return vector_answer(values, grid, sigma, self._persons, self.confidence, spent)
+
+        def sigma(removed: int) -> float:
+            return self.noise_per_bound * self.noisy_bound(removed, entropy)
+
+        return vector_answer(self, found, sigma, entropy)
 
     def noisy_bound(self, removed: int, entropy: Entropy) -> float:
         """B^, at least 1: whole steps of 2^-31 persons, of which only what has noise becomes a float, rounded up.
@@ -131,9 +128,8 @@ class Pmsja:
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold; n_groups is that of the mechanism."""
-        most = self._persons + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
-        half = reach(2 * self.noise_per_bound * most, self.confidence)
-        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
+        most = most_persons(self) + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
+        return half_widths(self, self.noise_per_bound * most)
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon: it rests on no bound."""
@@ -164,10 +160,6 @@ class Pmsja:
         sigma = (1 + 2.0**-40) / math.sqrt(2 * self.rho)
         check_least(sigma, 1.0, self.n_groups)
         return sigma
-
-    @property
-    def _persons(self) -> float:
-        return self.selection.most_removed(len(self.ladder), TAIL)
 
     @property
     def _bounding(self) -> Fraction:

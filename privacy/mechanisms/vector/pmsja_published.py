@@ -11,9 +11,8 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import truncated_vector, vector_instance
-from privacy.mechanisms.vector.vector_answer import TAIL, no_answer, reach, vector_answer
-from privacy.mechanisms.vector.vector_grid import VectorGrid
+from privacy.mechanisms.vector.truncated_vector import vector_instance
+from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.instance import VectorInstance
@@ -60,20 +59,16 @@ class PmsjaAsPublished:
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program."""
-        spent = self.name, self.epsilon, self.delta
-        found = truncated_vector(instance, self.ladder, self.selection.stops(len(self.ladder), entropy))
-        if found is None:
-            return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
-        grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
-        drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
-        sigma = self._noise_per_bound * max(1.0, found.removed / WHOLE + 1 + drawn + self._shift)
-        values = grid.released(found.sums, sigma, entropy)
-        return vector_answer(values, grid, sigma, self._persons, self.confidence, spent)
+
+        def sigma(removed: int) -> float:
+            drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
+            return self._noise_per_bound * max(1.0, removed / WHOLE + 1 + drawn + self._shift)
+
+        return vector_answer(self, taken(self, instance, entropy), sigma, entropy)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold."""
-        half = reach(2 * self._noise_per_bound * (self._persons + 1 + 2 * self._shift), self.confidence)
-        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
+        return half_widths(self, self._noise_per_bound * (most_persons(self) + 1 + 2 * self._shift))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon: it rests on no bound."""
@@ -99,7 +94,3 @@ class PmsjaAsPublished:
         """sigma over the bound, both in multiples of 2 tau."""
         tail = math.log(2 / self.delta) + 0.55 * self.epsilon
         return math.sqrt(2 * tail) * (1 + self._part / (4 * tail)) / self._part
-
-    @property
-    def _persons(self) -> float:
-        return self.selection.most_removed(len(self.ladder), TAIL)

@@ -18,9 +18,9 @@ from privacy.mechanisms.exact import exact, exact_epsilon
 from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order
 from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import TruncatedVector, truncated_vector, vector_instance
-from privacy.mechanisms.vector.vector_answer import TAIL, no_answer, reach, vector_answer
-from privacy.mechanisms.vector.vector_grid import VectorGrid, check_least, rounding
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
+from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
+from privacy.mechanisms.vector.vector_grid import check_least, rounding
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.renyi_order import divergence_budget
@@ -118,22 +118,19 @@ class S4SVector:
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program; it may be asked again, and remembers what it solved."""
-        stops = self.selection.stops(len(self.ladder), entropy)
-        return self.noised(truncated_vector(instance, self.ladder, stops), entropy)
+        return self.noised(taken(self, instance, entropy), entropy)
 
     def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
         """The release alone: what the chosen threshold left, with noise."""
-        spent = self.name, self.epsilon, self.delta
-        if found is None:
-            return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
-        grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
-        values = grid.released(found.sums, self.noise.sigma(self._bound(found.removed)), entropy)
-        return vector_answer(values, grid, self._largest_sigma, self._persons, self.confidence, spent)
+
+        def sigma(removed: int) -> float:
+            return self.noise.sigma(self._bound(removed))
+
+        return vector_answer(self, found, sigma, entropy, self._largest_sigma)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold; n_groups is that of the mechanism."""
-        half = reach(2 * self._largest_sigma, self.confidence)
-        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
+        return half_widths(self, self._largest_sigma)
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
@@ -156,12 +153,7 @@ class S4SVector:
 
     @cached_property
     def _largest_sigma(self) -> float:
-        return self.noise.sigma(self._bound(math.ceil(self._persons * WHOLE)))
-
-    @property
-    def _persons(self) -> float:
-        """What `removed` does not exceed but with probability `TAIL`."""
-        return self.selection.most_removed(len(self.ladder), TAIL)
+        return self.noise.sigma(self._bound(math.ceil(most_persons(self) * WHOLE)))
 
     def _bound(self, removed: int) -> float:
         """B, and what the grid adds, from steps of 2^-31 persons; it moves by at most the growth of `noise`."""

@@ -12,9 +12,8 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.smooth_sensitivity_published import PublishedSmoothGaussian
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import truncated_vector, vector_instance
-from privacy.mechanisms.vector.vector_answer import TAIL, no_answer, reach, vector_answer
-from privacy.mechanisms.vector.vector_grid import VectorGrid
+from privacy.mechanisms.vector.truncated_vector import vector_instance
+from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.vector.instance import VectorInstance
@@ -61,18 +60,15 @@ class S4SVectorAsPublished:
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program."""
-        spent = self.name, self.epsilon, self.delta
-        found = truncated_vector(instance, self.ladder, self.selection.stops(len(self.ladder), entropy))
-        if found is None:
-            return no_answer(float(self.ladder.taus[-1]), self.n_groups, self.confidence, spent)
-        grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
-        values = grid.released(found.sums, self.noise.sigma(found.removed / WHOLE + 1), entropy)
-        return vector_answer(values, grid, self.noise.sigma(self._persons + 1), self._persons, self.confidence, spent)
+
+        def sigma(removed: int) -> float:
+            return self.noise.sigma(removed / WHOLE + 1)
+
+        return vector_answer(self, taken(self, instance, entropy), sigma, entropy, self._largest_sigma)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold."""
-        half = reach(2 * self.noise.sigma(self._persons + 1), self.confidence)
-        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
+        return half_widths(self, self._largest_sigma)
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon: it rests on no bound."""
@@ -90,5 +86,5 @@ class S4SVectorAsPublished:
         return PublishedSmoothGaussian(self.epsilon * 4 / 5, self.delta, self.n_groups)
 
     @property
-    def _persons(self) -> float:
-        return self.selection.most_removed(len(self.ladder), TAIL)
+    def _largest_sigma(self) -> float:
+        return self.noise.sigma(most_persons(self) + 1)
