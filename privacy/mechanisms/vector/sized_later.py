@@ -10,7 +10,7 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.group_measurement import GroupMeasurement
+from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.vector.pmsja import Pmsja
 from privacy.mechanisms.vector.s4s_vector import S4SVector
 from privacy.noisy_answer import NoisyAnswer
