@@ -14,11 +14,11 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import DOWN, exact, exact_epsilon
-from privacy.mechanisms.exponential_choice import exponential_choice
-from privacy.mechanisms.gaussian_rung import GaussianRung
-from privacy.mechanisms.lazy_choice import Choice, noisy_choice
-from privacy.mechanisms.rung import Rung, rungs
-from privacy.mechanisms.selection import Scores
+from privacy.mechanisms.noise.gaussian_rung import GaussianRung
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.selection.exponential_choice import exponential_choice
+from privacy.mechanisms.selection.lazy_choice import Choice, noisy_choice
+from privacy.mechanisms.selection.scores import Scores
 from privacy.noisy_answer import NoiseKind
 from privacy.truncation.truncated_answer import TruncatedAnswer
 

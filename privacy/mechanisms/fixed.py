@@ -13,10 +13,10 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon, group_epsilon
+from privacy.mechanisms.noise.release import release_noise, released
+from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.two_sided import half_widths, two_sided
 from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
-from privacy.mechanisms.release import release_noise, released
-from privacy.mechanisms.rung import Rung
-from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 

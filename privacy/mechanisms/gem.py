@@ -16,13 +16,13 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.lazy_choice import noisy_choice
+from privacy.mechanisms.noise.release import release_noise, released
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.noise.two_sided import half_widths, two_sided
 from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
-from privacy.mechanisms.release import release_noise, released
-from privacy.mechanisms.rung import Rung, rungs
-from privacy.mechanisms.selection import Scores
-from privacy.mechanisms.selection_settings import SelectionSettings
-from privacy.mechanisms.two_sided import half_widths, two_sided
+from privacy.mechanisms.selection.lazy_choice import noisy_choice
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.calibrate import choice_budget, release_budget
 from privacy.sampling.design import SampleDesign

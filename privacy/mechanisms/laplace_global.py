@@ -14,7 +14,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.integer_noise import IntegerNoise
+from privacy.mechanisms.noise.integer_noise import IntegerNoise
 from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.racing.r2t import R2T
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 

@@ -9,8 +9,8 @@ import pytest
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.rung import Rung
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.sampling.calibrate import release_budget
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss

@@ -13,12 +13,12 @@ from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.exponential_choice import exponential_choice
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.exponential_choice import exponential_choice
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.clipped import BIG, Vector, side_by_side

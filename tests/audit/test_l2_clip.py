@@ -11,7 +11,7 @@ from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.groups import l2_clip
 from privacy.mechanisms.groups.clipped_vectors import STEPS
 from privacy.mechanisms.groups.l2_clip import L2Clip
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.clipped import BIG, PlainVectors, Vector, vector_audit
 
 BUDGET = ConcentratedBudget(0.5, 0.01)

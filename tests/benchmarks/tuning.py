@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.mechanisms.gem import COST, SELECTION
-from privacy.mechanisms.selection_settings import BETA, RARITY
+from privacy.mechanisms.selection.settings import BETA, RARITY
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder

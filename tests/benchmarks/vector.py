@@ -15,7 +15,7 @@ from tests.support.vector_study.figures import draw
 from tests.support.vector_study.smooth_noise import smooth_noise
 from tests.support.vector_study.study import Effort, Studied, study
 
-_QUICK_CASES = ["TPC-H Q5", "TPC-H Q7a", "MathOverflow c2a, 1-paths"]
+_QUICK_CASES = ["TPC-H Q5", "TPC-H Q7a", "TPC-H lines by week", "MathOverflow c2a, 1-paths"]
 _QUICK = Effort(runs=20, samples=2, timings=1, rates=(1.0, 1 / 8))
 _FOLDER = Path(__file__).parent / "results"
 _QUICK_FOLDER = Path(".noisegate") / "benchmarks"

@@ -15,9 +15,9 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
+from privacy.mechanisms.noise.release import release_noise
+from privacy.mechanisms.noise.rung import Rung
 from privacy.mechanisms.parameters import check_gap, check_groups
-from privacy.mechanisms.release import release_noise
-from privacy.mechanisms.rung import Rung
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 

@@ -14,11 +14,11 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget
 from privacy.mechanisms.exact import DOWN
-from privacy.mechanisms.gaussian_tail import upper_quantile
 from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
+from privacy.mechanisms.noise.gaussian_tail import upper_quantile
 from privacy.mechanisms.parameters import check_confidence
-from privacy.mechanisms.selection import Scores
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 

@@ -14,12 +14,12 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.lazy_choice import settled_values
+from privacy.mechanisms.noise.release import Stepped, release_noise, released
+from privacy.mechanisms.noise.two_sided import half_widths, two_sided
 from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups, groups_reached
-from privacy.mechanisms.release import Stepped, release_noise, released
-from privacy.mechanisms.selection import Scores
-from privacy.mechanisms.selection_settings import SelectionSettings
-from privacy.mechanisms.two_sided import half_widths, two_sided
+from privacy.mechanisms.selection.lazy_choice import settled_values
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 

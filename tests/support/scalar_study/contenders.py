@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.inner_mechanism import InnerMechanism
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.population import PublicPopulation
-from privacy.mechanisms.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.simple_sampling import SimpleSampling
+from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
+from privacy.mechanisms.sampled.population import PublicPopulation
+from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
+from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode

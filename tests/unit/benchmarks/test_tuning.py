@@ -10,7 +10,7 @@ import pytest
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import COST, SELECTION, Gem
-from privacy.mechanisms.selection_settings import BETA, RARITY
+from privacy.mechanisms.selection.settings import BETA, RARITY
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets

@@ -10,7 +10,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import RecordedEntropy

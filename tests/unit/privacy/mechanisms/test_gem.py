@@ -10,7 +10,7 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import SELECTION, Gem
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy

@@ -13,7 +13,7 @@ from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
-from privacy.mechanisms.selection_settings import SelectionSettings
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.control import Control
 from privacy.truncation.encode import encode
 from privacy.units import ONE
