@@ -33,7 +33,8 @@ POLICY = parse_policy(
     [tables.person]
     """
 )
-PERSON = Table("person", "public", (Column("id", "integer", False),), (("id",),), ())
+STATE = Column("state", "enum('in', 'it''s out')", True)
+PERSON = Table("person", "public", (Column("id", "integer", False), STATE), (("id",),), ())
 SCHEMA = Schema({"person": PERSON})
 
 
@@ -62,6 +63,12 @@ def test_a_catalog_is_made_anew_and_a_database_of_the_same_name_is_not_dropped(
         connection.execute(f"CREATE DATABASE {NAME}".encode())
     with pytest.raises(ConfigurationInvalid, match="is no catalog"):
         create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
+
+
+def test_an_enum_is_a_text_that_says_its_labels(shadow: ShadowDatabase) -> None:
+    shown = "format_type(atttypid, -1), col_description(attrelid, attnum)"
+    sql = f"SELECT {shown} FROM pg_attribute WHERE attname = 'state' AND attrelid = 'person'::regclass"
+    assert shadow.ask(sql, (), (), (), 0).cells == ((b"text", b"may be grouped by: in, it's out"),)
 
 
 @pytest.mark.parametrize(
