@@ -185,6 +185,7 @@ class Session:
         if len(portals) >= MAX_NAMES and message.portal not in portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self._check_runs(prepared.command)
+        self._interpreter.check_room(message.portal)
         shape = prepared.shape
         if prepared.asked_as != self._interpreter.asked_as:
             shape = await self._interpreter.shape(prepared.command, prepared.oids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 
 import pytest
 
@@ -98,6 +99,27 @@ def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyP
     said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
     assert error(said)["C"] == "53400"
     assert len(talk.desk.asked) == 2
+
+
+def test_a_session_does_not_hold_values_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 1000)
+    talk, long = Talk(), (b"1" * 600,)
+    bound = [bind(long, portal=name, statement="s") for name in "abc"]
+    text = b"s\0SELECT relname FROM pg_class WHERE relname = $1\0" + struct.pack("!hi", 1, 25)
+    said = talk.say(message(b"P", text), *bound, SYNC)
+    assert [kind for kind, _ in said] == ["1", "2", "2", "E", "Z"]
+    assert error(said)["C"] == "53400"
+    again = [part for _ in range(5) for part in (bind(long, statement="s"), execute())]
+    assert "E" not in [kind for kind, _ in talk.say(*again, SYNC)]
+
+
+def test_a_session_does_not_hold_texts_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 10)
+    talk = Talk()
+    ask = [part for name in "abcd" for part in (bind(portal=name, statement="s"), execute(name))]
+    said = talk.say(query("BEGIN"), parse("SELECT relname FROM pg_class", "s"), *ask, SYNC)
+    assert error(said)["C"] == "53400"
+    assert len(talk.desk.catalog_asked) == 2  # six bytes each
 
 
 def test_several_statements_up_to_the_first_error() -> None:
