@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import psycopg
 from psycopg import IsolationLevel, errors
@@ -108,8 +108,11 @@ class PostgresBackend:
         """
         with self._snapshot(statement.fingerprint, self.limits.public_ms) as connection:
             try:
-                with connection.cursor() as cursor, closing(cursor.stream(statement.sql.encode())) as rows:
-                    return public_rows(_Streamed(rows), statement.types)
+                with connection.cursor() as cursor:
+                    # A generator, though psycopg promises less; closed early, it ends the statement.
+                    streamed = cast("Generator[Any]", cursor.stream(statement.sql.encode()))
+                    with closing(streamed) as rows:
+                        return public_rows(_Streamed(rows), statement.types)
             except (psycopg.DataError, errors.CardinalityViolation) as error:
                 raise no_value() from error
 

@@ -59,13 +59,14 @@ def serve(
     from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
     from server.secrets import resolve
     from server.services import open_services
-    from server.serving import event_loop, http_server, serve_both, wire_listener
+    from server.serving import allow_connections, event_loop, http_server, serve_both, wire_listener
     from server.sighup import reload_policy
 
     if (tls_certificate is None) != (tls_key is None):
         raise CommandFailed("TLS needs both --tls-certificate and --tls-key")
     files = None if tls_certificate is None or tls_key is None else (tls_certificate, tls_key)
     certificate = None if files is None else read_certificate(*files)
+    allow_connections()
     with ExitStack() as stack:
         http_socket = stack.enter_context(closing(listen(host, port, "--port")))
         wire_socket = stack.enter_context(closing(listen(host, wire_port, "--wire-port"))) if wire else None

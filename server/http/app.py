@@ -71,6 +71,7 @@ def create_app(
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
+        readiness_checks=Threads(running=1, waiting=32),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),
