@@ -11,8 +11,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from planner.plan import ResultType
 from server.cli.figures import cell_text, epsilon_text, interval_text
 from server.cli.terminal import printable
+from server.csv_text import harmless
 from server.query import Budget, Cell, Interval, QueryResponse
 
 
@@ -72,16 +74,23 @@ def answer_csv(response: QueryResponse) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     header: list[str] = []
     for column, aggregate in zip(response.columns, aggregates, strict=True):
-        header += [column.name, f"{column.name}_low", f"{column.name}_high"] if aggregate else [column.name]
+        name = harmless(column.name)
+        header += [name, f"{name}_low", f"{name}_high"] if aggregate else [name]
     writer.writerow(header)
     for cells, intervals in zip(response.rows, response.intervals, strict=True):
         row: list[Cell] = []
-        for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
-            row.append(str(cell).lower() if isinstance(cell, bool) else cell)
+        for column, cell, interval, aggregate in zip(response.columns, cells, intervals, aggregates, strict=True):
+            row.append(_csv_cell(cell, column.type))
             if aggregate:
                 row += [interval.low, interval.high] if interval else [None, None]
         writer.writerow(row)
     return stream.getvalue()
+
+
+def _csv_cell(cell: Cell, kind: ResultType) -> Cell:
+    if isinstance(cell, str) and kind == "text":
+        return harmless(cell)
+    return str(cell).lower() if isinstance(cell, bool) else cell
 
 
 def _percent(response: QueryResponse) -> str:

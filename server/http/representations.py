@@ -14,6 +14,7 @@ from typing import Any
 from starlette.responses import Response
 
 from planner.plan import ResultType
+from server.csv_text import harmless
 from server.errors import NotAcceptable
 from server.flat_answer import FlatAnswer, flat
 from server.http.answer_body import AnswerBody
@@ -56,16 +57,21 @@ def represented(response: QueryResponse, kind: str) -> AnswerBody | Response:
 
 
 def _csv(response: QueryResponse) -> bytes:
-    """RFC 4180, names first; NULL is an empty cell, a text that is empty is quoted."""
+    """RFC 4180, names first; NULL is an empty cell, a text that is empty is quoted, and none is a formula."""
     table = flat(response)
     written = io.StringIO(newline="")
     lines = csv.writer(written, quoting=csv.QUOTE_STRINGS) if hasattr(csv, "QUOTE_STRINGS") else csv.writer(written)
-    lines.writerow([name for name, _ in table.columns])
-    lines.writerows([["" if cell is None else _spelled(cell) for cell in row] for row in table.rows])
+    lines.writerow([harmless(name) for name, _ in table.columns])
+    texts = [kind == "text" for _, kind in table.columns]
+    lines.writerows([list(map(_spelled, row, texts)) for row in table.rows])
     return written.getvalue().encode()
 
 
-def _spelled(cell: Cell) -> str:
+def _spelled(cell: Cell, is_text: bool) -> str:
+    if cell is None:
+        return ""
+    if is_text:
+        return harmless(str(cell))
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 

@@ -53,7 +53,7 @@ class HistoryBody(BaseModel):
 async def history(
     request: Request,
     analyst: Analyst,
-    before: Annotated[int | None, Query(ge=1, description="Only charges with smaller numbers.")] = None,
+    before: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only charges with smaller numbers.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> HistoryBody:
     """What was charged to the analyst who asks. Asking such a question again is free."""

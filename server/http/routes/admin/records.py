@@ -19,7 +19,7 @@ from server.ledger_export import EXPORTS
 router = admin_router()
 
 _PAGE = 1000
-After = Annotated[int, Query(ge=0, description="The last number of the page before.")]
+After = Annotated[int, Query(ge=0, lt=1 << 63, description="The last number of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=_PAGE)]
 
 

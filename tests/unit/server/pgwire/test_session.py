@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import time
 
 import pytest
 
 from server.pgwire.decode import Decoder
+from server.pgwire.messages import Query
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from tests.support.wire_client import (
@@ -81,6 +83,31 @@ def test_a_text_of_many_statements_lets_others_go_on_and_waits_for_a_slow_client
     talk.say(query("SHOW search_path;" * 100))
     assert len(talk.pauses) == 100
     assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 200
+
+
+def test_many_rows_let_others_go_on_and_wait_for_a_slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.wire_desk.ROWS", (("FRANCE", 12),) * 10_000)
+    for raw in (query("SELECT 1 FROM t"), query("COPY (SELECT 1 FROM t) TO STDOUT")):
+        talk = Talk()
+        talk.say(raw)
+        assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 20_000
+
+
+def test_a_long_text_lets_others_go_on() -> None:
+    talk, ticks = Talk(), list[float]()
+
+    async def others() -> None:
+        while True:
+            ticks.append(time.monotonic())
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        watching = asyncio.ensure_future(others())
+        await talk.session.handle(Query("SELECT 1 FROM t WHERE " + "(" * 65_000))
+        watching.cancel()
+
+    asyncio.run(both())
+    assert len(ticks) > 20
 
 
 @pytest.mark.parametrize("raw", [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)])
