@@ -76,6 +76,7 @@ def create_app(
         lookups=lookups,
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
+        readiness_checks=Threads(running=1, waiting=32),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -14,10 +12,11 @@ from typing import Any
 from starlette.responses import Response
 
 from planner.plan import ResultType
+from server.csv_text import csv_text
 from server.errors import NotAcceptable
 from server.flat_answer import FlatAnswer, flat
 from server.http.answer_body import AnswerBody
-from server.query import Cell, QueryResponse
+from server.query import QueryResponse
 from server.threads import Threads
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
@@ -65,22 +64,8 @@ def represented(response: QueryResponse, kind: str) -> Response:
     if kind == JSON:
         return Response(AnswerBody.of(response).model_dump_json(), media_type=JSON)
     headers = {CHARGE: repr(response.epsilon), LEFT: repr(response.budget.epsilon_left)}
-    write = _csv if kind == CSV else _arrow
-    return Response(write(response), media_type=kind, headers=headers)
-
-
-def _csv(response: QueryResponse) -> bytes:
-    """RFC 4180, names first; NULL is an empty cell, a text that is empty is quoted."""
-    table = flat(response)
-    written = io.StringIO(newline="")
-    lines = csv.writer(written, quoting=csv.QUOTE_STRINGS) if hasattr(csv, "QUOTE_STRINGS") else csv.writer(written)
-    lines.writerow([name for name, _ in table.columns])
-    lines.writerows([["" if cell is None else _spelled(cell) for cell in row] for row in table.rows])
-    return written.getvalue().encode()
-
-
-def _spelled(cell: Cell) -> str:
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+    content = csv_text(response) if kind == CSV else _arrow(response)
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _arrow(response: QueryResponse) -> bytes:

@@ -79,6 +79,7 @@ class Services:
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
       key_limits: how often one key may ask.
+      readiness_checks: one thread: anybody may ask for them, and a database that is away makes each take seconds.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
@@ -89,6 +90,7 @@ class Services:
     lookups: Threads
     explanations: Threads
     audits: Threads
+    readiness_checks: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness

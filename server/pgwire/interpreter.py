@@ -25,6 +25,9 @@ from server.query import Budget, QueryRequest, QueryResponse
 MAX_HELD_CELLS = 1_000_000
 """Of the answers that a session's portals hold while it asks for one more."""
 
+MAX_HELD_BYTES = 64 << 20
+"""Of the texts of these answers, and of the values that were bound."""
+
 _BUDGET = "noisegate.budget"
 _EXPLAIN = "EXPLAIN "
 
@@ -95,6 +98,16 @@ class Interpreter:
         assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
         return self._set(command)
 
+    def check_room(self, replaced: str | None = None) -> None:
+        """Refuse one more where the session's portals hold as much as they may; `replaced` is about to go.
+
+        Raises: WireError.
+        """
+        held = [portal for name, portal in self.portals.items() if name != replaced]
+        cells, size = sum(portal.n_cells for portal in held), sum(portal.n_bytes for portal in held)
+        if cells > MAX_HELD_CELLS or size > MAX_HELD_BYTES:
+            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
         """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
         cursor = self._cursor(command.name)
@@ -123,9 +136,7 @@ class Interpreter:
         return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
-        held = sum(other.result.n_cells for other in self.portals.values() if other.result is not None)
-        if held > MAX_HELD_CELLS:  # before anything is charged
-            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+        self.check_room()  # before anything is charged
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw

@@ -75,6 +75,19 @@ def test_an_exact_answer_has_no_mark() -> None:
     assert len(names) == len(ANSWER.columns) and "weak" not in names
 
 
+def test_no_text_of_csv_is_a_formula_and_numbers_are_numbers() -> None:
+    columns = ResultColumn("=1+1", "text"), ResultColumn("n", "int8"), ResultColumn("big", "numeric")
+    texts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "1-1", ""]
+    rows = tuple((text, -3, "-0.1234567890123456789") for text in texts)
+    nothing = ((None,) * 3,) * len(rows)
+    response = represented(replace(ANSWER, columns=columns, rows=rows, intervals=nothing, taus=nothing), CSV)
+    assert isinstance(response, Response)
+    names, *read = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
+    assert names[0] == "'=1+1"
+    assert [row[0] for row in read] == [*(f"'{text}" for text in texts[:5]), "1-1", ""]
+    assert {tuple(row[1:]) for row in read} == {("-3", "-0.1234567890123456789")}
+
+
 def test_arrow_is_one_typed_batch_with_the_rest_beside_it() -> None:
     table = pa.ipc.open_stream(bytes(written(ARROW).body)).read_all()
     assert table.column("nation").to_pylist() == ["FRANCE", "PERU"]
