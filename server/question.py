@@ -95,7 +95,7 @@ class Question:
         return events[0] if len(events) == 1 else Composed(events)
 
     def charge(self, request: QueryRequest) -> Charge:
-        """What the analyst who asks would be charged: in the ledger's units, so that an answer names what was paid."""
+        """What the analyst who asks would be charged: in the ledger's units, so that answers name what was paid."""
         return Charge(
             analyst=request.analyst,
             epsilon=epsilon_of(charged_epsilon(self.plan.epsilon)),

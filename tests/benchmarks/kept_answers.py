@@ -31,6 +31,7 @@ from server.ledger.open_ledger import create_ledger, open_ledger
 from server.live_pipeline import LivePipeline
 from server.pipeline import Pipeline
 from server.query import QueryRequest
+from server.serving import keep_pauses_short
 from server.workers import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
 from tests.support.backends import FailingBackend
@@ -153,6 +154,7 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         parent.send(listener.getsockname()[1])
+        keep_pauses_short()
         config = uvicorn.Config(create_app(pipeline, ledger, rate=_UNLIMITED), log_level="warning", access_log=False)
         uvicorn.Server(config).run(sockets=[listener])
 
