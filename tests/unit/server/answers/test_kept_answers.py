@@ -72,14 +72,14 @@ def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> 
 def test_only_who_has_paid_finds_the_answer() -> None:
     desk = Desk()
 
-    def found(analyst: str, **other: str) -> Served | None:
-        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", **other)
+    def found(analyst: str, idempotency_key: str = "") -> Served | None:
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key)
         return desk.kept.find(charge)
 
     assert found("ada") is None
     paid = desk.ask("ada", idempotency_key="once")
     assert found("grace") is None
-    for again in (found("ada"), found("ada", idempotency_key="once")):
+    for again in (found("ada"), found("ada", "once")):
         assert again is not None
         assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
     assert desk.measured == 1 and len(desk.ledger.charged) == 1
