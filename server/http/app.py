@@ -72,6 +72,7 @@ def create_app(
         lookups=Threads(running=4, waiting=256),
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
+        writing=Threads(running=2, waiting=64),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),

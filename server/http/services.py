@@ -73,6 +73,7 @@ class Services:
       asking: asks the pipeline, in threads that may wait for long.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      writing: threads that write long answers.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
@@ -86,6 +87,7 @@ class Services:
     lookups: Threads
     explanations: Threads
     audits: Threads
+    writing: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness
