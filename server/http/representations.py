@@ -19,9 +19,10 @@ from server.http.answer_body import AnswerBody
 from server.query import QueryResponse
 from server.threads import Threads
 
-JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+SHORT_ROWS = 200
+"""Written within a millisecond or two."""
 
-_MANY_ROWS = 500
+JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 
 CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
 """Headers of the forms that have no place for the charge and for what is left."""
@@ -45,13 +46,16 @@ def accepted(accept: str | None) -> str:
 
 
 async def written(response: QueryResponse, kind: str, threads: Threads) -> Response:
-    """As `represented`, in a thread where it takes so long that others would notice.
+    """The answer in a form; a long one is written in a thread, as the event loop would stand still for a second.
 
-    Raises: TooManyQueries when too many wait for a thread.
+    Args:
+      kind: from `accepted`.
+      threads: for long answers.
+    Raises: TooManyQueries when too many long answers wait to be written.
     """
-    if len(response.rows) > _MANY_ROWS:
-        return await threads.call(represented, response, kind)
-    return represented(response, kind)
+    if len(response.rows) <= SHORT_ROWS:
+        return represented(response, kind)
+    return await threads.call(represented, response, kind)
 
 
 def represented(response: QueryResponse, kind: str) -> Response:
@@ -59,7 +63,7 @@ def represented(response: QueryResponse, kind: str) -> Response:
 
     Args:
       kind: from `accepted`.
-    Cost: about 10 microseconds per row.
+    Cost: 5 us per row as JSON, 3 us as CSV, 10 us as Arrow.
     """
     if kind == JSON:
         return Response(AnswerBody.of(response).model_dump_json(), media_type=JSON)

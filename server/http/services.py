@@ -75,6 +75,7 @@ class Services:
       reads: of keys and budgets.
       lookups: threads for what takes milliseconds, which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      writing: threads that write long answers.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
@@ -91,6 +92,7 @@ class Services:
     explanations: Threads
     audits: Threads
     readiness_checks: Threads
+    writing: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness
