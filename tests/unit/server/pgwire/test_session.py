@@ -353,3 +353,21 @@ def test_prepared_statements_have_names_of_their_own() -> None:
     assert error(talk.say(bind(statement="b"), SYNC))["C"] == "26000"
     assert error(talk.say(bind((b"1",), statement="a"), SYNC))["C"] == "08P01"
     assert error(talk.say(message(b"F", b"\0\0\0\0"), SYNC))["C"] == "0A000"
+
+
+def test_private_rows_are_refused_unless_only_their_columns_are_wanted() -> None:
+    talk = Talk()
+    assert error(talk.say(query("SELECT name FROM each")))["C"] == "0A000"
+    assert error(talk.say(parse("SELECT name FROM each"), SYNC))["C"] == "0A000"
+    talk.say(query("SET noisegate.empty_rows = on"))
+    said = talk.say(query("SELECT name FROM each LIMIT 1"))
+    assert "".join(kind for kind, _ in said) == "NTCZ"
+    assert fields_of(said[0][1])["S"] == "WARNING"
+    assert b"relname" in dict(said)["T"]
+    assert dict(said)["C"] == b"SELECT 0\0"
+    said = talk.say(parse("SELECT name FROM each", "s"), bind(statement="s"), describe(), execute(), SYNC)
+    assert "".join(kind for kind, _ in said) == "12TNCZ"
+    assert talk.kinds(query("COPY (SELECT name FROM each) TO STDOUT")) == "NHcCZ"
+    assert not talk.desk.catalog_asked
+    assert not talk.desk.asked
+    assert error(talk.say(query("SELECT 2 FROM nowhere")))["C"] == "42P01"
