@@ -10,9 +10,10 @@ from planner.aggregates import Aggregates
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.clock import replace_clock
 from planner.connections import check_connected
-from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.errors import RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
 from planner.group_keys import bind_keys
+from planner.group_listing import distinct_as_groups
 from planner.limits import MAX_OUTPUTS
 from planner.normal_form import normal_form
 from planner.outer_select import OuterSelect, inner_answer
@@ -46,7 +47,10 @@ def _bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     inner = inner_answer(select)
     if inner is not None:
-        return OuterSelect(select, _bind(inner, schema, policy)).query()
+        outer = OuterSelect(select, _bind(inner, schema, policy))
+        if outer.keeps_rows():
+            return outer.query()
+    select = distinct_as_groups(select)
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(select, flat, {})
     check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
@@ -86,10 +90,10 @@ class _Answer(ReleasedClauses):
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
-        if not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
+        if not self._keys and not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
-            raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
+            raise RowsNotShown("a query without an aggregate would show rows", hint=hint, position=position)
 
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(self._scope.bind(node))

@@ -1,56 +1,56 @@
 """A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
 
-Tools for charts and notebooks write it around a question to rename, sort, filter or cut its rows. All of that is
-post-processing, so the inner question is the one that is asked: written with or without, it is the same one.
+Tools for charts and notebooks write it around a question to rename, sort, filter or cut its rows, or to group them by
+all their keys once more, which leaves each row as it is. All of that is post-processing, so the inner question is the
+one that is asked: written with or without, it is the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
+from planner.answer_columns import AnswerColumns
 from planner.bound_query import BoundOutput, BoundQuery
-from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL
+from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.group_keys import position_in
+from planner.group_listing import distinct_as_groups
 from planner.limits import MAX_OUTPUTS
+from planner.output_names import output_name
 from planner.positions import position_of
-from planner.released import Apply
-from planner.released_binding import Released, ReleasedArithmetic
+from planner.released import Apply, KeyValue, ReleasedExpression
+from planner.released_binding import Released
 from planner.released_clauses import ReleasedClauses
 from planner.row_count import row_count
 from planner.scope import fold
-from planner.suggestions import did_you_mean
 from planner.trees import holds
 
-_MORE = ("joins", "group", "having", "distinct")
-_OWN = ("where", "order")
+_CLAUSES = ("where", "order")
 
 
 def inner_answer(select: exp.Select) -> exp.Select | None:
-    """The question inside, where a SELECT does nothing but choose, rename, filter, sort and cut its rows.
+    """The question inside, where a SELECT reads nothing but one; what it does to its rows `OuterSelect` says.
 
     >>> from sqlglot import parse_one
     >>> inner_answer(parse_one("SELECT n AS customers FROM (SELECT count(*) AS n FROM customer) AS t LIMIT 10")).sql()
     'SELECT COUNT(*) AS n FROM customer'
     """
     source = _only_source(select)
-    if source is None or any(holds(part, exp.AggFunc) for part in _own_parts(select)):
+    if source is None:
         return None
     body = source[1]
     while isinstance(body, (exp.Subquery, exp.Paren)) and not (body.args.get("alias") or body.args.get("joins")):
         body = body.this
     if not isinstance(body, exp.Select):
         return None
-    parts = [*_own_parts(body), body.args.get("having")]
-    grouped = body.args.get("group") or any(part is not None and holds(part, exp.AggFunc) for part in parts)
-    return body if grouped or inner_answer(body) is not None else None
+    return body if _is_grouped(body) or inner_answer(body) is not None else None
 
 
 def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
     """The name and the body of the one subquery, or of the one CTE, that a SELECT reads."""
     clause, entries = select.args.get("from_"), select.args.get("with_")
-    if clause is None or any(select.args.get(part) for part in _MORE):
+    if clause is None or select.args.get("joins"):
         return None
     item = clause.this
     alias = item.args.get("alias")
@@ -68,9 +68,12 @@ def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
     return name or fold(item.this), entry.this
 
 
-def _own_parts(select: exp.Select) -> Iterator[exp.Expr]:
-    yield from select.expressions
-    yield from (clause for part in _OWN if (clause := select.args.get(part)) is not None)
+def _is_grouped(select: exp.Select) -> bool:
+    """Has it GROUP BY, HAVING, DISTINCT or an aggregate of its own?"""
+    if any(select.args.get(part) for part in ("group", "having", "distinct")):
+        return True
+    clauses = [clause for part in _CLAUSES if (clause := select.args.get(part)) is not None]
+    return any(holds(part, exp.AggFunc) for part in [*select.expressions, *clauses])
 
 
 class OuterSelect(ReleasedClauses):
@@ -82,11 +85,45 @@ class OuterSelect(ReleasedClauses):
     """
 
     def __init__(self, select: exp.Select, inner: BoundQuery) -> None:
-        super().__init__(select)
+        super().__init__(distinct_as_groups(select))
         source = _only_source(select)
         assert source is not None, "inner_answer found one"
         self._inner = inner
-        self._binder = _AnswerColumns(source[0], inner.outputs)
+        self._row = AnswerColumns(source[0], inner.outputs)
+        self._grouped = _is_grouped(self._select)
+        self._binder = AnswerColumns(source[0], inner.outputs, self._groups()) if self._grouped else self._row
+
+    def keeps_rows(self) -> bool:
+        """Is every row of the answer a group of its own? Only so does an aggregate over it need no computation."""
+        if not self._grouped:
+            return True
+        if self._select.args.get("distinct"):
+            return False
+        keys = {KeyValue(index) for index in range(len(self._inner.keys))}
+        if keys or self._select.args.get("group"):
+            return keys <= self._groups()
+        cut = self._inner.having is not None or self._inner.limit is not None or self._inner.offset
+        counted = any(holds(item, exp.Count) for item in self._select.expressions)  # a charge to learn that 1 is 1
+        return not (cut or counted) and self._select.args.get("where") is None  # the one row is there
+
+    def _groups(self) -> frozenset[ReleasedExpression]:
+        """What GROUP BY names: columns, expressions, aliases or positions of the select list."""
+        clause = self._select.args.get("group")
+        items = clause.expressions if clause is not None else []
+        return frozenset(self._row.bind(self._meant(item)).expression for item in items)
+
+    def _meant(self, item: exp.Expr) -> exp.Expr:
+        """As PostgreSQL has it: a position, a column of the subquery, or an alias of the select list."""
+        items = self._select.expressions
+        if isinstance(item, exp.Literal) and not item.is_string:
+            chosen: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
+            return chosen
+        known = {output.name for output in self._inner.outputs}
+        if isinstance(item, exp.Column) and item.args.get("table") is None and fold(item.this) not in known:
+            return next(
+                (each.unalias() for each in items if each.alias and output_name(each) == fold(item.this)), item
+            )
+        return item
 
     def query(self) -> BoundQuery:
         """The inner question with the rows and columns that are left of its answer.
@@ -96,13 +133,14 @@ class OuterSelect(ReleasedClauses):
         outputs = [output for item in self._select.expressions for output in self._outputs(item)]
         if len(outputs) > MAX_OUTPUTS:
             raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns")
-        where, order = self.condition("where", "WHERE"), self.order(outputs)
+        where, order = self.condition("where", "WHERE", self._row), self.order(outputs)
         if (self._inner.limit is not None or self._inner.offset) and (where is not None or order):
             hint = "filter and sort inside, where LIMIT stands"
             clause = self._select.args["where" if where is not None else "order"]
             message = "filtering or sorting what LIMIT has cut is not supported"
             raise UnsupportedSQL(message, hint=hint, position=position_of(clause))
-        conditions = tuple(part for part in (self._inner.having, where) if part is not None)
+        kept = self._inner.having, where, self.condition("having", "HAVING")
+        conditions = tuple(part for part in kept if part is not None)
         limit, offset = self._cut()
         return replace(
             self._inner,
@@ -117,10 +155,10 @@ class OuterSelect(ReleasedClauses):
         return self._binder.bind(node)
 
     def _outputs(self, item: exp.Expr) -> list[BoundOutput]:
-        if isinstance(item, exp.Star):
+        if isinstance(item, exp.Star) and not self._grouped:
             return list(self._inner.outputs)
-        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            self._binder.check_table(item)
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and not self._grouped:
+            self._row.check_table(item)
             return list(self._inner.outputs)
         return [self.output(item)]
 
@@ -131,38 +169,3 @@ class OuterSelect(ReleasedClauses):
             left = max(0, self._inner.limit - offset)
             limit = left if limit is None else min(limit, left)
         return limit, self._inner.offset + offset
-
-
-class _AnswerColumns(ReleasedArithmetic):
-    """Names that mean the columns of an answer."""
-
-    def __init__(self, name: str | None, outputs: tuple[BoundOutput, ...]) -> None:
-        self._name = name
-        self._outputs = outputs
-
-    def bind(self, node: exp.Expr) -> Released:
-        """Bind an expression. Raises: UnknownColumn, UnsupportedSQL."""
-        if isinstance(node, exp.Paren):
-            return self.bind(node.this)
-        if isinstance(node, exp.Column):
-            return self._column(node)
-        return self._operation(node)
-
-    def check_table(self, column: exp.Column) -> None:
-        """What stands before a dot must be the subquery's name. Raises: UnknownColumn."""
-        table = column.args.get("table")
-        if table is not None and (column.args.get("db") is not None or fold(table) != self._name):
-            message = f"there is no table {table.name!r} around this subquery"
-            raise UnknownColumn(message, hint="name the subquery's alias", position=position_of(column))
-
-    def _column(self, column: exp.Column) -> Released:
-        self.check_table(column)
-        name = fold(column.this)
-        found = [output for output in self._outputs if output.name == name]
-        if not found:
-            hint = did_you_mean(name, (output.name for output in self._outputs))
-            raise UnknownColumn(f"the subquery has no column {name!r}", hint=hint, position=position_of(column))
-        if len({output.expression for output in found}) > 1:
-            message = f"the subquery has several columns {name!r}"
-            raise UnsupportedSQL(message, hint="give each an alias of its own", position=position_of(column))
-        return Released(found[0].expression, found[0].type)

@@ -15,6 +15,7 @@ from planner.domains import group_domains
 from planner.equalities import ColumnRef
 from planner.errors import InvalidSetting
 from planner.fanout import tuples_per_unit
+from planner.group_listing import list_groups
 from planner.group_selection import GroupReach, group_reach, group_selection, is_selected
 from planner.mechanism_choice import APPROXIMATE, Circumstances, MechanismChoice, choose_mechanism, granted_delta
 from planner.owner_sql import owner_sql
@@ -58,6 +59,8 @@ def make_plan(
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     Cost: a few milliseconds for TPC-H Q5.
     """
+    if not bound.aggregates:
+        return list_groups(bound, schema, policy)
     charge = _epsilon(epsilon, policy)
     granted = granted_delta(delta, policy)
     found = provenance(bound, schema, policy)

@@ -13,7 +13,7 @@ from planner.group_keys import position_in
 from planner.output_names import output_name
 from planner.positions import position_of
 from planner.released import ReleasedExpression, SortKey
-from planner.released_binding import Released
+from planner.released_binding import Released, ReleasedArithmetic
 from planner.scope import fold
 
 
@@ -36,12 +36,12 @@ class ReleasedClauses(ABC):
         released = self._bind(item.unalias())
         return BoundOutput(output_name(item), released.type or "text", released.expression)
 
-    def condition(self, part: str, words: str) -> ReleasedExpression | None:
-        """What WHERE or HAVING (`part`) keeps; `words` names it in the error. Raises: UnsupportedSQL."""
+    def condition(self, part: str, words: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
+        """What WHERE or HAVING (`part`) keeps of what `over` binds. `words` names it in the error, UnsupportedSQL."""
         clause = self._select.args.get(part)
         if clause is None:
             return None
-        released = self._bind(clause.this)
+        released = self._bind(clause.this) if over is None else over.bind(clause.this)
         if released.type not in ("bool", None):
             hint = "write a comparison"
             raise UnsupportedSQL(f"{words} takes a condition", hint=hint, position=position_of(clause))

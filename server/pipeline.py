@@ -4,7 +4,8 @@
       --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
 
-Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process
+Everything before `reserve` is public; a Question without releases, `SELECT ward ... GROUP BY ward`, ends there, since
+which groups there may be is public, too. Everything between `read` and `release` happens in a worker process
 (`measuring.py`). A Question whose Released is kept (`server/answers`) goes from the one to the other.
 A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
 
@@ -66,6 +67,7 @@ from server.public_answer import public_explanation, public_response, rows_in_wo
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.recent import Recent
+from server.response import response
 from server.statement_shape import statement_shape
 from server.workers import WorkerPool
 
@@ -126,6 +128,8 @@ class Pipeline:
         question = self._private_question(request)
         if question is None:
             return self._free(request, cancelled)
+        if not question.plan.releases:
+            return self._listed(question, request)
         charge = question.charge(request)
         served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled), cancelled)
         return served.response(question, request.request_id)
@@ -226,6 +230,11 @@ class Pipeline:
         budget = self.budget(request.analyst)
         rows = rows_in_worker(self.workers, self.backend, written, request.analyst, cancelled)
         return public_response(query, rows, budget, request.request_id)
+
+    def _listed(self, question: Question, request: QueryRequest) -> QueryResponse:
+        """Name the groups that there may be: they are public, so no reservation, no noise and no charge."""
+        domain = self.backend.domain(question.query)
+        return response(question.plan, domain, (), self.budget(request.analyst), request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(

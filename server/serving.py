@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import secrets
+import resource
 import socket
 import sys
 from pathlib import Path
 
 import uvicorn
 
+from server.http.connection_limits import BoundedProtocol
 from server.pgwire.cancel_keys import CancelKeys
 from server.pgwire.certificate import Certificate
 from server.pgwire.connection import Limits, Reception
 from server.pgwire.ledger_verifiers import LedgerVerifiers
 from server.pgwire.listener import Listener
 from server.pgwire.pipeline_desk import PipelineDesk
+from server.pgwire.scram import unknown_secret
 from server.pgwire.shadow.shadow import CONNECTIONS, ShadowDatabase
 from server.services import Services
 from server.threads import Threads
@@ -26,6 +28,7 @@ GRACE_S = 30
 
 _WAITING_FOR_CATALOG = 64
 _SWITCH_S = 0.001
+_FILES = 16_384
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
@@ -38,6 +41,17 @@ def event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def allow_connections() -> None:
+    """Let this process have as many files and connections open as the system lets it have; often a soft limit is low.
+
+    At the limit nothing could be accepted any more, nor the ledger opened.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uvicorn.Server:
     """The HTTP server.
 
@@ -47,6 +61,8 @@ def http_server(services: Services, certificate: tuple[Path, Path] | None) -> uv
     files = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
     config = uvicorn.Config(
         services.app,
+        http=BoundedProtocol,
+        ws="none",
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # nothing here depends on who a request says it comes from
@@ -76,7 +92,7 @@ def wire_listener(
             certificate,
             plain_text,
             CancelKeys(),
-            secrets.token_bytes(32),
+            unknown_secret(services.ledger.id),
             Limits(),
         )
     )

@@ -109,6 +109,7 @@ class PostgresBackend:
         with self._snapshot(statement.fingerprint, self.limits.public_ms) as connection:
             try:
                 with connection.cursor() as cursor:
+                    # A generator, though psycopg promises less; closed early, it ends the statement.
                     streamed = cast("Generator[Any, None, None]", cursor.stream(statement.sql.encode()))
                     with closing(streamed) as rows:
                         return public_rows(_Streamed(rows), statement.types)

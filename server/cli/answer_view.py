@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from rich import box
@@ -13,7 +11,6 @@ from rich.text import Text
 
 from server.cli.figures import cell_text, epsilon_text, interval_text
 from server.cli.terminal import printable
-from server.flat_answer import flat
 from server.query import Budget, Cell, Interval, QueryResponse
 
 
@@ -64,16 +61,6 @@ def privacy_text(epsilon: float, delta: float) -> str:
     """`epsilon 1` or `epsilon 1, delta 1e-07`."""
     text = f"epsilon {epsilon_text(epsilon)}"
     return f"{text}, delta {epsilon_text(delta)}" if delta else text
-
-
-def answer_csv(response: QueryResponse) -> str:
-    """The answer as CSV, with the columns of the API's own; unbounded ends and NULL are empty."""
-    table = flat(response)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([name for name, _ in table.columns])
-    writer.writerows([str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in table.rows)
-    return stream.getvalue()
 
 
 def _percent(response: QueryResponse) -> str:

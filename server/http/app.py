@@ -76,6 +76,8 @@ def create_app(
         lookups=lookups,
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
+        readiness_checks=Threads(running=1, waiting=32),
+        writing=Threads(running=2, waiting=64),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),

@@ -29,7 +29,7 @@ _CODES = {
     413: "54000: the body or the statement is too long",
     422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
     " that is none; 54001: too complex; PD002: the policy does not bound the sensitivity;"
-    " PD003: no epsilon can be proposed; 23505: the idempotency key was used for another request",
+    " PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
     500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
     429: "53400: the key asks too often (Retry-After says how long to wait), or too many of the analyst's queries"
     " failed within a day",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -14,15 +12,17 @@ from typing import Any
 from starlette.responses import Response
 
 from planner.plan import ResultType
+from server.csv_text import csv_text
 from server.errors import NotAcceptable
 from server.flat_answer import FlatAnswer, flat
 from server.http.answer_body import AnswerBody
-from server.query import Cell, QueryResponse
+from server.query import QueryResponse
 from server.threads import Threads
 
-JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+SHORT_ROWS = 200
+"""Written within a millisecond or two."""
 
-_MANY_ROWS = 500
+JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 
 CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
 """Headers of the forms that have no place for the charge and for what is left."""
@@ -46,13 +46,16 @@ def accepted(accept: str | None) -> str:
 
 
 async def written(response: QueryResponse, kind: str, threads: Threads) -> Response:
-    """As `represented`, in a thread where it takes so long that others would notice.
+    """The answer in a form; a long one is written in a thread, as the event loop would stand still for a second.
 
-    Raises: TooManyQueries when too many wait for a thread.
+    Args:
+      kind: from `accepted`.
+      threads: for long answers.
+    Raises: TooManyQueries when too many long answers wait to be written.
     """
-    if len(response.rows) > _MANY_ROWS:
-        return await threads.call(represented, response, kind)
-    return represented(response, kind)
+    if len(response.rows) <= SHORT_ROWS:
+        return represented(response, kind)
+    return await threads.call(represented, response, kind)
 
 
 def represented(response: QueryResponse, kind: str) -> Response:
@@ -60,27 +63,13 @@ def represented(response: QueryResponse, kind: str) -> Response:
 
     Args:
       kind: from `accepted`.
-    Cost: about 10 microseconds per row.
+    Cost: 5 us per row as JSON, 3 us as CSV, 10 us as Arrow.
     """
     if kind == JSON:
         return Response(AnswerBody.of(response).model_dump_json(), media_type=JSON)
     headers = {CHARGE: repr(response.epsilon), LEFT: repr(response.budget.epsilon_left)}
-    write = _csv if kind == CSV else _arrow
-    return Response(write(response), media_type=kind, headers=headers)
-
-
-def _csv(response: QueryResponse) -> bytes:
-    """RFC 4180, names first; NULL is an empty cell, a text that is empty is quoted."""
-    table = flat(response)
-    written = io.StringIO(newline="")
-    lines = csv.writer(written, quoting=csv.QUOTE_STRINGS) if hasattr(csv, "QUOTE_STRINGS") else csv.writer(written)
-    lines.writerow([name for name, _ in table.columns])
-    lines.writerows([["" if cell is None else _spelled(cell) for cell in row] for row in table.rows])
-    return written.getvalue().encode()
-
-
-def _spelled(cell: Cell) -> str:
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+    content = csv_text(response) if kind == CSV else _arrow(response)
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _arrow(response: QueryResponse) -> bytes:

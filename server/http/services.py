@@ -75,10 +75,12 @@ class Services:
       reads: of keys and budgets.
       lookups: threads for what takes milliseconds, which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      writing: threads that write long answers.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
       key_limits: how often one key may ask.
+      readiness_checks: one thread: anybody may ask for them, and a database that is away makes each take seconds.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
@@ -89,6 +91,8 @@ class Services:
     lookups: Threads
     explanations: Threads
     audits: Threads
+    readiness_checks: Threads
+    writing: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.errors import InvalidSetting, RowsNotShown, UnsupportedSQL
 from planner.plan import ResultType
 from server.errors import WireError
 from server.flat_answer import flat_columns
@@ -16,7 +16,7 @@ from server.pgwire import commands as c
 from server.pgwire.desk import Desk
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
 from server.pgwire.portal import Portal, Shape
-from server.pgwire.results import Result, Table, answer_table
+from server.pgwire.results import NoRows, Result, Table, answer_table
 from server.pgwire.settings import Settings
 from server.pgwire.transaction import TransactionState
 from server.pgwire.values import Field, field_of
@@ -24,6 +24,9 @@ from server.query import Budget, QueryRequest, QueryResponse
 
 MAX_HELD_CELLS = 1_000_000
 """Of the answers that a session's portals hold while it asks for one more."""
+
+MAX_HELD_BYTES = 64 << 20
+"""Of the texts of these answers, and of the values that were bound."""
 
 _BUDGET = "noisegate.budget"
 _EXPLAIN = "EXPLAIN "
@@ -95,6 +98,16 @@ class Interpreter:
         assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
         return self._set(command)
 
+    def check_room(self, replaced: str | None = None) -> None:
+        """Refuse one more where the session's portals hold as much as they may; `replaced` is about to go.
+
+        Raises: WireError.
+        """
+        held = [portal for name, portal in self.portals.items() if name != replaced]
+        cells, size = sum(portal.n_cells for portal in held), sum(portal.n_bytes for portal in held)
+        if cells > MAX_HELD_CELLS or size > MAX_HELD_BYTES:
+            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
         """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
         cursor = self._cursor(command.name)
@@ -115,7 +128,13 @@ class Interpreter:
             catalog = await self._desk.catalog_shape(question.sql, oids)
             return Shape(catalog.parameters, catalog.fields)
         intervals, dry_run = self.asked_as
-        described = await self._desk.describe(self._explained(question.sql) if dry_run else question.sql)
+        try:
+            described = await self._desk.describe(self._explained(question.sql) if dry_run else question.sql)
+        except RowsNotShown:
+            if not self.settings.flag("empty_rows"):
+                raise
+            catalog = await self._desk.catalog_shape(question.sql, oids)
+            return Shape(catalog.parameters, catalog.fields)
         columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
         if not intervals or not any(described.noisy):
@@ -123,9 +142,7 @@ class Interpreter:
         return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
-        held = sum(other.result.n_cells for other in self.portals.values() if other.result is not None)
-        if held > MAX_HELD_CELLS:  # before anything is charged
-            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+        self.check_room()  # before anything is charged
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw
@@ -141,9 +158,22 @@ class Interpreter:
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
         )
-        response = await self._answered(request)
+        try:
+            response = await self._answered(request)
+        except RowsNotShown:
+            if not self.settings.flag("empty_rows"):
+                raise
+            return await self._without_rows(question, portal)
         self._tell(response)
         return answer_table(response, portal.shape.noisy)
+
+    async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
+        """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
+        described = await self._desk.catalog_shape(question.sql, portal.shape.parameters)
+        self._notices.warning(
+            "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
+        )
+        return NoRows(described.fields)
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
         """Ask; cancelled by the client or by the session's own statement_timeout."""

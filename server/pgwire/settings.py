@@ -126,6 +126,9 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         ),
         "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak"),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
+        "noisegate.empty_rows": _Setting(
+            "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
+        ),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),
         "client_encoding": _Setting("UTF8", _utf8, "client_encoding"),

@@ -30,7 +30,7 @@ from server.live_pipeline import LivePipeline
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.services import Services
-from server.serving import event_loop, http_server, serve_both
+from server.serving import event_loop, http_server, keep_pauses_short, serve_both
 from server.workers import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
 from tests.support.backends import FailingBackend
@@ -154,6 +154,7 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.listen()
         parent.send(listener.getsockname()[1])
         services = Services(ledger, pipeline, create_app(pipeline, ledger, rate=_UNLIMITED), ())
+        keep_pauses_short()
         with asyncio.Runner(loop_factory=event_loop) as runner:
             runner.run(serve_both(http_server(services, None), listener, None, None))
 

@@ -12,8 +12,10 @@ from typing import cast
 import pytest
 
 from planner.errors import SchemaChanged, UnknownTable, UnsupportedSQL
+from planner.plan import BackendQuery
 from planner.policy import parse_policy
 from privacy.errors import SolverFailed
+from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -95,6 +97,32 @@ def test_a_refusal_behind_explain_keeps_its_position(pipeline: Callable[..., Pip
     assert refused.value.position == sql.index("nowhere") + 1
     with pytest.raises(UnsupportedSQL):
         pipeline().answer(QueryRequest("ada", "EXPLAIN EXPLAIN SELECT count(*) FROM orders"))
+
+
+class GroupsBackend(FailingBackend):
+    """It knows the groups that a policy declares."""
+
+    def domain(self, query: BackendQuery) -> Domain:
+        assert query.values[0] is not None
+        return Domain((tuple(query.values[0]),))
+
+
+@pytest.mark.parametrize("select", ["SELECT o_orderstatus", "SELECT DISTINCT o_orderstatus"])
+def test_naming_the_groups_is_free_and_reads_nothing(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, select: str
+) -> None:
+    domain = '[tables.orders.columns]\no_orderstatus = { domain = ["F", "O", "P"] }\n'
+    policy = parse_policy(POLICY.read_text().replace("[tables.orders]\n", domain))
+    tail = "" if "DISTINCT" in select else "GROUP BY 1 "
+    asked = QueryRequest("ada", f"{select} FROM orders {tail}ORDER BY o_orderstatus DESC LIMIT 2")
+    backend = GroupsBackend(tmp_path / "reads")
+    answering = replace(pipeline(), policy=policy, backend=backend)
+    answer = answering.answer(asked)
+    assert answer.rows == (("P",), ("O",))
+    assert (answer.epsilon, answer.mechanism, answer.covers) == (0.0, "none", "exact")
+    assert answering.explain(asked).epsilon == 0.0
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
 
 
 def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import psycopg
 import pytest
@@ -25,8 +26,8 @@ TEXTS = 1009
 @pytest.fixture(scope="module")
 def shadow(embedded_postgres: EmbeddedPostgres) -> Iterator[ShadowDatabase]:
     own = replace(demo_policy(), name=NAME)  # the policy's own name is that of a proxy in other tests
-    url = create_shadow(embedded_postgres.url(), tpch_schema(), own)
-    with closing(ShadowDatabase(url)) as opened:
+    make = partial(create_shadow, embedded_postgres.url())
+    with closing(ShadowDatabase(make, tpch_schema(), own)) as opened:
         yield opened
 
 
@@ -52,5 +53,7 @@ def test_it_holds_no_rows_and_lets_nobody_read_them(shadow: ShadowDatabase) -> N
     with pytest.raises(CatalogRefused) as refused:
         shadow.ask("SELECT count(*) FROM orders", (), (), (), 0)
     assert refused.value.code == "42501"
+    shape = shadow.shape("SELECT o_orderkey AS key, n_name FROM orders, nation LIMIT 1", ())
+    assert [(field.name, field.oid) for field in shape.fields] == [("key", 20), ("n_name", 25)]
     counts = shadow.ask("SELECT reltuples FROM pg_class WHERE relname = 'orders'", (), (), (), 0)
     assert counts.row(0, (0,)) in ([b"-1"], [b"0"])

@@ -27,9 +27,9 @@ def smooth_noise(folder: Path, dimensions: tuple[int, ...] = DIMENSIONS) -> list
     rows = []
     for bound, bar in _BARS.items():
         case = f"smooth sensitivity, d 10, eps 3.2, B {bound:g}"
-        rows += [Row(case, name, value, "1") for name, value in _noise(10, 3.2, bound).items()]
+        bars = {"corrected": bar}
+        rows += [Row(case, name, value, "1", most=bars.get(name)) for name, value in _noise(10, 3.2, bound).items()]
         rows.append(Row(case, "as published / corrected", published.sigma(bound) / corrected.sigma(bound), "1"))
-        rows.append(Row(case, "sigma beyond its bar", float(corrected.sigma(bound) > bar), "missed"))
     found = {bound: [_noise(d, _EPSILON, bound) for d in dimensions] for bound in _BOUNDS}
     for bound, noises in found.items():
         for d, noise in zip(dimensions, noises, strict=True):

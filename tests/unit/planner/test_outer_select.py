@@ -11,6 +11,8 @@ NATIONS = "FROM customer JOIN nation ON c_nationkey = n_nationkey"
 MEAN = "avg(CASE WHEN c_custkey > 5 THEN 1 ELSE 0 END)"
 INSIDE = f"SELECT n_name AS nation, count(*) AS n, {MEAN} AS mean {NATIONS} GROUP BY n_name"
 
+TWO = f"SELECT n_name AS nation, count(*) AS n {NATIONS} GROUP BY n_name"
+
 # around the answer, and the same in one SELECT
 SAME = [
     (f"SELECT * FROM ({INSIDE}) AS t LIMIT 1000", f"{INSIDE} LIMIT 1000"),
@@ -36,10 +38,19 @@ SAME = [
     (f"SELECT * FROM ({INSIDE} ORDER BY 2) t ORDER BY nation", f"{INSIDE} ORDER BY nation"),
     (f"WITH t AS ({INSIDE}) SELECT * FROM t ORDER BY 2", f"{INSIDE} ORDER BY 2"),
     (f"WITH t AS ({INSIDE}) SELECT u.* FROM t AS u WHERE u.n > 1", f"{INSIDE} HAVING count(*) > 1"),
+    ("SELECT count FROM (SELECT count(*) FROM orders) AS t", "SELECT count(*) FROM orders"),
+    (f"SELECT nation, n FROM ({TWO}) AS t GROUP BY nation, n", TWO),
+    (f"SELECT DISTINCT nation, n FROM ({TWO}) AS t", TWO),
+    (f"SELECT nation, SUM(n) AS n FROM ({TWO}) AS t GROUP BY nation", TWO),
     (
-        "SELECT count FROM (SELECT count(*) FROM orders) AS t",
-        "SELECT count(*) FROM orders",
+        f'SELECT nation AS land, SUM(n) AS "SUM(n)" FROM ({TWO}) AS t GROUP BY land HAVING SUM(n) > 3 ORDER BY 2',
+        f'SELECT n_name AS land, count(*) AS "SUM(n)" {NATIONS} GROUP BY n_name HAVING count(*) > 3 ORDER BY 2',
     ),
+    (
+        f"SELECT COUNT(*) AS rows, AVG(n / 2) AS half, nation FROM ({TWO}) AS t WHERE n > 1 GROUP BY 3, n",
+        f"SELECT 1 AS rows, count(*) / 2 AS half, n_name AS nation {NATIONS} GROUP BY n_name HAVING count(*) > 1",
+    ),
+    ("SELECT SUM(n) AS n FROM (SELECT count(*) AS n FROM orders) AS t", "SELECT count(*) AS n FROM orders"),
 ]
 
 
@@ -72,7 +83,15 @@ REFUSED: list[tuple[str, type[PlannerError], str]] = [
     (f"SELECT n FROM ({INSIDE} OFFSET 3) AS t ORDER BY n", UnsupportedSQL, "LIMIT has cut"),
     (f"SELECT n FROM ({INSIDE}) AS t ORDER BY 2", InvalidSyntax, "position"),
     (f"SELECT count(*) FROM ({INSIDE}) AS t", UnsupportedSQL, "GROUP BY inside FROM"),
-    (f"SELECT nation FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "GROUP BY inside FROM"),
+    (f"SELECT sum(n) FROM ({INSIDE}) AS t", UnsupportedSQL, "GROUP BY inside FROM"),
+    (f"SELECT n, count(*) FROM ({INSIDE}) AS t GROUP BY n", UnsupportedSQL, "GROUP BY inside FROM"),
+    (f"SELECT n FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "not a group key"),
+    (f"SELECT sum(nation) FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "no number"),
+    (f"SELECT * FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "would show rows"),
+    (f"SELECT nation FROM ({INSIDE}) AS t WHERE sum(n) > 1 GROUP BY nation", UnsupportedSQL, "over released values"),
+    ("SELECT count(n) FROM (SELECT count(*) AS n FROM orders) t", UnsupportedSQL, "aggregate inside FROM"),
+    ("SELECT sum(n) FROM (SELECT count(*) AS n FROM orders) t WHERE n > 5", UnsupportedSQL, "aggregate inside FROM"),
+    ("SELECT sum(n) FROM (SELECT count(*) AS n FROM orders LIMIT 0) t", UnsupportedSQL, "LIMIT inside FROM"),
     (f"SELECT DISTINCT n FROM ({INSIDE}) AS t", UnsupportedSQL, "GROUP BY inside FROM"),
     (f"SELECT n FROM ({INSIDE}) AS t, region", UnsupportedSQL, "GROUP BY inside FROM"),
     (f"SELECT n FROM ({INSIDE}) AS t HAVING n > 1", UnsupportedSQL, "GROUP BY inside FROM"),

@@ -100,7 +100,7 @@ def test_only_who_has_paid_finds_the_answer() -> None:
     assert found("ada") is None
     paid = desk.ask("ada", idempotency_key="once")
     assert found("grace") is None
-    for again in (found("ada"), found("ada", idempotency_key="once")):
+    for again in (found("ada"), found("ada", "once")):
         assert again is not None
         assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
     assert desk.measured == 1 and len(desk.ledger.charged) == 1

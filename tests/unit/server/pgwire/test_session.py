@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+import time
 
 import pytest
 
 from server.pgwire.decode import Decoder
+from server.pgwire.messages import Query
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from tests.support.wire_client import (
@@ -82,6 +85,31 @@ def test_a_text_of_many_statements_lets_others_go_on_and_waits_for_a_slow_client
     assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 200
 
 
+def test_many_rows_let_others_go_on_and_wait_for_a_slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.wire_desk.ROWS", (("FRANCE", 12),) * 10_000)
+    for raw in (query("SELECT 1 FROM t"), query("COPY (SELECT 1 FROM t) TO STDOUT")):
+        talk = Talk()
+        talk.say(raw)
+        assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 20_000
+
+
+def test_a_long_text_lets_others_go_on() -> None:
+    talk, ticks = Talk(), list[float]()
+
+    async def others() -> None:
+        while True:
+            ticks.append(time.monotonic())
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        watching = asyncio.ensure_future(others())
+        await talk.session.handle(Query("SELECT 1 FROM t WHERE " + "(" * 65_000))
+        watching.cancel()
+
+    asyncio.run(both())
+    assert len(ticks) > 20
+
+
 @pytest.mark.parametrize("raw", [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)])
 def test_a_text_that_is_too_long_is_not_cut(raw: bytes) -> None:
     talk = Talk()
@@ -98,6 +126,27 @@ def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyP
     said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
     assert error(said)["C"] == "53400"
     assert len(talk.desk.asked) == 2
+
+
+def test_a_session_does_not_hold_values_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 1000)
+    talk, long = Talk(), (b"1" * 600,)
+    bound = [bind(long, portal=name, statement="s") for name in "abc"]
+    text = b"s\0SELECT relname FROM pg_class WHERE relname = $1\0" + struct.pack("!hi", 1, 25)
+    said = talk.say(message(b"P", text), *bound, SYNC)
+    assert [kind for kind, _ in said] == ["1", "2", "2", "E", "Z"]
+    assert error(said)["C"] == "53400"
+    again = [part for _ in range(5) for part in (bind(long, statement="s"), execute())]
+    assert "E" not in [kind for kind, _ in talk.say(*again, SYNC)]
+
+
+def test_a_session_does_not_hold_texts_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 10)
+    talk = Talk()
+    ask = [part for name in "abcd" for part in (bind(portal=name, statement="s"), execute(name))]
+    said = talk.say(query("BEGIN"), parse("SELECT relname FROM pg_class", "s"), *ask, SYNC)
+    assert error(said)["C"] == "53400"
+    assert len(talk.desk.catalog_asked) == 2  # six bytes each
 
 
 def test_several_statements_up_to_the_first_error() -> None:
@@ -304,3 +353,21 @@ def test_prepared_statements_have_names_of_their_own() -> None:
     assert error(talk.say(bind(statement="b"), SYNC))["C"] == "26000"
     assert error(talk.say(bind((b"1",), statement="a"), SYNC))["C"] == "08P01"
     assert error(talk.say(message(b"F", b"\0\0\0\0"), SYNC))["C"] == "0A000"
+
+
+def test_private_rows_are_refused_unless_only_their_columns_are_wanted() -> None:
+    talk = Talk()
+    assert error(talk.say(query("SELECT name FROM each")))["C"] == "0A000"
+    assert error(talk.say(parse("SELECT name FROM each"), SYNC))["C"] == "0A000"
+    talk.say(query("SET noisegate.empty_rows = on"))
+    said = talk.say(query("SELECT name FROM each LIMIT 1"))
+    assert "".join(kind for kind, _ in said) == "NTCZ"
+    assert fields_of(said[0][1])["S"] == "WARNING"
+    assert b"relname" in dict(said)["T"]
+    assert dict(said)["C"] == b"SELECT 0\0"
+    said = talk.say(parse("SELECT name FROM each", "s"), bind(statement="s"), describe(), execute(), SYNC)
+    assert "".join(kind for kind, _ in said) == "12TNCZ"
+    assert talk.kinds(query("COPY (SELECT name FROM each) TO STDOUT")) == "NHcCZ"
+    assert not talk.desk.catalog_asked
+    assert not talk.desk.asked
+    assert error(talk.say(query("SELECT 2 FROM nowhere")))["C"] == "42P01"
