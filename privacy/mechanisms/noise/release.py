@@ -43,6 +43,10 @@ class Stepped(Protocol):
         """(size,) noise, in steps."""
         ...
 
+    def upper_quantile(self, tail: float) -> int:
+        """A k >= 0 with P(Z > k) <= tail, in steps."""
+        ...
+
     def interval(self, confidence: float) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most, in normalised weight."""
         ...

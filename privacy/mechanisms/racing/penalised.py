@@ -33,11 +33,24 @@ class Racer(Protocol):
         ...
 
 
+def penalties(steps: Sequence[Stepped], tail: float) -> NDArray[np.int64]:
+    """(L,) steps k_i with P(Z_i > k_i) <= tail."""
+    return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
+
+
+def penalty_widths(steps: Sequence[Stepped], tail: float) -> list[tuple[float, float]]:
+    """(tau, penalty) per threshold, in normalised weight.
+
+    The release at tau lies in v(tau) - penalty +- penalty: the penalty is its bias and its half-width.
+    """
+    return [(rung.tau, rung.upper_quantile(tail) * rung.step_weight) for rung in steps]
+
+
 def penalised_race(
     answer: TruncatedAnswer,
     steps: Sequence[Stepped],
     noise: NDArray[np.int64],
-    penalties: NDArray[np.int64],
+    tail: float,
     racer: Racer,
 ) -> NoisyAnswer:
     """The largest v // step + noise - penalty of each group, a lower bound with the racer's confidence.
@@ -47,9 +60,9 @@ def penalised_race(
       answer: values of G groups.
       steps: the L thresholds.
       noise: (G, L) int64 steps.
-      penalties: (L,) int64 steps.
+      tail: what is left of each threshold's noise above its penalty.
     """
-    net = noise - penalties
+    net = noise - penalties(steps, tail)
     winner = race(answer, steps, net, -np.inf)
     rows = np.arange(answer.n_groups)
     values = released(answer.bounds()[0][rows, winner], net[rows, winner], winner, steps)

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
@@ -18,6 +17,7 @@ from privacy.mechanisms.exact import exact_epsilon, group_epsilon
 from privacy.mechanisms.noise.release import release_noise, released
 from privacy.mechanisms.noise.rung import Rung, rungs
 from privacy.mechanisms.parameters import check_gap, check_groups
+from privacy.mechanisms.racing.penalised import penalties, penalty_widths
 from privacy.mechanisms.racing.race import race
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -104,7 +104,7 @@ class R2T:
         check_answer(answer, self.ladder, self.gap)
         steps = self._rungs(answer.n_groups)
         index = np.broadcast_to(np.arange(len(steps)), (answer.n_groups, len(steps)))
-        noise = release_noise(index, steps, entropy) - self._penalties(steps)
+        noise = release_noise(index, steps, entropy) - penalties(steps, self._tail)
         winner = race(answer, steps, noise, 0.0)
         lower = answer.bounds()[0]
         rows = np.arange(answer.n_groups)
@@ -129,19 +129,14 @@ class R2T:
         return self.epsilon
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight.
-
-        The release at tau lies in v(tau) - penalty +- penalty: the penalty is its bias and its half-width.
-        """
-        steps = self._rungs(n_groups)
-        penalties = self._penalties(steps)
-        return [(rung.tau, int(steps_) * rung.step_weight) for rung, steps_ in zip(steps, penalties, strict=True)]
+        """(tau, penalty) per threshold, in normalised weight."""
+        return penalty_widths(self._rungs(n_groups), self._tail)
 
     def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.ladder)
         return rungs(self.ladder, self.gap, share)
 
-    def _penalties(self, steps: tuple[Rung, ...]) -> NDArray[np.int64]:
-        """(L,) steps k_j with P(Z_j > k_j) <= beta / (2 L)."""
-        tail = (1 - self.confidence) / len(steps)
-        return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
+    @property
+    def _tail(self) -> float:
+        """beta / (2 L): how often the noise of one threshold may exceed its penalty."""
+        return (1 - self.confidence) / len(self.ladder)

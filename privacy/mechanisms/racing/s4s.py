@@ -18,7 +18,7 @@ from privacy.mechanisms.exact import exact_epsilon, float_at_least, group_epsilo
 from privacy.mechanisms.noise.release import release_noise
 from privacy.mechanisms.noise.rung import Rung, rungs
 from privacy.mechanisms.parameters import check_gap, check_groups
-from privacy.mechanisms.racing.penalised import penalised_race
+from privacy.mechanisms.racing.penalised import penalised_race, penalty_widths
 from privacy.mechanisms.racing.s4s_budgets import pure_budgets, s4s_ladder
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
@@ -106,7 +106,7 @@ class S4S:
         check_answer(answer, self.ladder, self.gap)
         steps = self._rungs(answer.n_groups)
         noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, steps, noise, self._penalties(steps), self)
+        return penalised_race(answer, steps, noise, self._tail, self)
 
     def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
         """(G, L) noise in steps."""
@@ -122,9 +122,7 @@ class S4S:
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        steps = self._rungs(n_groups)
-        penalties = self._penalties(steps)
-        return [(rung.tau, int(k) * rung.step_weight) for rung, k in zip(steps, penalties, strict=True)]
+        return penalty_widths(self._rungs(n_groups), self._tail)
 
     def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
@@ -132,7 +130,7 @@ class S4S:
             return rungs(self.ladder, self.gap, cell / len(self.ladder))
         return rungs(self.ladder, self.gap, pure_budgets(self.sample, cell, self.ladder, self.gap, self.published))
 
-    def _penalties(self, steps: tuple[Rung, ...]) -> NDArray[np.int64]:
-        """(L,) steps k_i with P(Z_i > k_i) <= beta / (6 L): exp(-ln(3 L / beta)) / 2."""
-        tail = self.beta / (6 * len(steps))
-        return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
+    @property
+    def _tail(self) -> float:
+        """beta / (6 L), that is exp(-ln(3 L / beta)) / 2: how often a threshold's noise may exceed its penalty."""
+        return self.beta / (6 * len(self.ladder))

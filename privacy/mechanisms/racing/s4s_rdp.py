@@ -19,7 +19,7 @@ from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.noise.gaussian_rung import GaussianRung
 from privacy.mechanisms.noise.rung import rungs
 from privacy.mechanisms.parameters import check_gap, check_groups
-from privacy.mechanisms.racing.penalised import penalised_race
+from privacy.mechanisms.racing.penalised import penalised_race, penalty_widths
 from privacy.mechanisms.racing.s4s_budgets import published_budgets, s4s_ladder
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.joint_renyi import joint_renyi
@@ -118,7 +118,7 @@ class S4SRenyi:
         """
         check_answer(answer, self.ladder, self.gap)
         noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, self._steps, noise, self._penalties(), self)
+        return penalised_race(answer, self._steps, noise, self._tail, self)
 
     def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
         """(G, L) noise in steps."""
@@ -131,8 +131,7 @@ class S4SRenyi:
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        pairs = zip(self._steps, self._penalties(), strict=True)
-        return [(rung.tau, int(k) * rung.step_weight) for rung, k in pairs]
+        return penalty_widths(self._steps, self._tail)
 
     @cached_property
     def plan(self) -> RenyiPlan:
@@ -165,7 +164,7 @@ class S4SRenyi:
         """Of each threshold, in all groups that one unit reaches."""
         return [rung.loss.times(self.groups_per_unit) for rung in steps]
 
-    def _penalties(self) -> NDArray[np.int64]:
-        """(L,) steps k_i with P(Z_i > k_i) <= beta / (6 L)."""
-        tail = self.beta / (6 * len(self._steps))
-        return np.array([rung.upper_quantile(tail) for rung in self._steps], np.int64)
+    @property
+    def _tail(self) -> float:
+        """beta / (6 L): how often the noise of one threshold may exceed its penalty."""
+        return self.beta / (6 * len(self.ladder))
