@@ -17,7 +17,7 @@ from typing import Any
 from planner.errors import PlannerError
 from server.errors import QueryCancelled, ServerError, WorkerFailed
 
-NICENESS = 10
+NICENESS = 5
 """How far workers stand back: they compute for seconds, and clients wait for milliseconds of the process above."""
 
 _PR_SET_PDEATHSIG = 1

@@ -233,6 +233,6 @@ def _resident_kib(pid: int) -> Iterator[int]:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except FileNotFoundError:  # it has ended meanwhile
         return
-    yield next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS:"))
+    yield from (int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS:"))  # a zombie has none
     for child in children:
         yield from _resident_kib(int(child))

@@ -56,7 +56,10 @@ _STATEMENTS = (
     "DELETE FROM orders",
 )
 _GUINEA_PIG = "guinea.pig"
-_NAMES = {"name": (_GUINEA_PIG,), "account": ("dataset", f"analyst:{_GUINEA_PIG}", "group:herd")}
+_NAMES = {"name": [_GUINEA_PIG], "account": ["dataset", f"analyst:{_GUINEA_PIG}", "group:herd"]}
+_FORMS = ("text/csv", "application/vnd.apache.arrow.stream", "image/png")
+_HEADERS = (*({"Accept": form} for form in _FORMS), {"Prefer": "respond-async"}, {"Prefer": "respond-async, wait=1"})
+_JOBS = 12
 
 DOCUMENT = send("GET", "/openapi.json", authorized=False).json()
 OPERATIONS = sorted(f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods)
@@ -107,7 +110,7 @@ def _fuzz(operation: str, in_all: int, own: Own) -> None:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=_strategy(path, method))
+    @given(case=_strategy(path, method, _jobs(own.address, key) if "{job_id}" in path else []))
     def check(case: Any) -> None:
         nonlocal tried
         tried += 1
@@ -139,17 +142,39 @@ def _takes_input(method: str, path: str) -> bool:
     return "parameters" in described or "requestBody" in described
 
 
-def _strategy(path: str, method: str) -> st.SearchStrategy[Any]:
+def _jobs(address: str, key: str) -> list[str]:
+    """Jobs of the key's holder: questions that nobody has asked before, each with one result."""
+    headers = {"Authorization": f"Bearer {key}", "Prefer": "respond-async"}
+    asked = [{"sql": _STATEMENTS[0], "epsilon": 0.1 + number / 100} for number in range(_JOBS)]
+    posted = [requests.post(f"{address}/v1/query", json=one, headers=headers, timeout=_SECONDS) for one in asked]
+    return [response.json()["id"] for response in posted if response.status_code == 202]
+
+
+def _strategy(path: str, method: str, jobs: list[str]) -> st.SearchStrategy[Any]:
     described = schemathesis.openapi.from_dict(DOCUMENT)[path][method]
     cases = st.one_of(*(described.as_strategy(generation_mode=mode) for mode in GenerationMode))
-    names = {name: st.sampled_from((None, *known)) for name, known in _NAMES.items() if f"{{{name}}}" in path}
-    statements = st.sampled_from((*(None for _ in _STATEMENTS), *_STATEMENTS))
-    return st.builds(_meaningful, cases, st.fixed_dictionaries(names), statements)
+    known = {name: values for name, values in (_NAMES | {"job_id": jobs}).items() if f"{{{name}}}" in path}
+    names = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in known.items()})
+    bodies = st.sampled_from([_with(statement, path) for statement in _STATEMENTS])
+    headers = st.sampled_from(_HEADERS)
+    return st.builds(_meaningful, cases, st.none() | names, st.none() | bodies, st.none() | headers)
 
 
-def _meaningful(case: Any, names: Mapping[str, str | None], statement: str | None) -> Any:
-    """The case, of somebody who is there and with a statement that can be answered, where there are some."""
-    case.path_parameters = (case.path_parameters or {}) | {name: known for name, known in names.items() if known}
-    if statement is not None and isinstance(case.body, dict) and "sql" in case.body:
-        case.body = case.body | {"sql": statement}
+def _with(statement: str, path: str) -> dict[str, Any]:
+    """What of a body makes sense together."""
+    wanted = {"interval_width": 500.0, "max_relative_error": None} if path == "/v1/propose" else {}
+    return {"sql": statement} | wanted
+
+
+def _meaningful(
+    case: Any,
+    names: Mapping[str, str] | None,
+    body: Mapping[str, Any] | None,
+    headers: Mapping[str, str] | None,
+) -> Any:
+    """The case, with what is given and has a place in it."""
+    case.path_parameters = {**(case.path_parameters or {}), **(names or {})}
+    if isinstance(case.body, dict) and "sql" in case.body:
+        case.body = {**case.body, **(body or {})}
+    case.headers = {**(case.headers or {}), **(headers or {})}
     return case
