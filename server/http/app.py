@@ -72,6 +72,7 @@ def create_app(
         explanations=Threads(running=4, waiting=64),
         audits=Threads(running=1, waiting=16),
         readiness_checks=Threads(running=1, waiting=32),
+        writers=Threads(running=2, waiting=256),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),

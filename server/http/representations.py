@@ -22,6 +22,8 @@ from server.query import Cell, QueryResponse
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 
+_MANY_CELLS = 1_000
+
 CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
 """Headers of the forms that have no place for the charge and for what is left."""
 
@@ -54,6 +56,19 @@ def represented(response: QueryResponse, kind: str) -> AnswerBody | Response:
     headers = {CHARGE: repr(response.epsilon), LEFT: repr(response.budget.epsilon_left)}
     write = _csv if kind == CSV else _arrow
     return Response(write(response), media_type=kind, headers=headers)
+
+
+def is_large(response: QueryResponse) -> bool:
+    """Does it take milliseconds to write it down?"""
+    return len(response.rows) * len(response.columns) > _MANY_CELLS
+
+
+def written(response: QueryResponse, kind: str) -> Response:
+    """The answer in a form, down to its bytes: for large ones, in a thread."""
+    made = represented(response, kind)
+    if isinstance(made, Response):
+        return made
+    return Response(made.model_dump_json(), media_type=JSON)
 
 
 def _csv(response: QueryResponse) -> bytes:

@@ -77,6 +77,7 @@ class Services:
       queries: threads that wait for answers.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
       explanations: threads for explaining, which may ask the database for the public groups.
+      writers: threads for writing large answers down, which takes seconds.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
@@ -92,6 +93,7 @@ class Services:
     explanations: Threads
     audits: Threads
     readiness_checks: Threads
+    writers: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness

@@ -12,7 +12,8 @@ from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.openapi import problems
-from server.http.representations import ARROW, CSV, accepted, represented
+from server.http.representations import ARROW, CSV, accepted
+from server.http.routes.asking import sent
 from server.jobs import Job, Jobs, JobState
 
 router = APIRouter()
@@ -72,7 +73,7 @@ async def result(
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
     form = accepted(accept)
-    return represented(jobs.take(found), form)
+    return await sent(services_of(request), analyst, jobs.take(found), form)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))

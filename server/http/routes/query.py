@@ -12,7 +12,8 @@ from server.http.authentication import Analyst, services_of
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
 from server.http.query_body import QueryBody
-from server.http.representations import ARROW, CSV, accepted, represented
+from server.http.representations import ARROW, CSV, accepted
+from server.http.routes.asking import asked, sent
 from server.http.routes.jobs import JobBody, preferred_wait
 
 router = APIRouter()
@@ -65,11 +66,9 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return represented(await services.queries.call_for(analyst, services.pipeline.answer, question), form)
-    job = services.jobs.start(
-        analyst, lambda cancelled: services.queries.call_for(analyst, services.pipeline.answer, question, cancelled)
-    )
+        return await sent(services, analyst, await asked(services, question), form)
+    job = services.jobs.start(analyst, lambda cancelled: asked(services, question, cancelled))
     if await services.jobs.wait(job, wait_s):
-        return represented(services.jobs.take(job), form)
+        return await sent(services, analyst, services.jobs.take(job), form)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})
