@@ -19,7 +19,7 @@ from server.http.answer_body import AnswerBody
 from server.query import QueryResponse
 from server.threads import Threads
 
-SHORT_ROWS = 200
+SHORT_CELLS = 400
 """Written within a millisecond or two."""
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
@@ -45,17 +45,18 @@ def accepted(accept: str | None) -> str:
     raise NotAcceptable("The answer cannot be given in that form.", hint=f"Accept {JSON}, {CSV} or {ARROW}.")
 
 
-async def written(response: QueryResponse, kind: str, threads: Threads) -> Response:
+async def written(response: QueryResponse, kind: str, analyst: str, threads: Threads) -> Response:
     """The answer in a form; a long one is written in a thread, as the event loop would stand still for a second.
 
     Args:
       kind: from `accepted`.
+      analyst: whose answer it is, who may have half of the threads.
       threads: for long answers.
     Raises: TooManyQueries when too many long answers wait to be written.
     """
-    if len(response.rows) <= SHORT_ROWS:
+    if len(response.rows) * len(response.columns) <= SHORT_CELLS:
         return represented(response, kind)
-    return await threads.call(represented, response, kind)
+    return await threads.call_for(analyst, represented, response, kind)
 
 
 def represented(response: QueryResponse, kind: str) -> Response:

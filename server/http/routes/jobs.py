@@ -72,7 +72,7 @@ async def result(
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
     form = accepted(accept)
-    return await written(services.jobs.take(found), form, services.writing)
+    return await written(services.jobs.take(found), form, analyst, services.writing)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))

@@ -65,9 +65,9 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return await written(await services.asking.answer(question), form, services.writing)
+        return await written(await services.asking.answer(question), form, analyst, services.writing)
     job = services.jobs.start(analyst, lambda cancelled: services.asking.answer(question, cancelled))
     if await services.jobs.wait(job, wait_s):
-        return await written(services.jobs.take(job), form, services.writing)
+        return await written(services.jobs.take(job), form, analyst, services.writing)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from server.errors import NotAcceptable
 from server.http import representations
 from server.http.answer_body import AnswerBody
-from server.http.representations import ARROW, CSV, JSON, SHORT_ROWS, accepted, represented, written
+from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, accepted, represented, written
 from server.query import QueryRequest, QueryResponse, ResultColumn
 from server.threads import Threads
 from tests.unit.server.http.fakes import answer
@@ -45,7 +45,7 @@ def test_the_first_form_that_there_is_is_taken(accept: str | None, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", [JSON, CSV, ARROW])
-@pytest.mark.parametrize(("rows", "apart"), [(SHORT_ROWS, False), (SHORT_ROWS + 1, True)])
+@pytest.mark.parametrize(("rows", "apart"), [(SHORT_CELLS // 3, False), (SHORT_CELLS // 3 + 1, True)])
 def test_long_answers_are_written_beside_the_event_loop(
     kind: str, rows: int, apart: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +62,7 @@ def test_long_answers_are_written_beside_the_event_loop(
         return represented(response, kind)
 
     monkeypatch.setattr(representations, "represented", noting)
-    sent = asyncio.run(written(response, kind, Threads(1, 1)))
+    sent = asyncio.run(written(response, kind, "ada", Threads(1, 1)))
     assert (places, sent.body) == ([apart], represented(response, kind).body)
 
 
