@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.errors import InvalidSetting, SensitivityUnbounded
-from planner.mechanism_choice import NO_DELTA
+from planner.mechanism_choice import GRANTED, NO_DELTA
 from planner.plan import GroupDomain, GroupSelection
 from planner.policy import Policy
 from planner.provenance import OwnerPosition
@@ -79,7 +79,7 @@ def group_selection(
         return None
     discovers = any(domain.is_discovered for domain in domains)
     if discovers and delta == 0:
-        hint = "ask with a delta" if policy.delta else NO_DELTA
+        hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
         raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
     if discovers and reach.groups_per_unit is None:
         hint = "group by what follows from the privacy unit's key"

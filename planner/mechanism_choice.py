@@ -34,6 +34,9 @@ _NOT_SERVED = {
 NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
 """Who can help where the policy allows no delta."""
 
+GRANTED = "a custodian grants one, on the administration page or by noisegate admin top-up"
+"""Who can help where the policy allows one, and the account may have none."""
+
 MIN_DELTA = 1e-15
 """The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
 
@@ -137,7 +140,7 @@ def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
         hint = "declare the fan-outs in the policy, or use gem, which needs none"
         raise InvalidSetting("s4s needs a bound on the join tuples of one unit, which does not follow", hint=hint)
     if name in APPROXIMATE and known.delta == 0:
-        ask = "ask with a delta" if policy.delta else NO_DELTA
+        ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
         hint = f"{ask}; or use group_lp, which needs none"
         raise InvalidSetting(f"{name} needs a delta", hint=hint)
     if name == "l2_clip" and known.owners != 1:

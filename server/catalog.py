@@ -127,7 +127,9 @@ def _column(name: str, kind: str, nullable: bool, declared: ColumnPolicy) -> Cat
         low, high = declared.range
     elif declared.dates is not None:
         low, high = (day.isoformat() for day in declared.dates)
-    values = declared.domain if declared.domain is not None else sql_type(kind).labels or None
+    labels = sql_type(kind).labels
+    kind = "enum" if labels else kind
+    values = declared.domain if declared.domain is not None else labels or None
     domain = None if values is None else tuple(str(value) for value in values)
     return CatalogColumn(name, kind, nullable, low, high, domain, "; ".join(_words(low, high, domain)))
 

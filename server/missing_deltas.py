@@ -29,6 +29,6 @@ def missing_deltas(policy: Policy, ledger: Payers) -> Iterator[Finding]:
     idle = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst" or not one.enabled}
     for account in ledger.accounts():
         if account.name not in idle and account.grant.delta < policy.delta:
-            granted = f"was granted a delta of {account.grant.delta:g}, and one query takes {policy.delta:g}"
+            granted = f"was granted a delta of {account.grant.delta:g}, and one query may take {policy.delta:g}"
             refused = f"questions that ask for it are refused, {delta_uses(discovered_columns(policy))}"
             yield Finding("warning", account.name, f"{granted}: {refused}; `noisegate admin top-up` adds to it")

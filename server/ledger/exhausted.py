@@ -24,7 +24,7 @@ def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance,
     fits = _fitting(charge, paying)
     return BudgetExhausted(
         f"The query asks for {' and '.join(wanted)}, but only {' and '.join(left)} is left{_of(charge, first)}.",
-        hint=" ".join(filter(None, (fits, _granting(charge, first, fits)))),
+        hint=" ".join(filter(None, (fits, _granting(charge, short, fits)))),
     )
 
 
@@ -52,15 +52,14 @@ def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
     return wanted, left
 
 
-def _granting(charge: Charge, short: Balance, fits: str | None) -> str | None:
+def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> str | None:
     """Who gives more, and how: where a delta is short, since few can ask with less of one, and where nothing fits."""
-    if _delta_short(charge, short):
-        more = f"--delta {charge.delta!r}"
-    elif fits is None:
-        more = f"--epsilon {charge.epsilon!r}"
-    else:
+    lacking = [account.name for account in short if _delta_short(charge, account)]
+    if not lacking and fits is not None:
         return None
-    return f"A custodian can grant more: noisegate admin top-up {short.name} {more}, or the administration page."
+    more = f"--delta {charge.delta!r}" if lacking else f"--epsilon {charge.epsilon!r}"
+    acts = " and ".join(f"noisegate admin top-up {name} {more}" for name in lacking or [short[0].name])
+    return f"A custodian can grant more: {acts}, or the administration page."
 
 
 def _delta_short(charge: Charge, account: Balance) -> bool:
@@ -75,7 +74,7 @@ def _fitting(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
     if epsilon <= 0:
         return None
     if 0 == delta < charge.delta:
-        return f"Without a delta at most epsilon {epsilon!r} still fits."
+        return f"With delta 0, if the question can do without, at most epsilon {epsilon!r} still fits."
     fits = f"epsilon {epsilon!r}" + (f" and delta {delta!r}" if delta < charge.delta else "")
     return f"At most {fits} still fits."
 

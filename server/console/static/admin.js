@@ -124,7 +124,7 @@ function submitted(id, act) {
 }
 
 // A delta that is left empty stays as it is.
-submitted("grant", ({ account, epsilon, delta, reason: why }, act) => {
+submitted("grant", ({ account, epsilon = 0, delta, reason: why }, act) => {
   const body = { epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), reason: why };
   const path = `/accounts/${encodeURIComponent(account)}`;
   return act === "grant" ? send("PUT", path, body) : send("POST", `${path}/top-up`, body);

@@ -22,7 +22,8 @@ function privateFacts(explanation) {
     ["Protects", protection(explanation)],
   ];
   if (explanation.n_groups > 1) facts.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
-  facts.push(["Mechanism", `${explanation.mechanism}: ${explanation.reason}`]);
+  const { mechanism, reason } = explanation;
+  facts.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);
   if (explanation.sampling) facts.push(["Sample", explanation.sampling]);
   return facts;
 }

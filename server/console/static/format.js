@@ -14,7 +14,7 @@ export function amount(value) {
 
 // A delta: 1e-7, not 0.0000001.
 export function small(value) {
-  return String(Number(value.toPrecision(4)));
+  return value && value < 0.001 ? Number(value.toPrecision(4)).toExponential() : SHORT.format(value);
 }
 
 export function isNumber(type) {

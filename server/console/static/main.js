@@ -30,8 +30,9 @@ const epsilonOf = (place) => Number((SMALLEST * (largest / SMALLEST) ** (place /
 const placeOf = (epsilon) => Math.round((100 * Math.log(epsilon / SMALLEST)) / Math.log(largest / SMALLEST));
 const epsilon = () => Math.min(epsilonOf(Number(slider.value)), largest);
 
+// Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
-  return { sql: editor.sql, epsilon: epsilon() };
+  return { sql: editor.sql, epsilon: epsilon(), ...(gauge.budget.delta ? {} : { delta: 0 }) };
 }
 
 function tell(problem, where = byId("problem")) {

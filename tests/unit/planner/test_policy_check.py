@@ -162,6 +162,14 @@ def test_the_draft_mentions_the_promises_that_are_not_proved() -> None:
     assert "fanout" not in draft(Schema({"passport": one}), "a")
 
 
+def test_the_draft_says_what_may_be_grouped_by_without_a_word() -> None:
+    columns = (Column("id", "bigint", False), Column("state\nof = 1", "enum('in', 'out')", True))
+    schema = Schema({"visit": Table("visit", "public", columns, (("id",),), ())})
+    assert '# "state\\nof = 1": enums, to GROUP BY as they are' in draft(schema, "ward")
+    validate(parse_policy(draft(schema, "ward")), schema)
+    assert "enums" not in draft(tpch_schema(), "shop")
+
+
 def test_the_drafts_promises_can_be_made() -> None:
     """A custodian who removes the comment signs of one foreign key and of the owned rows has a policy that fits."""
     lines = draft(tpch_schema(), "shop").splitlines()

@@ -46,7 +46,7 @@ def test_the_labels_of_an_enum_are_group_keys_that_can_be_planned() -> None:
     policy = parse_policy(text + '[privacy_units]\npatient = "id"\n[tables.patient]\n')
     found = catalog(schema, policy)
     ((_, state),) = (one.columns for one in found.tables)
-    assert (state.domain, state.note) == (("in", "out"), "in, out")
+    assert (state.type, state.domain, state.note) == ("enum", ("in", "out"), "in, out")
     (by_state,) = (one for one in found.examples if "GROUP BY state" in one.sql)
     assert planned(by_state.sql, schema, policy).domains[0].values == ("in", "out")
 

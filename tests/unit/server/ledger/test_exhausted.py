@@ -29,12 +29,18 @@ def test_an_exhausted_delta_is_named() -> None:
     )
 
 
+def test_every_account_that_lacks_the_delta_is_named() -> None:
+    own, dataset = account("analyst:ada", Grant(1.0)), account("dataset", Grant(0.5))
+    hint = exhausted(charge(0.1, delta=1e-6), (own, dataset), (own, dataset)).hint
+    assert hint is not None and "top-up analyst:ada --delta 1e-06 and noisegate admin top-up dataset" in hint
+
+
 def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account() -> None:
     own, dataset = account("analyst:ada", Grant(1.0, 1e-6)), account("dataset", Grant(0.5))
     error = exhausted(charge(0.1, delta=1e-6), (dataset,), (own, dataset))
     assert error.message == "The query asks for delta 1e-06, but only delta 0.0 is left for the dataset as a whole."
     assert error.hint == (
-        "Without a delta at most epsilon 0.5 still fits. A custodian can grant more: "
+        "With delta 0, if the question can do without, at most epsilon 0.5 still fits. A custodian can grant more: "
         "noisegate admin top-up dataset --delta 1e-06, or the administration page."
     )
 
