@@ -133,14 +133,11 @@ class OuterSelect(ReleasedClauses):
         outputs = [output for item in self._select.expressions for output in self._outputs(item)]
         if len(outputs) > MAX_OUTPUTS:
             raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns")
-        where, order = self.condition("where", "WHERE", self._row), self.order(outputs)
-        if (self._inner.limit is not None or self._inner.offset) and (where is not None or order):
-            hint = "filter and sort inside, where LIMIT stands"
-            clause = self._select.args["where" if where is not None else "order"]
-            message = "filtering or sorting what LIMIT has cut is not supported"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(clause))
-        kept = self._inner.having, where, self.condition("having", "HAVING")
-        conditions = tuple(part for part in kept if part is not None)
+        where, having = self.condition("where", "WHERE", self._row), self.condition("having", "HAVING")
+        order = self.order(outputs)
+        if self._inner.limit is not None or self._inner.offset:
+            self._check_only_cuts()
+        conditions = tuple(part for part in (self._inner.having, where, having) if part is not None)
         limit, offset = self._cut()
         return replace(
             self._inner,
@@ -150,6 +147,15 @@ class OuterSelect(ReleasedClauses):
             limit=limit,
             offset=offset,
         )
+
+    def _check_only_cuts(self) -> None:
+        """What LIMIT has cut may be cut again; HAVING and ORDER BY of the inner question come before its LIMIT."""
+        for part in ("where", "having", "order"):
+            clause = self._select.args.get(part)
+            if clause is not None:
+                message = "filtering or sorting what LIMIT has cut is not supported"
+                hint = "filter and sort inside, where LIMIT stands"
+                raise UnsupportedSQL(message, hint=hint, position=position_of(clause))
 
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(node)

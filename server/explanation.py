@@ -47,7 +47,7 @@ def explanation(
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
         weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
         groups_per_unit=bound_of_unit,
-        mechanism=plan.mechanism,
+        mechanism=plan.mechanism if plan.releases else "none",
         reason=plan.reason,
         epsilon=plan.epsilon,
         delta=plan.delta,

@@ -142,6 +142,27 @@ def test_explain_and_dry_run_are_free(wire: WireProxy) -> None:
     assert psql.left() == 1.0
 
 
+def test_group_keys_alone_are_named_free_of_charge(wire: WireProxy) -> None:
+    psql = Psql(wire, 1.0)
+    named = "SELECT n_name FROM customer JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name ORDER BY 1"
+    done = psql.run(named)
+    assert "VIETNAM" in done.stdout
+    assert "(25 rows)" in done.stdout
+    assert "no private row is read" in psql.run(f"EXPLAIN {named}").stdout
+    assert psql.left() == 1.0
+
+
+def test_the_columns_of_private_rows_for_tools_that_ask(wire: WireProxy) -> None:
+    psql = Psql(wire, 1.0)
+    rows = "SELECT o_orderdate AS day, n_name FROM orders, nation LIMIT 1"
+    assert "0A000" in psql.run(rows).stderr
+    done = psql.run("SET noisegate.empty_rows = on", rows)
+    assert re.search(r"day\s+\|\s+n_name", done.stdout)
+    assert "(0 rows)" in done.stdout
+    assert "private rows are not shown" in done.stderr
+    assert psql.left() == 1.0
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [

@@ -162,6 +162,7 @@ def running_superset(folder: Path) -> Iterator[Superset]:
     settings.write_text(_SETTINGS.format(secret=secrets.token_hex(32), metadata=metadata))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"SUPERSET_CONFIG_PATH": str(settings.resolve()), "SUPERSET_HOME": str(folder.resolve())}
+    environment["SCARF_ANALYTICS"] = "false"
     with (folder / "superset.log").open("ab") as log:
 
         def run(*command: str) -> subprocess.Popen[bytes]:

@@ -80,6 +80,11 @@ REFUSED: list[tuple[str, type[PlannerError], str]] = [
     (f"SELECT n FROM ({INSIDE}) AS t WHERE nation", UnsupportedSQL, "WHERE takes a condition"),
     (f"SELECT n FROM ({INSIDE}) AS t WHERE nation > 1", UnsupportedSQL, "not compared"),
     (f"SELECT n FROM ({INSIDE} LIMIT 3) AS t WHERE n > 1", UnsupportedSQL, "LIMIT has cut"),
+    (
+        f"SELECT nation FROM ({INSIDE} LIMIT 3) AS t GROUP BY nation HAVING sum(n) > 1",
+        UnsupportedSQL,
+        "LIMIT has cut",
+    ),
     (f"SELECT n FROM ({INSIDE} OFFSET 3) AS t ORDER BY n", UnsupportedSQL, "LIMIT has cut"),
     (f"SELECT n FROM ({INSIDE}) AS t ORDER BY 2", InvalidSyntax, "position"),
     (f"SELECT count(*) FROM ({INSIDE}) AS t", UnsupportedSQL, "GROUP BY inside FROM"),
