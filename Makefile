@@ -21,7 +21,7 @@ help: ## show these lines
 		|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@mkdir -p .noisegate/tmp
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (the first time takes a minute)"
+	@echo "installing into .venv (the first time takes a few minutes)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@touch $@

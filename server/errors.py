@@ -37,6 +37,10 @@ class DuplicateRequest(ServerError):
     """The idempotency key has made a charge already."""
 
 
+class KeyReused(ServerError):
+    """The idempotency key belongs to another request."""
+
+
 class NoProposal(ServerError):
     """No epsilon can be proposed for an accuracy; nothing was charged."""
 

@@ -17,7 +17,7 @@ JobState = Literal["running", "cancelling", "done"]
 
 _KEPT_S = 600.0
 _MOST = 256
-"""Jobs of all analysts together, those included whose result waits to be fetched."""
+"""Jobs of all analysts together, those included whose result waits to be fetched; whoever has none gets one more."""
 
 _MOST_OF_ONE = 16
 
@@ -71,7 +71,7 @@ class Jobs:
             raise TooManyQueries("the proxy is stopping", hint="ask again later; nothing was charged")
         self._forget_old()
         own = sum(job.analyst == analyst for job in self._jobs.values())
-        if len(self._jobs) >= _MOST or own >= _MOST_OF_ONE:
+        if own >= _MOST_OF_ONE or (own and len(self._jobs) >= _MOST):
             hint = "fetch or cancel some; nothing was charged"
             raise TooManyQueries("too many of your questions are under way or wait to be fetched", hint=hint)
         cancelled = threading.Event()

@@ -14,6 +14,9 @@ from server.pipeline import Pipeline
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 
+Watch = Callable[[Pipeline], None]
+"""Is told of the pipeline after a reload; what it raises is its own."""
+
 Renew = Callable[[Pipeline, Act, str | None], tuple[Pipeline, tuple[str, ...]]]
 """Reads the policy anew: from the pipeline before, who asks and the confirmed hash to the next and what is weaker.
 Raises where the policy before must stay."""
@@ -46,15 +49,28 @@ class LivePipeline:
         self._current = pipeline
         self._renew = renew
         self._reloading = threading.Lock()
+        self._watching: list[Watch] = []
 
     @property
     def current(self) -> Pipeline:
         """The pipeline that the next request gets."""
         return self._current
 
+    def watch(self, watch: Watch) -> None:
+        """Tell somebody of every reload from now on, one after the other and before the next."""
+        self._watching.append(watch)
+
     def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer and charge; `cancelled` ends it early."""
         return self._current.answer(request, cancelled)
+
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
+        """The kept answer, if that takes a few reads of the ledger and no more."""
+        return self._current.answer_at_hand(request)
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        """The answer that the analyst has paid for before, if there is one."""
+        return self._current.kept_answer(request)
 
     def describe(self, sql: str) -> StatementShape:
         """Parameters and columns of a question."""
@@ -97,5 +113,7 @@ class LivePipeline:
                 raise PolicyRejected(
                     f"The policy before stays in force, since the new one cannot be: {error.message}", hint=error.hint
                 ) from error
+            for watch in self._watching:
+                watch(self._current)
             policy = self._current.policy
             return PolicyInForce(policy.name, policy.hash, policy.hash != before.policy.hash, weaker)

@@ -73,6 +73,7 @@ from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED = 256  # plans that are remembered
+_SMALL = 1 << 15  # bytes of a kept answer, some 400 groups, that is decoded and shown in milliseconds
 
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
@@ -124,20 +125,33 @@ class Pipeline:
           QueryFailed, charged, for whatever else happens once private rows could have been read; PublicQueryFailed
           and ComputationFailed, free, of queries over public tables.
         """
-        asked = self._asked(request)
-        question = self.questions.get(asked)
+        question = self._private_question(request)
         if question is None:
-            if explained_statement(request.sql) is not None:
-                return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
-            statement = read(request.sql)
-            if not names_private_table(statement.tree, self.policy):
-                return self._public(request, statement, cancelled)
-            question = self.questions.put(asked, self._question(statement, request, asked.data_version))
+            return self._free(request, cancelled)
         if not question.plan.releases:
             return self._listed(question, request)
         charge = question.charge(request)
-        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled))
+        served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled), cancelled)
         return served.response(question, request.request_id)
+
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
+        """What `kept_answer` would return, if that takes a few reads of the ledger and no more: else None.
+
+        So it is for a question that was planned lately and whose answer is small.
+        """
+        question = None if request.idempotency_key else self.questions.get(self._asked(request))
+        served = None if question is None else self.kept.paid(question.charge(request), longest=_SMALL)
+        return None if served is None or question is None else served.response(question, request.request_id)
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        """The answer that the analyst has paid for before; None where there is none, `answer` is to be asked then.
+
+        Waits for no worker and for no other question.
+        Raises: PlannerError, DuplicateRequest.
+        """
+        question = self._private_question(request)
+        served = None if question is None else self.kept.find(question.charge(request))
+        return None if served is None or question is None else served.response(question, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
@@ -175,6 +189,17 @@ class Pipeline:
         """Parse, bind and plan a query over private tables."""
         return self._question(read(request.sql), request, self.ledger.data_version())
 
+    def _private_question(self, request: QueryRequest) -> Question | None:
+        """The plan of a query over private tables, made once; None for everything else."""
+        asked = self._asked(request)
+        question = self.questions.get(asked)
+        if question is not None or explained_statement(request.sql) is not None:
+            return question
+        statement = read(request.sql)
+        if not names_private_table(statement.tree, self.policy):
+            return None
+        return self.questions.put(asked, self._question(statement, request, asked.data_version))
+
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain)
         return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
@@ -197,11 +222,11 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _public(
-        self, request: QueryRequest, statement: Statement, cancelled: threading.Event | None
-    ) -> QueryResponse:
-        """Answer a query over public tables: no reservation, no noise, no charge."""
-        query, written = self._public_query(request, statement)
+    def _free(self, request: QueryRequest, cancelled: threading.Event | None) -> QueryResponse:
+        """Explain, or answer a query over public tables: no reservation, no noise, no charge."""
+        if explained_statement(request.sql) is not None:
+            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+        query, written = self._public_query(request, read(request.sql))
         budget = self.budget(request.analyst)
         rows = rows_in_worker(self.workers, self.backend, written, request.analyst, cancelled)
         return public_response(query, rows, budget, request.request_id)
@@ -224,10 +249,12 @@ class Pipeline:
 
     def _released(
         self, question: Question, charge: Charge, cancelled: threading.Event | None
-    ) -> tuple[Released, Budget]:
-        """Charge, measure, and keep what was released with its charge."""
+    ) -> tuple[Released, Budget] | None:
+        """Charge, measure, and keep what was released with its charge; None where another proxy is at it."""
         with self.failures.attempt(charge.analyst, charge.plan_hash) as attempt:
-            reservation = self.ledger.reserve(charge)
+            reservation = self.ledger.claim(charge)
+            if reservation is None:
+                return None
             measured = self._measured(reservation, question.query, question.measuring, attempt, cancelled)
             released = Released(*measured)
             return released, self.ledger.commit(reservation, encoded(released))

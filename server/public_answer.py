@@ -21,6 +21,9 @@ from server.workers import WorkerPool
 NOTE = "Only public tables were read: the answer is exact and free."
 
 _ATTEMPTS = 2  # a lost connection is retried once
+_LIMIT_S = 30.0
+"""Of one attempt, whatever the database does: its own limit, and time to connect and to read the answer."""
+
 _CONSTANT = "It reads no table: the answer is exact and free."
 
 
@@ -43,7 +46,7 @@ def rows_in_worker(
     """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return workers.call(read_public, backend, statement, cancelled=cancelled, owner=analyst)
+            return workers.call(read_public, backend, statement, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S)
         except CancelledByClient as error:
             raise CancelledEarly("the query was cancelled", hint="it was free") from error
         except QueryCancelled as error:

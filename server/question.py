@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -9,6 +10,7 @@ from functools import cached_property
 from planner.plan import BackendQuery, Plan
 from privacy.accounting.event import Composed, PrivacyEvent
 from server.answers.key import answer_key
+from server.ledger.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
 from server.measuring import Measuring
 from server.plan_hash import plan_hash
@@ -38,10 +40,27 @@ class Asked:
     @classmethod
     def of(cls, request: QueryRequest, now: datetime, data_version: int, policy_hash: str, fingerprint: str) -> Asked:
         """What a request asks, whoever sends it."""
-        # By type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
-        typed = tuple((type(value), repr(value)) for value in request.parameters)
-        settings = request.epsilon, request.delta, request.mechanism, request.sampling_rate
-        return cls((request.sql, typed, *settings), now, data_version, policy_hash, fingerprint)
+        return cls(_words(request), now, data_version, policy_hash, fingerprint)
+
+
+def _words(request: QueryRequest) -> tuple[object, ...]:
+    """Statement, parameters and settings.
+
+    Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
+    """
+    typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
+    return request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+
+
+def request_hash(request: QueryRequest) -> str:
+    """Names what a client sent under an idempotency key, as it was written; empty without a key.
+
+    Everything that decides what is released, and how it is shown, is in it; the form of the response is not.
+    Returns: SHA-256 in hex.
+    """
+    if not request.idempotency_key:
+        return ""
+    return hashlib.sha256(repr(_words(request)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -94,11 +113,11 @@ class Question:
         return events[0] if len(events) == 1 else Composed(events)
 
     def charge(self, request: QueryRequest) -> Charge:
-        """What the analyst who asks would be charged."""
+        """What the analyst who asks would be charged, in the ledger's units: an answer names what was paid."""
         return Charge(
             analyst=request.analyst,
-            epsilon=self.plan.epsilon,
-            delta=self.plan.delta,
+            epsilon=epsilon_of(charged_epsilon(self.plan.epsilon)),
+            delta=delta_of(charged_delta(self.plan.delta)),
             request_id=request.request_id,
             policy_hash=self.plan.policy_hash,
             plan_hash=self.plan_hash,
@@ -106,4 +125,5 @@ class Question:
             event=self.event,
             answer_key=self.answer_key,
             idempotency_key=request.idempotency_key,
+            request_hash=request_hash(request),
         )

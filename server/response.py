@@ -221,9 +221,9 @@ def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
-    """May a unit be in more groups than its rows count in? Judged by public groups, or as if there were many."""
+    """Does the rule leave rows out? It counts twice, so not where there are at most twice as many public groups."""
     found = plan.selection is not None and plan.selection.delta > 0
-    return found or len(domain) + domain.withheld > rule
+    return found or len(domain) + domain.withheld > 2 * rule
 
 
 def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:

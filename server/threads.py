@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -14,8 +19,20 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
+@dataclass(eq=False)
+class _Waiting:
+    owner: str
+    admitted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class Threads:
     """A few threads of their own for one kind of blocking call, and a bounded queue before them.
+
+    Calls of owners are fair: an owner has half of the threads at most, who has fewest is next, in turn, and who has
+    none need not wait at all. So a call that takes long, or many who make such calls, delay nobody else here; the
+    threads are never more than `running` and one for each owner.
+
+    Used on the event loop only.
 
     Args:
       running: how many calls run at once.
@@ -23,11 +40,15 @@ class Threads:
     """
 
     def __init__(self, running: int, waiting: int) -> None:
+        self._running = running
         self._limiter = CapacityLimiter(running)
+        self._unlimited = CapacityLimiter(math.inf)
         self._room = running + waiting
         self._of_one = max(1, running // 2), max(1, (running + waiting) // 2)
-        self._owned: Counter[str] = Counter()
-        self._limiters: dict[str, CapacityLimiter] = {}
+        self._held: Counter[str] = Counter()
+        self._waiting: list[_Waiting] = []
+        self._count = itertools.count()
+        self._last: dict[str, int] = {}
 
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
@@ -37,9 +58,7 @@ class Threads:
         Raises: TooManyQueries when the queue is full; otherwise what the function raises.
         """
         if not self._room:
-            raise TooManyQueries(
-                "Too many requests are waiting already.", hint="Try again later; nothing was charged."
-            )
+            raise _full("Too many requests are waiting already.")
         self._room -= 1  # all on the event loop, so nothing comes between the test and this
         try:
             return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
@@ -58,14 +77,44 @@ class Threads:
 
         Raises: TooManyQueries also when half of all is the owner's already; otherwise as `call`.
         """
-        running, most = self._of_one
-        if self._owned[owner] >= most:
-            raise TooManyQueries("Too many of your requests are waiting.", hint="Wait for some; nothing was charged.")
-        self._owned[owner] += 1
+        own = self._held[owner] + sum(one.owner == owner for one in self._waiting)
+        if own >= self._of_one[1]:
+            raise _full("Too many of your requests are waiting.")
+        if own and self._held.total() + len(self._waiting) >= self._room:
+            raise _full("Too many requests are waiting already.")
+        async with self._admitted(owner):
+            return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._unlimited)
+
+    @asynccontextmanager
+    async def _admitted(self, owner: str) -> AsyncIterator[None]:
+        """Hold a thread's place."""
+        own = _Waiting(owner)
+        self._waiting.append(own)
+        self._admit()
         try:
-            async with self._limiters.setdefault(owner, CapacityLimiter(running)):
-                return await self.call(function, *args, **kwargs)
+            await own.admitted.wait()
+            yield
         finally:
-            self._owned[owner] -= 1
-            if not self._owned[owner]:
-                del self._owned[owner], self._limiters[owner]
+            if own.admitted.is_set():
+                self._held[owner] -= 1
+                self._held += Counter()  # forgets who holds nothing
+            else:
+                self._waiting.remove(own)
+            self._admit()
+
+    def _admit(self) -> None:
+        """Let in whoever may come in now."""
+        while allowed := [one for one in self._waiting if self._has_place(one.owner)]:
+            chosen = min(allowed, key=lambda one: (self._held[one.owner], self._last.get(one.owner, -1)))
+            self._waiting.remove(chosen)
+            self._held[chosen.owner] += 1
+            self._last[chosen.owner] = next(self._count)
+            chosen.admitted.set()
+
+    def _has_place(self, owner: str) -> bool:
+        held = self._held[owner]
+        return not held or (held < self._of_one[0] and self._held.total() < self._running)
+
+
+def _full(message: str) -> TooManyQueries:
+    return TooManyQueries(message, hint="Wait for some, or try again later; nothing was charged.")

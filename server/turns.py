@@ -1,7 +1,8 @@
-"""Whose turn it is at something of which there are few: next comes who has least of it."""
+"""Whose turn it is at something of which there are few: next comes who has least of it, in turn."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import Counter
@@ -22,8 +23,9 @@ class _Waiting:
 class Turns:
     """Places for a few callers at once, any thread's.
 
-    A place that comes free goes to the owner who holds fewest, and among those to who waits longest: one who asks a
-    hundred times delays another by one call, not by a hundred.
+    A place that comes free goes to the owner who holds fewest, and among those to who had a turn longest ago. So
+    neither one who asks a hundred times nor several who take turns at it delay another by more than one call each.
+    Remembers an order of owners: as large as the number of analysts.
 
     Args:
       places: how many there are.
@@ -34,6 +36,8 @@ class Turns:
         self._change = threading.Condition()
         self._holding: Counter[str] = Counter()
         self._waiting: list[_Waiting] = []
+        self._count = itertools.count()
+        self._last: dict[str, int] = {}
 
     @contextmanager
     def turn(self, owner: str, wait_s: float, cancelled: threading.Event | None = None) -> Iterator[None]:
@@ -49,6 +53,7 @@ class Turns:
             self._wait(_Waiting(owner), time.monotonic() + wait_s, cancelled)
             self._free -= 1
             self._holding[owner] += 1
+            self._last[owner] = next(self._count)
         try:
             yield
         finally:
@@ -64,7 +69,7 @@ class Turns:
             while True:
                 if cancelled is not None and cancelled.is_set():
                     raise CancelledEarly("the query was cancelled before it began", hint="nothing was charged")
-                if self._free and own is min(self._waiting, key=lambda one: self._holding[one.owner]):
+                if self._free and own is min(self._waiting, key=self._order):
                     return
                 left = end - time.monotonic()
                 if left <= 0:
@@ -74,3 +79,7 @@ class Turns:
         finally:
             self._waiting.remove(own)
             self._change.notify_all()  # it may be another's turn now
+
+    def _order(self, one: _Waiting) -> tuple[int, int]:
+        """Whose turn comes first; of one owner's calls, and of owners who never had a turn, the earliest."""
+        return self._holding[one.owner], self._last.get(one.owner, -1)

@@ -6,6 +6,7 @@ back is a NoisyAnswer or one of our own errors: a worker never sends an exceptio
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import multiprocessing.connection
 import queue
@@ -126,12 +127,14 @@ class WorkerPool:
         *arguments: Any,
         cancelled: threading.Event | None = None,
         owner: str = "",
+        limit_s: float = math.inf,
     ) -> Result:
         """Run a module-level function in a worker and wait for its result.
 
         Args:
           cancelled: ends it early.
           owner: on whose behalf; a worker that comes free goes to who has fewest.
+          limit_s: the longest that it may take, where that is less than the pool's own limit.
         Raises: TooManyQueries when no worker comes free in time, CancelledEarly when `cancelled` is set until then;
           otherwise as Worker.call.
         """
@@ -141,7 +144,7 @@ class WorkerPool:
             except queue.Empty:
                 raise TooManyQueries("the proxy is stopping", hint="nothing was charged") from None
             try:
-                return worker.call(function, arguments, self.limits.call_s, cancelled)
+                return worker.call(function, arguments, min(limit_s, self.limits.call_s), cancelled)
             finally:
                 self._give_back(worker)
 

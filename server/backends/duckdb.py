@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -48,15 +48,28 @@ class DuckdbLimits:
 
     Attributes:
       statement_ms: how long the statements of one question may take.
+      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
       rows: the most distinct join tuples that are taken in.
       memory_mb: what DuckDB may hold in memory before it spills to a folder of its own.
+      public_memory_mb: the same for queries over public tables only.
+      spill_mb: what it may spill; a query that needs more is over its memory limit.
       threads: how many processors one question may use.
     """
 
     statement_ms: int = 60_000
+    public_ms: int = 15_000
     rows: int = 20_000_000
     memory_mb: int = 4_096
+    public_memory_mb: int = 1_024
+    spill_mb: int = 16_384
     threads: int = 2
+
+    @property
+    def public(self) -> DuckdbLimits:
+        """Those of a query over public tables only."""
+        memory_mb = min(self.memory_mb, self.public_memory_mb)
+        spill_mb = min(self.spill_mb, self.public_memory_mb)
+        return replace(self, statement_ms=self.public_ms, memory_mb=memory_mb, spill_mb=spill_mb)
 
 
 @dataclass(frozen=True)
@@ -77,12 +90,12 @@ class DuckdbBackend:
 
     def schema(self) -> Schema:
         """The catalog. Raises: BackendUnavailable."""
-        with self._connected() as connection, _translated(threading.Event()):
+        with self._connected(self.limits) as connection, _translated(threading.Event()):
             return read_duckdb_schema(connection, self.namespace)
 
     def check_reachable(self) -> None:
         """Connect and go."""
-        with self._connected():
+        with self._connected(self.limits):
             pass
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
@@ -109,18 +122,19 @@ class DuckdbBackend:
         Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
           otherwise as `read`.
         """
-        with self._snapshot(statement.fingerprint) as connection:
+        with self._snapshot(statement.fingerprint, self.limits.public) as connection:
             try:
                 return public_rows(connection.execute(statement.sql), statement.types)
             except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
                 raise no_value() from error
 
     @contextmanager
-    def _snapshot(self, fingerprint: str) -> Iterator[DuckDBPyConnection]:
+    def _snapshot(self, fingerprint: str, limits: DuckdbLimits | None = None) -> Iterator[DuckDBPyConnection]:
         """One transaction, limited in time, in which the schema is the one that the query was planned for."""
-        with self._connected() as connection:
+        limits = limits or self.limits
+        with self._connected(limits) as connection:
             expired = threading.Event()
-            timer = threading.Timer(self.limits.statement_ms / 1000, _interrupt, (connection, expired))
+            timer = threading.Timer(limits.statement_ms / 1000, _interrupt, (connection, expired))
             timer.start()
             try:
                 with _translated(expired):
@@ -133,9 +147,9 @@ class DuckdbBackend:
                 timer.join()
 
     @contextmanager
-    def _connected(self) -> Iterator[DuckDBPyConnection]:
+    def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
         """An instance that sees the file and nothing else; what it spills is deleted with it."""
-        with tempfile.TemporaryDirectory(prefix="noisegate-") as spill, _opened(self._config(spill)) as connection:
+        with tempfile.TemporaryDirectory(prefix="noisegate-") as spill, _opened(_config(limits, spill)) as connection:
             try:
                 path = str(self.path).replace("'", "''")
                 connection.execute(f"ATTACH '{path}' AS {_CATALOG} (READ_ONLY)")
@@ -147,16 +161,6 @@ class DuckdbBackend:
                 ) from error
             yield connection
 
-    def _config(self, spill: str) -> Config:
-        return {
-            "threads": self.limits.threads,
-            "memory_limit": f"{self.limits.memory_mb}MB",
-            "temp_directory": spill,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "allow_community_extensions": False,
-        }
-
     def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
         """A statement's columns, in blocks."""
         rows: list[tuple[object, ...]] = []
@@ -166,6 +170,18 @@ class DuckdbBackend:
             if len(rows) > self.limits.rows:
                 raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def _config(limits: DuckdbLimits, spill: str) -> Config:
+    return {
+        "threads": limits.threads,
+        "memory_limit": f"{limits.memory_mb}MB",
+        "temp_directory": spill,
+        "max_temp_directory_size": f"{limits.spill_mb}MB",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+    }
 
 
 def _domain(connection: DuckDBPyConnection, query: BackendQuery) -> Domain:

@@ -53,7 +53,9 @@ class EmbeddedPostgres:
             _run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop", check=False)
 
 
-def start(data: Path, *, announce: Callable[[str], None] = lambda _: None) -> EmbeddedPostgres:
+def start(
+    data: Path, *, announce: Callable[[str], None] = lambda _: None, session_bytes: int | None = None
+) -> EmbeddedPostgres:
     """Start a server on `data`, creating the directory and the cluster when they are not there.
 
     A server that still runs on the same directory is used as it is; a stale pid file is PostgreSQL's to judge.
@@ -61,6 +63,8 @@ def start(data: Path, *, announce: Callable[[str], None] = lambda _: None) -> Em
     Args:
       data: the data directory; its parents are created.
       announce: is told, before it is done, of every change outside of `data`.
+      session_bytes: the most private memory of each of its processes, by the system's limit; a statement that needs
+        more fails. None: no limit.
     Raises: ConfigurationInvalid when the binaries are missing or the server does not start.
     """
     data = data.resolve()
@@ -78,7 +82,8 @@ def start(data: Path, *, announce: Callable[[str], None] = lambda _: None) -> Em
         )
         options = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
         log = str(data / "log")
-        _run("pg_ctl", "-D", str(data), "-l", log, "-w", "-t", str(_START_TIMEOUT_S), "-o", options, "start")
+        arguments = "-D", str(data), "-l", log, "-w", "-t", str(_START_TIMEOUT_S), "-o", options, "start"
+        _run("pg_ctl", *arguments, memory_bytes=session_bytes)
     return EmbeddedPostgres(data, socket)
 
 
@@ -96,11 +101,12 @@ def binaries() -> Path:
     return root / "pginstall18" / "bin"
 
 
-def _run(program: str, *arguments: str, check: bool = True) -> int:
-    """Run one of PostgreSQL's programs, as `nobody` when we are root."""
+def _run(program: str, *arguments: str, check: bool = True, memory_bytes: int | None = None) -> int:
+    """Run one of PostgreSQL's programs, as `nobody` when we are root; what it starts inherits the limit."""
+    limit = () if memory_bytes is None else ("/bin/sh", "-c", f'ulimit -d {memory_bytes >> 10} && exec "$@"', "sh")
     account = pwd.getpwnam(_UNPRIVILEGED) if os.geteuid() == 0 else None
     done = subprocess.run(
-        [str(binaries() / program), *arguments],
+        [*limit, str(binaries() / program), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,  # a pipe would stay open in the server that pg_ctl leaves behind
         stderr=subprocess.DEVNULL,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from itertools import islice
+from typing import Any, ClassVar, cast
 
 import psycopg
 from psycopg import IsolationLevel, errors
@@ -107,7 +108,11 @@ class PostgresBackend:
         """
         with self._snapshot(statement.fingerprint, self.limits.public_ms) as connection:
             try:
-                return public_rows(connection.execute(statement.sql.encode()), statement.types)
+                with connection.cursor() as cursor:
+                    # A generator, though psycopg promises less; closed early, it ends the statement.
+                    streamed = cast("Generator[Any, None, None]", cursor.stream(statement.sql.encode()))
+                    with closing(streamed) as rows:
+                        return public_rows(_Streamed(rows), statement.types)
             except (psycopg.DataError, errors.CardinalityViolation) as error:
                 raise no_value() from error
 
@@ -129,6 +134,17 @@ class PostgresBackend:
                 if len(rows) > self.limits.rows:
                     raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+@dataclass(frozen=True)
+class _Streamed:
+    """Rows as they arrive, never all of them in memory."""
+
+    rows: Iterator[Any]
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        """The next rows."""
+        return list(islice(self.rows, size))
 
 
 def _domain(connection: psycopg.Connection[Any], query: BackendQuery) -> Domain:

@@ -15,6 +15,8 @@ from server.query import Cell
 Rows = tuple[tuple[Cell, ...], ...]
 
 _CELL_BYTES = 8
+_FETCH_ROWS = 64
+"""Few, since what a row holds is seen only once it is here."""
 
 
 class Cursor(Protocol):
@@ -25,20 +27,24 @@ class Cursor(Protocol):
 
 
 def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
-    """All rows of a statement.
+    """All rows of a statement, no more of which is taken in than may be answered.
 
     Args:
-      cursor: its result; the statement ends after MAX_PUBLIC_ROWS rows and one.
+      cursor: its result, as it comes; the statement ends after MAX_PUBLIC_ROWS rows and one.
       types: of its columns.
     Raises: StatementTooComplex for that one row more, and for more than MAX_PUBLIC_BYTES.
     """
-    rows = cursor.fetchmany(MAX_PUBLIC_ROWS + 1)
-    if len(rows) > MAX_PUBLIC_ROWS:
-        raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint="add LIMIT, or predicates")
-    size = sum(_CELL_BYTES + (len(value) if isinstance(value, str) else 0) for row in rows for value in row)
-    if size > MAX_PUBLIC_BYTES:
-        hint = "add LIMIT or predicates, or select less"
-        raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_BYTES >> 20} MiB", hint=hint)
+    rows: list[Any] = []
+    size = 0
+    while block := cursor.fetchmany(_FETCH_ROWS):
+        rows += block
+        size += sum(_CELL_BYTES + (len(value) if isinstance(value, str) else 0) for row in block for value in row)
+        if len(rows) > MAX_PUBLIC_ROWS:
+            hint = "add LIMIT, or predicates"
+            raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint=hint)
+        if size > MAX_PUBLIC_BYTES:
+            hint = "add LIMIT or predicates, or select less"
+            raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_BYTES >> 20} MiB", hint=hint)
     numerics = [kind == "numeric" for kind in types]
     return tuple(
         tuple(_numeric(value) if numeric else value for value, numeric in zip(row, numerics, strict=True))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from rich import box
@@ -63,25 +61,6 @@ def privacy_text(epsilon: float, delta: float) -> str:
     """`epsilon 1` or `epsilon 1, delta 1e-07`."""
     text = f"epsilon {epsilon_text(epsilon)}"
     return f"{text}, delta {epsilon_text(delta)}" if delta else text
-
-
-def answer_csv(response: QueryResponse) -> str:
-    """The answer as CSV: each aggregate is followed by its `_low` and `_high`; unbounded ends and NULL are empty."""
-    aggregates = _aggregates(response)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    header: list[str] = []
-    for column, aggregate in zip(response.columns, aggregates, strict=True):
-        header += [column.name, f"{column.name}_low", f"{column.name}_high"] if aggregate else [column.name]
-    writer.writerow(header)
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
-        row: list[Cell] = []
-        for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
-            row.append(str(cell).lower() if isinstance(cell, bool) else cell)
-            if aggregate:
-                row += [interval.low, interval.high] if interval else [None, None]
-        writer.writerow(row)
-    return stream.getvalue()
 
 
 def _percent(response: QueryResponse) -> str:

@@ -38,7 +38,7 @@ def serve(
         str | None,
         typer.Option(
             help="env:NAME or file:PATH of the URL of an empty PostgreSQL, as a superuser, that shows clients the "
-            "tables; an embedded one is started without it.",
+            "tables, alone on its server; an embedded one is started without it.",
             metavar="SECRET",
         ),
     ] = None,
@@ -56,16 +56,24 @@ def serve(
     # Heavy imports (solvers, noise) wait until they are needed: `--help` and `query` stay quick.
     from server.cli.logs import log_to
     from server.pgwire.certificate import read_certificate
-    from server.pgwire.shadow.open_shadow import open_shadow
+    from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
     from server.secrets import resolve
     from server.services import open_services
-    from server.serving import event_loop, http_server, serve_both, wire_listener
+    from server.serving import (
+        allow_connections,
+        event_loop,
+        http_server,
+        keep_pauses_short,
+        serve_both,
+        wire_listener,
+    )
     from server.sighup import reload_policy
 
     if (tls_certificate is None) != (tls_key is None):
         raise CommandFailed("TLS needs both --tls-certificate and --tls-key")
     files = None if tls_certificate is None or tls_key is None else (tls_certificate, tls_key)
     certificate = None if files is None else read_certificate(*files)
+    allow_connections()
     with ExitStack() as stack:
         http_socket = stack.enter_context(closing(listen(host, port, "--port")))
         wire_socket = stack.enter_context(closing(listen(host, wire_port, "--wire-port"))) if wire else None
@@ -76,6 +84,8 @@ def serve(
             now = services.pipeline.current
             folder = policy.with_suffix(".catalog")
             shadow = stack.enter_context(open_shadow(folder, now.schema, now.policy, url, tell))
+            if shadow is not None:
+                services.pipeline.watch(lambda now: renew_shadow(shadow, now.schema, now.policy))
             listener = wire_listener(services, shadow, certificate, plain_text=plain_text)
         log_to(sys.stderr)
         # A request to stop must come back here, so that the ledger and the workers are closed.
@@ -91,6 +101,7 @@ def serve(
             hint = "give --tls-certificate and --tls-key, or put TLS in front"
             tell(f"warning: HTTP is not encrypted; {hint}", style="yellow")
         server = http_server(services, files)
+        keep_pauses_short()
         try:
             with asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(serve_both(server, http_socket, listener, wire_socket))

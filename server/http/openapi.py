@@ -11,6 +11,10 @@ from fastapi.openapi.utils import get_openapi
 
 from server.http.problem_body import MEDIA_TYPE, ProblemBody
 
+MAX_NUMBER = (1 << 53) - 1
+"""The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
+64-bit columns."""
+
 _CODES = {
     400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column;"
     " 42883 no such operator, 22P02 and 22007 a value that cannot be read;"
@@ -19,13 +23,13 @@ _CODES = {
     403: "PD001: the budget is exhausted; 25006: the statement would write; 42501: the key does not open this",
     404: "08P01: no such route; 42704: no such analyst or job",
     406: "08P01: no such form of an answer",
-    409: "23505: the idempotency key was used for another request, or for one without an answer; 42710: the name is"
+    409: "23505: the idempotency key was used for a request without an answer; 42710: the name is"
     " taken; PD004: the policy protects less, which must be confirmed; PD005: it is not valid;"
     " 55000: the job is not done",
     413: "54000: the body or the statement is too long",
     422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
     " that is none; 54001: too complex; PD002: the policy does not bound the sensitivity;"
-    " PD003: no epsilon can be proposed",
+    " PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
     500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
     429: "53400: the key asks too often (Retry-After says how long to wait), or too many of the analyst's queries"
     " failed within a day",

@@ -13,11 +13,13 @@ from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.balance import Balance
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
+from server.ledger.claiming import claim
 from server.ledger.entry import Entry, Verification
 from server.ledger.entry_rows import ledger_time, read_entries
 from server.ledger.exhausted import exhausted
 from server.ledger.journal import Journal
 from server.ledger.reserving import Short, paying_accounts, reserve
+from server.ledger.schema import ACTS_OF_KIND
 from server.ledger.settling import recover, settle
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.terms import Terms
@@ -44,12 +46,24 @@ class Book:
         """Which ledger this is."""
         return self._store.id
 
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine?"""
+        return self._store.local
+
     def reserve(self, charge: Charge) -> Reservation:
         """Take the charge from all its accounts, or refuse."""
         reserved = self._write(reserve, charge)
         if isinstance(reserved, Short):
             raise exhausted(charge, reserved.accounts, reserved.paying)
         return reserved
+
+    def claim(self, charge: Charge) -> Reservation | None:
+        """Take the charge, unless the question is answered or being answered."""
+        claimed = self._write(claim, self._store, charge)
+        if isinstance(claimed, Short):
+            raise exhausted(charge, claimed.accounts, claimed.paying)
+        return claimed
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered."""
@@ -204,7 +218,7 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
 
 
 def _accepted_policy(reading: Reading) -> str | None:
-    row = reading.row("SELECT content FROM entries WHERE kind = 'policy' ORDER BY number DESC LIMIT 1")
+    row = reading.row(f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", "policy")
     return None if row is None else str(json.loads(row[0])["policy_hash"])
 
 

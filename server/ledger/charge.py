@@ -30,6 +30,8 @@ class Charge:
       repeats: the number of the charge whose kept answer is served again to another analyst, who pays for it in
         full, as does the analyst's group; the dataset does not, since nothing new is released. None for a release.
       idempotency_key: the client's own name of this request, unique among the analyst's charges; empty for none.
+      request_hash: what was sent under that key, so that a key that is used again for something else is noticed;
+        empty without a key, and in charges that are older than it.
     """
 
     analyst: str
@@ -43,6 +45,7 @@ class Charge:
     answer_key: str = ""
     repeats: int | None = None
     idempotency_key: str = ""
+    request_hash: str = ""
 
 
 @dataclass(frozen=True)

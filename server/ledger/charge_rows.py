@@ -37,6 +37,7 @@ def reserved_content(
         "answer_key": charge.answer_key,
         "repeats": charge.repeats,
         "idempotency_key": charge.idempotency_key,
+        "request_hash": charge.request_hash,
         "accounts": {account.name: [account.terms.accounting, account.started_ms] for account in accounts},
         "amounts": {accounting: save(amount) for accounting, amount in amounts.items()},
     }
@@ -56,6 +57,7 @@ def charge_in(content: Mapping[str, Any]) -> Charge:
         answer_key=content["answer_key"],
         repeats=content["repeats"],
         idempotency_key=content["idempotency_key"],
+        request_hash=content.get("request_hash", ""),
     )
 
 

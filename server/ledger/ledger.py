@@ -32,6 +32,14 @@ class Charges(Protocol):
         """
         ...
 
+    def claim(self, charge: Charge) -> Reservation | None:
+        """As `reserve`, but None where the answer is kept, or another proxy that lives is measuring it.
+
+        For a charge that `repeats`: where the analyst has paid for it, or is about to. Nothing is written then; look
+        for the kept answer a little later.
+        """
+        ...
+
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered; the answer is kept, in the same write, under the charge's answer key.
 
@@ -135,6 +143,11 @@ class Administration(Protocol):
 
 class Records(Protocol):
     """What can be read, never behind a writer."""
+
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine, which is read in microseconds?"""
+        ...
 
     def analyst_by_key(self, key_hash: str) -> str | None:
         """The name of the enabled analyst who holds the key, or None. One indexed look-up."""

@@ -26,6 +26,9 @@ from server.pgwire.errors import ProtocolViolation, told
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 
+_ENCRYPTIONS = 2
+"""How often a client may ask: for GSS and for TLS."""
+
 _T = TypeVar("_T")
 _log = structlog.get_logger("noisegate.pgwire")
 
@@ -68,7 +71,7 @@ class Reception:
       certificate: for TLS; None: plain text only.
       plain_text: may clients from other machines come without TLS? Those of this machine always may.
       cancel_keys: of all sessions.
-      secret: random bytes of this server.
+      secret: what verifiers of names that nobody has are made from (`scram.unknown_secret`).
       limits: public bounds.
       attendance: the sessions of each analyst.
     """
@@ -90,6 +93,9 @@ class Connection:
     Args:
       channel: its bytes.
       reception: what it needs of the server.
+
+    Attributes:
+      known: has the client proved who it is?
     """
 
     def __init__(self, channel: Channel, reception: Reception) -> None:
@@ -99,8 +105,10 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._stopping = False
+        self._ending = _stopped()
         self._verifier: scram.Verifier | None = None
         self._trusted_until = 0.0
+        self.known = False
 
     async def serve(self) -> None:
         """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
@@ -109,6 +117,7 @@ class Connection:
             async with asyncio.timeout(self._reception.limits.authentication_s):
                 session, startup = await self._opened()
             if session is not None:
+                self.known = True
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
                 with self._reception.attendance.present(startup):
                     await self._converse(session, startup)
@@ -117,8 +126,8 @@ class Connection:
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
             self._channel.send(encode.error(told(late), severity="FATAL"))
-        except asyncio.CancelledError:  # by `stop`, which is the only one that may
-            self._channel.send(encode.error(told(_stopped()), severity="FATAL"))
+        except asyncio.CancelledError:  # by `stop` or `make_room`, which are the only ones that may
+            self._channel.send(encode.error(told(self._ending), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
@@ -130,6 +139,15 @@ class Connection:
         if not self._busy and self._task is not None:
             self._task.cancel()
 
+    def make_room(self) -> None:
+        """End at once: others want the place of a client that has not said who it is."""
+        assert not self.known, "who is known keeps the place"
+        self._ending = too_many()
+        if self._task is None:  # it has not begun to be served
+            self.refuse(self._ending)
+        else:
+            self._task.cancel()
+
     def refuse(self, error: WireError) -> None:
         """End before anything was read."""
         self._channel.send(encode.error(told(error), severity="FATAL"))
@@ -138,9 +156,13 @@ class Connection:
     async def _opened(self) -> tuple[Session | None, str]:
         """Encryption, the startup message and the proof; None where there was nothing more to do."""
         first = await self._message()
-        while isinstance(first, m.EncryptionRequest):
+        for _ in range(_ENCRYPTIONS):
+            if not isinstance(first, m.EncryptionRequest):
+                break
             await self._encrypt(first)
             first = await self._message()
+        if isinstance(first, m.EncryptionRequest):
+            raise ProtocolViolation("encryption was asked for again and again")
         if isinstance(first, m.CancelRequest):
             self._reception.cancel_keys.cancel(first.process, first.secret)
             return None, ""
@@ -268,6 +290,11 @@ class Connection:
                 return None
             self._decoder.feed(data)
         return message
+
+
+def too_many() -> WireError:
+    """There is no place for one more."""
+    return WireError("too many connections", "53300", hint="try again later")
 
 
 def _stopped() -> WireError:

@@ -25,6 +25,9 @@ from server.query import Budget, QueryRequest, QueryResponse
 MAX_HELD_CELLS = 1_000_000
 """Of the answers that a session's portals hold while it asks for one more."""
 
+MAX_HELD_BYTES = 64 << 20
+"""Of the texts of these answers, and of the values that were bound."""
+
 _BUDGET = "noisegate.budget"
 _EXPLAIN = "EXPLAIN "
 
@@ -95,6 +98,16 @@ class Interpreter:
         assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
         return self._set(command)
 
+    def check_room(self, replaced: str | None = None) -> None:
+        """Refuse one more where the session's portals hold as much as they may; `replaced` is about to go.
+
+        Raises: WireError.
+        """
+        held = [portal for name, portal in self.portals.items() if name != replaced]
+        cells, size = sum(portal.n_cells for portal in held), sum(portal.n_bytes for portal in held)
+        if cells > MAX_HELD_CELLS or size > MAX_HELD_BYTES:
+            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
         """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
         cursor = self._cursor(command.name)
@@ -129,9 +142,7 @@ class Interpreter:
         return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
-        held = sum(other.result.n_cells for other in self.portals.values() if other.result is not None)
-        if held > MAX_HELD_CELLS:  # before anything is charged
-            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+        self.check_room()  # before anything is charged
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw
@@ -180,9 +191,7 @@ class Interpreter:
         if response.epsilon:
             self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
         if any(response.weak):
-            weak = sum(response.weak)
-            rows = "row has" if weak == 1 else "rows have"
-            self._notices.warning(f"{weak} {rows} too little budget: values may be cut to any part of the true ones")
+            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")))
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -194,9 +203,12 @@ class Interpreter:
             cells = (budget.epsilon, budget.delta, budget.epsilon_left, budget.delta_left)
             names = ("epsilon", "delta", "epsilon_left", "delta_left")
             return Table.of([(column, "float8") for column in names], [cells])
+        if name.lower() == "all":
+            return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = self.settings.get(name)
         if value is None:
-            raise InvalidSetting(f"there is no setting {name}", hint=f"SHOW {_BUDGET} tells what is left")
+            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting"
+            raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(name.lower(), "text")], [(value,)])
 
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
@@ -282,6 +294,15 @@ def _one_format(formats: tuple[int, ...]) -> int:
     if len(set(formats)) > 1:
         raise UnsupportedSQL("the catalog answers in one format for all columns", hint="ask for text")
     return formats[0] if formats else 0
+
+
+def _weakness(weak: Sequence[bool], *, shown: bool) -> str:
+    """How many rows say little, and how to see which."""
+    rows = "the answer is weak"
+    if len(weak) > 1:
+        rows = f"{sum(weak)} of {len(weak)} rows {'is' if sum(weak) == 1 else 'are'} weak"
+    said = f"{rows}: so little budget that values may be cut to any part of the true ones"
+    return said if shown or len(weak) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from server.errors import WireError
 from server.pgwire.channel import Channel
-from server.pgwire.connection import Connection, Reception
+from server.pgwire.connection import Connection, Reception, too_many
 
 _GRACE_S = 30.0
 
@@ -41,12 +40,27 @@ class Listener:
     def greet(self, channel: Channel) -> None:
         """Serve a connection that has just been made."""
         connection = Connection(channel, self._reception)
-        if len(self._connections) >= self._reception.limits.connections:
-            connection.refuse(WireError("too many connections", "53300", hint="try again later"))
+        if len(self._connections) >= self._reception.limits.connections and not self._make_room():
+            connection.refuse(too_many())
             return
         task = asyncio.get_running_loop().create_task(connection.serve())
         self._connections[task] = connection
-        task.add_done_callback(self._connections.pop)
+        task.add_done_callback(self._ended)
+
+    def _make_room(self) -> bool:
+        """Let go of who has been longest without saying who it is; whether there is anybody.
+
+        Who only holds a place, without a key, can so not keep those out who have one.
+        """
+        for task, connection in self._connections.items():
+            if not connection.known:
+                connection.make_room()
+                del self._connections[task]
+                return True
+        return False
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._connections.pop(task, None)
 
 
 class _Greeting(Channel):

@@ -65,3 +65,14 @@ class Portal:
     result: Result | None = field(default=None, repr=False)
     place: int = 0
     hold: bool = False
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells its rows have."""
+        return 0 if self.result is None else self.result.n_cells
+
+    @property
+    def n_bytes(self) -> int:
+        """How long its values and the texts of its rows are."""
+        values = sum(len(value) for value in self.raw[0] if value is not None)
+        return values + (0 if self.result is None else self.result.n_bytes)

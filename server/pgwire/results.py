@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from planner.errors import UnsupportedSQL
 from planner.plan import ResultType
@@ -26,6 +27,11 @@ class Result(ABC):
     def n_cells(self) -> int:
         """Rows times columns."""
         return len(self) * len(self.fields)
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """How long its texts are together."""
 
     def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
         """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
@@ -62,6 +68,11 @@ class Table(Result):
     def __len__(self) -> int:
         return len(self.cells)
 
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its texts."""
+        return sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
+
     def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
         """The cells of a row."""
         cells = self.cells[index]
@@ -94,6 +105,11 @@ class NoRows(Result):
     def __len__(self) -> int:
         return 0
 
+    @property
+    def n_bytes(self) -> int:
+        """None."""
+        return 0
+
     def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
         """Nobody asks for it."""
         raise IndexError(index)
@@ -118,6 +134,11 @@ class CatalogResult(Result):
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its cells."""
+        return sum(len(cell) for row in self.cells for cell in row if cell is not None)
 
     def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
         """A cursor was asked in one format, and is read in that one."""

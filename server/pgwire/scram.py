@@ -54,10 +54,21 @@ def unknown_verifier(user: str, secret: bytes) -> Verifier:
 
     Args:
       user: the name that somebody tried.
-      secret: random bytes of this server.
+      secret: of this ledger (`unknown_secret`).
     """
     salt = _mac(secret, b"salt " + user.encode())[:16]
     return Verifier(SCRAM_ITERATIONS, salt, _mac(secret, b"stored"), _mac(secret, b"server"))
+
+
+def unknown_secret(ledger_id: str) -> bytes:
+    """What `unknown_verifier` is made from: the same after a restart and at every proxy that shares a ledger.
+
+    The salts of those who exist stay the same, so those of who does not must, too.
+
+    Args:
+      ledger_id: known to custodians only.
+    """
+    return _mac(ledger_id.encode(), b"names that nobody has")
 
 
 class Exchange:

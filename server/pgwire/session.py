@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable
 import structlog
 
 from planner.errors import UnsupportedSQL
-from planner.limits import check_length
 from server.errors import WireError
 from server.pgwire import commands as c
 from server.pgwire import encode
@@ -27,13 +26,15 @@ from server.pgwire.errors import (
 from server.pgwire.interpreter import Interpreter, Notices
 from server.pgwire.parameters import bound_values
 from server.pgwire.portal import Portal, Prepared, Shape
-from server.pgwire.read_command import command_of
+from server.pgwire.reading import cut, read
 from server.pgwire.results import Result
 from server.pgwire.settings import Settings
-from server.pgwire.split import Words, split
+from server.pgwire.split import Words
 
 MAX_NAMES = 1_000
 """Prepared statements, and likewise portals, of one session."""
+
+_ROWS_AT_ONCE = 256
 
 _log = structlog.get_logger("noisegate.pgwire")
 
@@ -118,7 +119,7 @@ class Session:
         self._prepared.pop("", None)
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
-        if await self._tried(self._cut(sql, statements)) and not statements:
+        if await self._tried(self._cut_into(sql, statements)) and not statements:
             self._send(encode.empty_query())
         for statement in statements:
             await self._pause()
@@ -129,13 +130,11 @@ class Session:
         self.ready()
 
     @staticmethod
-    async def _cut(sql: str, statements: list[Words]) -> None:
-        """Cut a text into its statements. The limit comes first: cutting holds up everybody."""
-        check_length(sql)
-        statements += split(sql)
+    async def _cut_into(sql: str, statements: list[Words]) -> None:
+        statements += await cut(sql)
 
     async def _simple(self, statement: Words) -> None:
-        command = command_of(Words(statement.text, 0, statement.words, statement.names))
+        command = await read(Words(statement.text, 0, statement.words, statement.names))
         self._check_runs(command)
         wants_shape = isinstance(command, c.Question) and not command.catalog and self.settings.flag("intervals")
         shape = await self._interpreter.shape(command, ()) if wants_shape else Shape()
@@ -165,11 +164,10 @@ class Session:
             raise known_statement(message.name)
         if len(self._prepared) >= MAX_NAMES and message.name not in self._prepared:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
-        check_length(message.sql)
-        statements = split(message.sql)
+        statements = await cut(message.sql)
         if len(statements) > 1:
             raise WireError("only one statement can be prepared at a time", "42601")
-        command = command_of(statements[0]) if statements else None
+        command = await read(statements[0]) if statements else None
         self._check_runs(command)
         shape = await self._interpreter.shape(command, message.types)
         self._prepared[message.name] = Prepared(command, message.types, shape, self._interpreter.asked_as)
@@ -185,6 +183,7 @@ class Session:
         if len(portals) >= MAX_NAMES and message.portal not in portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self._check_runs(prepared.command)
+        self._interpreter.check_room(message.portal)
         shape = prepared.shape
         if prepared.asked_as != self._interpreter.asked_as:
             shape = await self._interpreter.shape(prepared.command, prepared.oids)
@@ -231,24 +230,30 @@ class Session:
             if portal.result is None:
                 self._send(encode.command_complete(tag))
             else:
-                self._send_some(portal, portal.result, max_rows, tag, describe)
+                await self._send_some(portal, portal.result, max_rows, tag, describe)
 
-    def _send_some(self, portal: Portal, result: Result, max_rows: int, tag: str, describe: bool) -> None:
+    async def _send_some(self, portal: Portal, result: Result, max_rows: int, tag: str, describe: bool) -> None:
         formats = portal.formats or (0,) * len(result.fields)
         if describe:
             self._send(encode.row_description(result.fields, formats))
         end = len(result) if max_rows <= 0 else min(len(result), portal.place + max_rows)
         sent = range(portal.place, end)
-        self._send_rows(result, sent, formats)
+        await self._send_rows(result, sent, formats)
         portal.place = end
         if end < len(result):
             self._send(encode.portal_suspended())
         else:
             self._send(encode.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
 
-    def _send_rows(self, result: Result, rows: Iterable[int], formats: tuple[int, ...]) -> None:
+    async def _send_rows(self, result: Result, rows: Iterable[int], formats: tuple[int, ...]) -> None:
         for index in rows:
             self._send(encode.data_row(result.row(index, formats)))
+            await self._pause_between(index)
+
+    async def _pause_between(self, index: int) -> None:
+        """Now and then among many rows, as between statements."""
+        if index % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
+            await self._pause()
 
     async def _fetch(self, command: c.Fetch, portal: Portal, describe: bool) -> None:
         cursor, rows = await self._interpreter.fetched(command)
@@ -259,7 +264,7 @@ class Session:
         formats = cursor.result.readable(portal.formats or (0,) * len(cursor.result.fields))
         if describe:
             self._send(encode.row_description(cursor.result.fields, formats))
-        self._send_rows(cursor.result, rows, formats)
+        await self._send_rows(cursor.result, rows, formats)
         self._send(encode.command_complete(f"FETCH {len(rows)}"))
 
     async def _copy(self, command: c.Copy, portal: Portal) -> None:
@@ -274,6 +279,7 @@ class Session:
             self._send(encode.copy_data(written.line([field.name for field in result.fields])))
         for index in range(len(result)):
             self._send(encode.copy_data(written.line(result.text(index))))
+            await self._pause_between(index)
         self._send(encode.copy_done())
         self._send(encode.command_complete(f"COPY {len(result)}"))
 

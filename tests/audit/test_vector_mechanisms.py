@@ -17,11 +17,11 @@ from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.pmsja import Pmsja
-from privacy.mechanisms.groups.s4s_vector import S4SVector
-from privacy.mechanisms.groups.smooth_sensitivity_ramp import GaussianRamp
-from privacy.mechanisms.groups.sparse_vector import SparseVector
-from privacy.mechanisms.groups.truncated_vector import TruncatedVector, vector_instance
+from privacy.mechanisms.vector.pmsja import Pmsja
+from privacy.mechanisms.vector.s4s_vector import S4SVector
+from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
+from privacy.mechanisms.vector.sparse_vector import SparseVector
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
 from privacy.truncation.encode import encode
 from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
@@ -61,7 +61,8 @@ def s4s_vector(ramp: type[GaussianRamp] = RememberedRamp) -> S4SVector:
 def released(mechanism: S4SVector | Pmsja, bound: float, entropy: Entropy, runs: int = RUNS) -> float:
     """Audit what a threshold leaves of a pair of neighbours, of which the smaller bound is `bound`."""
     apart = int(2 * bound / D**0.5 * 2**30) << SHARE_BITS
-    pair = TruncatedVector(RUNG, bound - 1, (0,) * D), TruncatedVector(RUNG, bound, (apart,) * D)
+    removed = round((bound - 1) * WHOLE)
+    pair = TruncatedVector(RUNG, removed, (0,) * D), TruncatedVector(RUNG, removed + WHOLE, (apart,) * D)
     shown = [[mechanism.noised(one, entropy) for _ in range(runs)] for one in pair]
     sigmas = [np.mean([np.std(answer.values) for answer in answers]) for answers in shown]
     outputs = []
@@ -102,8 +103,8 @@ def test_catches_a_third_of_the_noise() -> None:
 class ExactBound(Pmsja):
     """The bound on local sensitivity without noise of its own."""
 
-    def noisy_bound(self, removed: float, entropy: Entropy) -> float:
-        return removed + 1
+    def noisy_bound(self, removed: int, entropy: Entropy) -> float:
+        return removed / WHOLE + 1
 
 
 def test_catches_a_bound_without_noise() -> None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from server.accepted_policy import PolicyFile
 from server.backends.embedded import EmbeddedPostgres
 from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, running_proxy
+from tests.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 from tests.support.proxies import tpch_demonstration
 
 NewClient = Callable[..., httpx.Client]
@@ -129,6 +130,32 @@ def test_a_policy_changes_whole_or_not_at_all(custodian: tuple[Custodian, httpx.
     confirmed = proxy.reload(confirm=refused.json()["hint"].rpartition("is ")[2].rstrip(")"))
     assert confirmed.json()["weaker"] == ["privacy.max_epsilon: raised"]
     assert proxy.max_epsilon(asker) == 8.0
+
+
+def test_what_psql_is_shown_of_the_tables_follows_the_policy(
+    embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path: Path
+) -> None:
+    made = tpch_demonstration(tmp_path, embedded_postgres, tpch_url)
+    made.policy.write_text(made.policy.read_text().replace('name = "demo"', 'name = "custody"', 1))
+    analyst = f"ada-{time.time_ns()}"
+    keys, port = (add_analyst(made, 1.0, "admin"), add_analyst(made, 1.0, name=analyst)), free_port(0)
+    catalog = made.folder / "catalog_url"
+    catalog.touch(mode=0o600)
+    catalog.write_text(embedded_postgres.url())
+    comment = "SELECT col_description('lineitem'::regclass, attnum) FROM pg_attribute WHERE attname = 'l_quantity'"
+    with (
+        running_proxy(made, 0, ("--wire-port", str(port), "--catalog", f"file:{catalog}")) as (process, address),
+        client(address, keys[0]) as admin,
+        psycopg.connect(
+            host="127.0.0.1", port=port, dbname="custody", user=analyst, password=keys[1], autocommit=True
+        ) as asker,
+    ):
+        custodian = Custodian(made, process, admin)
+        assert asker.execute(comment).fetchall() == [("from 0 to 50",)]
+        custodian.write("l_quantity = { range = [0, 50] }", "l_quantity = { range = [0, 40] }")
+        told = custodian.reload(confirm=PolicyFile.read(made.policy).policy.hash)
+        assert told.status_code == 200, told.text
+        assert asker.execute(comment).fetchall() == [("from 0 to 40",)]
 
 
 def test_a_proxy_does_not_start_under_a_weaker_policy_until_it_is_accepted(

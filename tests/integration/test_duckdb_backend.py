@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from pathlib import Path
 
 import duckdb
@@ -10,9 +11,10 @@ import numpy as np
 import psycopg
 import pytest
 
-from planner.errors import SchemaChanged
+from planner.errors import SchemaChanged, StatementTooComplex
 from planner.plan import BackendQuery
 from planner.policy_check import validate
+from planner.public.query import PublicStatement
 from planner.rewrite import rewrite
 from planner.schema import Column, ForeignKey
 from privacy.truncation.compact import compact
@@ -103,6 +105,28 @@ def test_too_many_rows_are_cut_off(backend: DuckdbBackend) -> None:
     small = DuckdbBackend(backend.path, limits=DuckdbLimits(rows=100_000))
     with pytest.raises(QueryCancelled):
         small.read(_query(backend, "SELECT range, 1 FROM range(200000)"))
+
+
+def _public(backend: DuckdbBackend, sql: str) -> PublicStatement:
+    return PublicStatement(sql, ("text",), backend.schema().fingerprint)
+
+
+def test_what_is_free_has_a_shorter_limit(backend: DuckdbBackend) -> None:
+    assert DuckdbLimits().public.statement_ms == 15_000
+    slow = DuckdbBackend(backend.path, limits=DuckdbLimits(public_ms=200))
+    endless = "SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE (a.range * b.range) % 7 = 3"
+    begun = time.monotonic()
+    with pytest.raises(QueryCancelled, match="longer"):
+        slow.public(_public(backend, endless))
+    assert time.monotonic() - begun < 10
+
+
+def test_what_is_free_has_a_bound_in_bytes_and_in_memory(backend: DuckdbBackend) -> None:
+    with pytest.raises(StatementTooComplex, match="MiB"):
+        backend.public(_public(backend, "SELECT repeat('x', 100000) FROM range(100000)"))
+    small = DuckdbBackend(backend.path, limits=DuckdbLimits(public_memory_mb=50))
+    with pytest.raises(QueryCancelled, match="memory"):
+        small.public(_public(backend, "SELECT len(list(range)) FROM range(30000000)"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -241,6 +242,37 @@ def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tm
     again = pipeline().answer(replace(QUESTION, request_id="request-2"))
     assert (again.cached, again.epsilon, again.rows, again.request_id) == (True, 0.0, first.rows, "request-2")
     assert (tmp_path / "reads").read_text() == "read\n"
+
+
+def test_what_is_kept_is_at_hand(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    asked = pipeline()
+    assert asked.answer_at_hand(QUESTION) is None
+    asked.answer(QUESTION)
+    assert asked.answer_at_hand(QUESTION) == asked.answer(QUESTION)
+    assert pipeline().answer_at_hand(QUESTION) is None, "it would have to be planned"
+    assert asked.answer_at_hand(replace(QUESTION, analyst="eve")) is None, "it would have to be paid"
+    assert asked.answer_at_hand(replace(QUESTION, idempotency_key="mine")) is None
+
+
+def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    assert pipeline().kept_answer(QUESTION) is None
+    first = pipeline().answer(QUESTION)
+    again = replace(pipeline(), workers=cast(WorkerPool, None)).kept_answer(QUESTION)
+    assert again is not None
+    assert (again.cached, again.epsilon, again.rows) == (True, 0.0, first.rows)
+    assert (tmp_path / "reads").read_text() == "read\n"
+
+
+@pytest.mark.parametrize("sql", ["EXPLAIN SELECT count(*) FROM orders", "SELECT r_name FROM region"])
+def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline], sql: str) -> None:
+    assert pipeline().kept_answer(replace(QUESTION, sql=sql)) is None
+
+
+def test_an_answer_names_what_the_ledger_was_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    awkward = 0.1 + 0.2  # 0.30000000000000004: the ledger counts in units of 1e-9, rounded up
+    answer = pipeline().answer(replace(QUESTION, epsilon=awkward))
+    assert answer.epsilon == 0.300000001
+    assert _left(ledger) == pytest.approx(2.0 - answer.epsilon, abs=1e-12)
 
 
 def test_an_analyst_whose_queries_fail_still_gets_what_was_kept(pipeline: Callable[..., Pipeline]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,6 +41,7 @@ from server.ledger.open_ledger import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers import WorkerLimits, WorkerPool
+from tests.support.peak_memory import measured
 from tests.support.planning import demo_policy
 from tests.support.proxies import POLICY
 from tests.support.tpch_duckdb import NAMESPACE
@@ -155,11 +157,30 @@ def test_a_query_over_its_limit_says_that_it_was_free(pipeline: Pipeline) -> Non
     hurried: Backend = (
         replace(backend, limits=ReadLimits(public_ms=300))
         if isinstance(backend, PostgresBackend)
-        else replace(backend, limits=DuckdbLimits(statement_ms=300))
+        else replace(backend, limits=DuckdbLimits(public_ms=300))
     )
     with pytest.raises(PublicQueryFailed) as failed:
         replace(pipeline, backend=hurried).answer(_ask(LONG))
     assert "nothing was charged" in str(failed.value.hint)
+
+
+def _connect(url: str) -> PostgresBackend:
+    backend = PostgresBackend(url)
+    backend.check_reachable()
+    return backend
+
+
+def _ask_for_two_gigabytes(backend: PostgresBackend) -> None:
+    with psycopg.connect(backend.url) as connection:
+        fingerprint = read_schema(connection).fingerprint
+    wide = PublicStatement("SELECT repeat('x', 1000000) FROM generate_series(1, 2000)", ("text",), fingerprint)
+    with pytest.raises(StatementTooComplex, match="MiB"):
+        backend.public(wide)
+
+
+def test_no_more_is_held_in_memory_than_may_be_answered(tpch_url: str) -> None:
+    work = measured(partial(_connect, tpch_url), partial(_connect, tpch_url), _ask_for_two_gigabytes)
+    assert work.peak_bytes < 256 << 20
 
 
 def test_a_private_table_behind_a_public_one_stays_private(pipeline: Pipeline) -> None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import conninfo
 
-from planner.policy import parse_policy
+from planner.policy import Policy, parse_policy
 from planner.schema import Column, Schema, Table
+from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
 from server.errors import ConfigurationInvalid
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.shadow.create import create_shadow
+from server.pgwire.shadow.create import READER, create_shadow
+from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
 from server.pgwire.shadow.shadow import MAX_BYTES, ShadowDatabase
 
 NAME = "shadow_of_a_test"
@@ -33,13 +41,14 @@ POLICY = parse_policy(
     [tables.person]
     """
 )
-PERSON = Table("person", "public", (Column("id", "integer", False),), (("id",),), ())
+STATE = Column("state", "enum('in', 'it''s out')", True)
+PERSON = Table("person", "public", (Column("id", "integer", False), STATE), (("id",),), ())
 SCHEMA = Schema({"person": PERSON})
 
 
 @pytest.fixture
 def shadow(embedded_postgres: EmbeddedPostgres) -> Iterator[ShadowDatabase]:
-    made = ShadowDatabase(create_shadow(embedded_postgres.url(), SCHEMA, POLICY))
+    made = ShadowDatabase(partial(create_shadow, embedded_postgres.url()), SCHEMA, POLICY)
     yield made
     made.close()
     with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
@@ -62,6 +71,12 @@ def test_a_catalog_is_made_anew_and_a_database_of_the_same_name_is_not_dropped(
         connection.execute(f"CREATE DATABASE {NAME}".encode())
     with pytest.raises(ConfigurationInvalid, match="is no catalog"):
         create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
+
+
+def test_an_enum_is_a_text_that_says_its_labels(shadow: ShadowDatabase) -> None:
+    shown = "format_type(atttypid, -1), col_description(attrelid, attnum)"
+    sql = f"SELECT {shown} FROM pg_attribute WHERE attname = 'state' AND attrelid = 'person'::regclass"
+    assert shadow.ask(sql, (), (), (), 0).cells == ((b"text", b"may be grouped by: in, it's out"),)
 
 
 @pytest.mark.parametrize(
@@ -99,3 +114,106 @@ def test_the_process_goes_on_while_the_catalog_works(shadow: ShadowDatabase) -> 
             longest, before = max(longest, time.monotonic() - before), time.monotonic()
     assert asked.result() == "57014"
     assert longest < 1.5  # the statement takes two seconds
+
+
+WIDER = Schema({"person": replace(PERSON, columns=(*PERSON.columns, Column("born", "date", True)))})
+COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = 'person'::regclass AND attnum > 0 ORDER BY attnum"
+
+
+def test_it_is_made_anew_with_the_policy_and_statements_wait(shadow: ShadowDatabase) -> None:
+    assert shadow.ask(COLUMNS, (), (), (), 0).cells == ((b"id",),)
+    with ThreadPoolExecutor(4) as threads:
+        slow = [threads.submit(shadow.ask, "SELECT count(*) FROM generate_series(1, 200000)", (), (), (), 0)] * 2
+        renewed = threads.submit(shadow.renew, WIDER, POLICY)
+        asked = [threads.submit(shadow.ask, "SELECT 1", (), (), (), 0) for _ in range(20)]
+        renewed.result(60)
+        assert {one.result(60).cells for one in asked} == {((b"1",),)}
+        assert [one.result(60).cells for one in slow] == [((b"200000",),)] * 2
+    assert shadow.ask(COLUMNS, (), (), (), 0).cells == ((b"id",), (b"born",))
+
+
+def test_what_cannot_be_made_anew_tells_nothing_of_the_policy_before(
+    embedded_postgres: EmbeddedPostgres, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails = iter([False, True, False])
+
+    def make(schema: Schema, policy: Policy) -> str:
+        if next(fails):
+            raise ConfigurationInvalid("the catalog's database cannot be set up")
+        return create_shadow(embedded_postgres.url(), schema, policy)
+
+    with closing(ShadowDatabase(make, SCHEMA, POLICY)) as shadow:
+        assert len(shadow.ask(COLUMNS, (), (), (), 0)) == 1
+        renew_shadow(shadow, WIDER, POLICY)
+        assert "no catalog until the next reload" in "".join(capsys.readouterr())
+        for _ in range(3):
+            assert refused(shadow, COLUMNS) == "57P03"
+        renew_shadow(shadow, SCHEMA, POLICY)
+        assert len(shadow.ask(COLUMNS, (), (), (), 0)) == 1
+
+
+def folder(name: str) -> Path:
+    return Path(".noisegate") / "tests" / os.environ.get("PYTEST_XDIST_WORKER", "main") / name
+
+
+def test_sessions_of_an_embedded_catalog_are_bounded_in_memory() -> None:
+    with open_shadow(folder("catalog"), SCHEMA, POLICY, None, lambda _: None) as shadow:
+        assert shadow is not None
+        assert refused(shadow, "SELECT length(repeat(repeat('x', 10000), 20000))") == "53200"
+        growing = "SELECT x || x, n + 1 FROM t WHERE n < 29"
+        doubled = f"WITH RECURSIVE t(x, n) AS (SELECT 'x', 0 UNION ALL {growing}) SELECT max(length(x)) FROM t"
+        assert refused(shadow, doubled) in ("53200", "53400")  # memory, or files
+        assert len(shadow.ask("SELECT count(*), max(relname) FROM pg_class", (), (), (), 0)) == 1
+
+
+def test_a_server_that_does_not_answer_holds_nobody_up(
+    shadow: ShadowDatabase, embedded_postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
+        connection.execute(f"ALTER ROLE {READER} IN DATABASE {NAME} SET statement_timeout = 0".encode())
+    monkeypatch.setattr("server.pgwire.shadow.shadow._ANSWER_S", 1.0)
+    begun = time.monotonic()
+    assert refused(shadow, "SELECT count(*) FROM pg_class a, pg_class b, pg_class c, pg_class d") == "57014"
+    assert time.monotonic() - begun < 10
+
+
+@pytest.fixture
+def locked() -> Iterator[str]:
+    """A server that asks everybody for a password, as a superuser."""
+    server = embedded.start(folder("locked"))
+    rules = server.data / "pg_hba.conf"
+    try:
+        _reload(server, rules, "trust", "")
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(f"ALTER ROLE {embedded.OWNER} PASSWORD 'between us'".encode())
+        _reload(server, rules, "scram-sha-256", "between us")
+        yield conninfo.make_conninfo(server.url(), password="between us")
+    finally:
+        server.stop()
+
+
+def _reload(server: EmbeddedPostgres, rules: Path, method: str, password: str) -> None:
+    before = rules.read_text().strip().endswith("scram-sha-256")
+    rules.write_text(f"local all all {method}\n")
+    with psycopg.connect(server.url(), password="between us" if before else password, autocommit=True) as connection:
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def test_a_server_that_asks_for_passwords_is_a_catalog_too(locked: str) -> None:
+    with closing(ShadowDatabase(partial(create_shadow, locked), SCHEMA, POLICY)) as shadow:
+        assert shadow.ask(COLUMNS, (), (), (), 0).cells == ((b"id",),)
+        create_shadow(locked, SCHEMA, POLICY)  # another proxy's: the reader keeps its password
+        shadow.renew(SCHEMA, POLICY)
+        assert shadow.ask(COLUMNS, (), (), (), 0).cells == ((b"id",),)
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(locked, user=READER, dbname=NAME)  # not with the superuser's password
+
+
+def test_a_server_where_the_reader_cannot_come_in_is_refused_at_once(locked: str) -> None:
+    with psycopg.connect(locked, autocommit=True) as connection:
+        data = connection.execute("SHOW data_directory").fetchall()[0][0]
+        Path(data, "pg_hba.conf").write_text(f"local all {embedded.OWNER} scram-sha-256\n")
+        connection.execute("SELECT pg_reload_conf()")
+    with pytest.raises(ConfigurationInvalid, match="reader cannot connect") as refusal:
+        create_shadow(locked, SCHEMA, POLICY)
+    assert "between us" not in str(refusal.value.__cause__)

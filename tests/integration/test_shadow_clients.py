@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import psycopg
 import pytest
@@ -25,8 +26,8 @@ TEXTS = 1009
 @pytest.fixture(scope="module")
 def shadow(embedded_postgres: EmbeddedPostgres) -> Iterator[ShadowDatabase]:
     own = replace(demo_policy(), name=NAME)  # the policy's own name is that of a proxy in other tests
-    url = create_shadow(embedded_postgres.url(), tpch_schema(), own)
-    with closing(ShadowDatabase(url)) as opened:
+    make = partial(create_shadow, embedded_postgres.url())
+    with closing(ShadowDatabase(make, tpch_schema(), own)) as opened:
         yield opened
 
 

@@ -44,6 +44,12 @@ class MemoryLedger:
             self.charged.append((charge, "reserved"))
             return Reservation(len(self.charged), charge)
 
+    def claim(self, charge: Charge) -> Reservation | None:
+        kept = self.kept_answer(charge.answer_key, charge.analyst)
+        if kept is not None and (kept.paid or charge.repeats is None):
+            return None
+        return self.reserve(charge)
+
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         with self._lock:
             self._settle(reservation, "committed")

@@ -24,6 +24,7 @@ class WireDesk:
     def __init__(self) -> None:
         self.asked: list[QueryRequest] = []
         self.catalog_asked: list[str] = []
+        self.weak: tuple[bool, ...] = ()
 
     async def describe(self, sql: str) -> Described:
         """Two columns, and a parameter if the text has one."""
@@ -45,7 +46,9 @@ class WireDesk:
             raise CancelledByClient("cancelled; it was charged")
         self.asked.append(request)
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
-        return QueryResponse(COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r")
+        return QueryResponse(
+            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak
+        )
 
     async def budget(self, analyst: str) -> Budget:
         """Nine of ten."""

@@ -1,7 +1,7 @@
 // What the question would cost, how exact its answer would be, and whom it protects.
 
 import { byId, element, show } from "./dom.js";
-import { amount, number } from "./format.js";
+import { amount, number, small } from "./format.js";
 
 export function explain(explanation) {
   const root = byId("explanation");
@@ -17,12 +17,13 @@ export function explain(explanation) {
 
 function privateFacts(explanation) {
   const facts = [
-    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${explanation.delta}` : "")],
+    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${small(explanation.delta)}` : "")],
     ["Expect", explanation.expected_noise.map(expected).join("; ")],
     ["Protects", protection(explanation)],
   ];
   if (explanation.n_groups > 1) facts.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
-  facts.push(["Mechanism", `${explanation.mechanism}: ${explanation.reason}`]);
+  const { mechanism, reason } = explanation;
+  facts.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);
   if (explanation.sampling) facts.push(["Sample", explanation.sampling]);
   return facts;
 }

@@ -34,7 +34,7 @@ class ReadyBody(BaseModel):
 async def ready(request: Request) -> ReadyBody:
     """Whether queries can be answered: the database and the ledger are there. Looked up every few seconds at most."""
     services = services_of(request)
-    await services.lookups.call(services.readiness.raise_if_not)
+    await services.readiness_checks.call(services.readiness.raise_if_not)
     return ReadyBody(status="ready")
 
 

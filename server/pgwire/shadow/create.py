@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
+
 import psycopg
 from psycopg import conninfo, sql
 
@@ -47,12 +50,13 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
     Args:
       superuser_url: a connection URL of a role that may create databases and roles, to a server that holds no data.
       schema, policy: of the data set.
-    Returns: a connection URL for the reader.
+    Returns: a connection URL for the reader, with its password.
     Raises: ConfigurationInvalid when the server cannot be used, or has a database of that name that is no catalog.
     """
     try:
         with psycopg.connect(superuser_url, autocommit=True) as connection:
-            _create_database(connection, policy.name)
+            password = _reader_password(connection)
+            _create_database(connection, policy.name, password)
         own = conninfo.make_conninfo(superuser_url, dbname=policy.name)
         with psycopg.connect(own, autocommit=True) as connection:
             _close_doors(connection)
@@ -61,10 +65,26 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
     except psycopg.Error as error:
         hint = "it must be an empty PostgreSQL and a role that may create databases and roles"
         raise ConfigurationInvalid("the catalog's database cannot be set up", hint=hint) from error
-    return conninfo.make_conninfo(own, user=READER)
+    reader_url = conninfo.make_conninfo(own, user=READER, password=password)
+    _check_opens(reader_url)
+    return reader_url
 
 
-def _create_database(connection: psycopg.Connection, name: str) -> None:
+def _reader_password(connection: psycopg.Connection) -> str:
+    """The reader's: the same for all proxies that share the server; fresh where the server asks for none."""
+    own = connection.info.password
+    return hmac.digest(own.encode(), READER.encode(), "sha256").hex() if own else secrets.token_urlsafe(32)
+
+
+def _check_opens(reader_url: str) -> None:
+    try:
+        psycopg.connect(reader_url).close()
+    except psycopg.OperationalError:  # whose words have the address, and may have more
+        hint = f"let the role {READER} connect by password (scram-sha-256 in pg_hba.conf)"
+        raise ConfigurationInvalid("the catalog's reader cannot connect", hint=hint) from None
+
+
+def _create_database(connection: psycopg.Connection, name: str, password: str) -> None:
     database, reader = sql.Identifier(name), sql.Identifier(READER)
     if connection.execute(_SOMEBODY_ELSES, (name, READER)).fetchone():
         hint = "give the catalog a PostgreSQL of its own; if nothing in that database is needed, drop it yourself"
@@ -74,7 +94,10 @@ def _create_database(connection: psycopg.Connection, name: str) -> None:
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
     verb = "ALTER" if known else "CREATE"
     rights = "LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
-    connection.execute(sql.SQL(verb + " ROLE {} " + rights).format(reader))
+    # Encrypted here, so that no statement, which the server may log, has the password.
+    verifier = connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode()
+    made = sql.SQL(verb + " ROLE {} " + rights + " PASSWORD {}")
+    connection.execute(made.format(reader, sql.Literal(verifier)))
     for setting, value in _ROLE_SETTINGS.items():
         change = sql.SQL("ALTER ROLE {} SET {} = {}")
         connection.execute(change.format(reader, sql.Identifier(setting), sql.Literal(value)))

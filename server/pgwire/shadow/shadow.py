@@ -5,12 +5,15 @@ from __future__ import annotations
 import queue
 import select
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
 from psycopg import pq
 
+from planner.policy import Policy
+from planner.schema import Schema
 from server.pgwire.desk import CatalogShape
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.results import CatalogResult
@@ -25,7 +28,13 @@ MAX_BYTES = 16 << 20
 CONNECTIONS = 2
 """Statements at once."""
 
+MAKE = Callable[[Schema, Policy], str]
+"""Makes the database anew and returns how its reader connects (`create_shadow`)."""
+
 _WAIT_S = 10.0
+_ANSWER_S = 8.0
+"""The longest that an answer takes, whatever the server does; its own limit is two seconds."""
+
 _RESET = b"DISCARD ALL"
 _NOT_READABLE = "42501"
 _DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.COMMAND_OK})
@@ -35,15 +44,40 @@ class ShadowDatabase:
     """Answers questions to the catalog. It holds no rows, so its own words may be passed on.
 
     Args:
-      url: connects as the reader (`create_shadow`).
+      make: makes the database.
+      schema, policy: of the data set.
+    Raises: ConfigurationInvalid, by `make`.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, make: MAKE, schema: Schema, policy: Policy) -> None:
+        self._make = make
+        self._url: str | None = make(schema, policy)
+        self._renewing = threading.Lock()
         self._free: queue.LifoQueue[psycopg.Connection | None] = queue.LifoQueue()
         for _ in range(CONNECTIONS):
             self._free.put(None)
         self._closed = threading.Event()
+
+    def renew(self, schema: Schema, policy: Policy) -> None:
+        """Make the database anew, for a policy or a schema that has changed; statements wait until that is done.
+
+        When that fails, nothing is answered until it is done again: what the policy before allowed to be known, the
+        one in force may not.
+        Raises: ConfigurationInvalid, by `make`; CatalogRefused when statements do not end.
+        """
+        with self._renewing:
+            taken = 0
+            try:
+                for _ in range(CONNECTIONS):
+                    _close(self._taken(_WAIT_S + _ANSWER_S))
+                    taken += 1
+                self._url = self._make(schema, policy)
+            except BaseException:
+                self._url = None
+                raise
+            finally:
+                for _ in range(taken):
+                    self._free.put(None)
 
     def version(self) -> str:
         """Which PostgreSQL this is, for example `18.0`."""
@@ -87,21 +121,24 @@ class ShadowDatabase:
         """Let go of the connections that are free; those at work go when they are done."""
         self._closed.set()
         while not self._free.empty():
-            connection = self._free.get_nowait()
-            if connection is not None:
-                connection.close()
+            _close(self._free.get_nowait())
+
+    def _taken(self, wait_s: float) -> psycopg.Connection | None:
+        try:
+            return self._free.get(timeout=wait_s)
+        except queue.Empty:
+            raise CatalogRefused("the catalog is busy", "53300", hint="try again") from None
 
     @contextmanager
     def _lent(self) -> Iterator[pq.abc.PGconn]:
         """A connection, whose session is as new afterwards; one that is not is thrown away."""
-        try:
-            connection = self._free.get(timeout=_WAIT_S)
-        except queue.Empty:
-            raise CatalogRefused("the catalog is busy", "53300", hint="try again") from None
+        connection = self._taken(_WAIT_S)
         kept: psycopg.Connection | None = None
         try:
+            if self._url is None:
+                raise CatalogRefused("the catalog is not the policy's any more", "57P03", hint="tell the custodian")
             if connection is None or connection.closed:
-                connection = psycopg.connect(self._url, autocommit=True)
+                connection = psycopg.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
             yield connection.pgconn
             if _is_new(connection.pgconn):
                 kept = connection
@@ -124,7 +161,8 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
     rows: list[tuple[bytes | None, ...]] = []
     size = 0
     last: pq.abc.PGresult | None = None
-    while (found := _next(connection)) is not None:
+    end = time.monotonic() + _ANSWER_S
+    while (found := _next(connection, end)) is not None:
         last = found
         fields = fields or _fields(found)
         columns = range(found.nfields)
@@ -139,14 +177,24 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
     return CatalogResult(fields, format_, tuple(rows))
 
 
-def _next(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
-    """The next result; the wait is in `poll`, since libpq's own would hold the interpreter's lock."""
+def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
+    """The next result; the wait is in `poll`, since libpq's own would hold the interpreter's lock.
+
+    libpq shows a row when it has taken all of it in: how long a row can be is for the server's memory to limit.
+    Raises: CatalogRefused when it does not come until `end`, by the monotonic clock.
+    """
     arrived = select.poll()
     arrived.register(connection.socket, select.POLLIN)
     while connection.is_busy():
-        arrived.poll()
+        if not arrived.poll(max(0.0, end - time.monotonic()) * 1000):
+            raise CatalogRefused("the catalog took too long", "57014", hint="ask for less")
         connection.consume_input()
     return connection.get_result()
+
+
+def _close(connection: psycopg.Connection | None) -> None:
+    if connection is not None:
+        connection.close()
 
 
 def _is_new(connection: pq.abc.PGconn) -> bool:

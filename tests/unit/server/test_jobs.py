@@ -85,6 +85,19 @@ def test_only_so_many_are_kept(analysts: int, room: int) -> None:
     asyncio.run(run())
 
 
+def test_whoever_has_none_gets_one_however_many_there_are() -> None:
+    async def run() -> None:
+        jobs = Jobs()
+        for number in range(256):
+            jobs.start(f"analyst {number // 16}", until_cancelled)
+        assert jobs.start("ada", at_once).analyst == "ada"
+        with pytest.raises(TooManyQueries):
+            jobs.start("ada", at_once)
+        await jobs.close(0.01)
+
+    asyncio.run(run())
+
+
 def test_what_nobody_fetched_is_forgotten_and_what_runs_is_not() -> None:
     async def run() -> None:
         clock = Clock()

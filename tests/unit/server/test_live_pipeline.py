@@ -44,6 +44,18 @@ def test_the_next_request_has_the_new_policy() -> None:
     assert (status.name, status.hash, status.changed, status.weaker) == ("demo", NEW.policy.hash, True, ("less",))
 
 
+def test_who_watches_is_told_of_what_is_in_force() -> None:
+    pipeline, told = live((NEW, ())), list[object]()
+    pipeline.watch(told.append)
+    pipeline.reload(Act("ada"), "hash")
+    assert told == [NEW]
+    refused = live(PolicyInvalid("tables.x: no such table"))
+    refused.watch(told.append)
+    with pytest.raises(PolicyRejected):
+        refused.reload(Act("ada"), "hash")
+    assert told == [NEW]
+
+
 def test_the_same_policy_is_no_change() -> None:
     assert not live((OLD, ())).reload(Act("ada"), "hash").changed
 

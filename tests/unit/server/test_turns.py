@@ -32,6 +32,37 @@ def test_next_comes_who_has_least() -> None:
     assert order.index("bob") <= 3  # behind the two that had a place, and at most one that came at the same moment
 
 
+def test_two_who_take_turns_delay_a_third_by_one_call_each() -> None:
+    turns, order, waiting = Turns(2), list[str](), 0
+
+    def ask(owner: str, begin: threading.Event | None = None) -> None:
+        with turns.turn(owner, 20.0):
+            if begin is not None:
+                assert begin.wait(20)
+            order.append(owner)
+
+    with ThreadPoolExecutor(16) as threads:
+        begin = {owner: threading.Event() for owner in ("ann", "bob")}
+        asked = [threads.submit(ask, owner, event) for owner, event in begin.items()]
+        while turns._holding.total() < 2:
+            time.sleep(0.001)
+        for owner in ("ann", "bob") * 4 + ("carol",):
+            asked.append(threads.submit(ask, owner))
+            waiting += 1
+            while len(turns._waiting) < waiting:
+                time.sleep(0.001)
+        begin["ann"].set()  # bob's first call goes on for as long as it may
+        for _ in range(2000):
+            if "carol" in order:
+                break
+            time.sleep(0.001)
+        began = order.index("carol")
+        begin["bob"].set()
+        for one in asked:
+            one.result(20)
+    assert order[:began] == ["ann"]
+
+
 def test_nobody_waits_for_ever_and_places_come_back() -> None:
     turns, cancelled = Turns(1), threading.Event()
     with turns.turn("ann", 1.0):

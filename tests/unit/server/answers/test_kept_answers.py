@@ -14,7 +14,7 @@ from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released
 from server.answers.served import Served
 from server.backends.columns import Domain
-from server.errors import BudgetExhausted, DuplicateRequest, QueryFailed
+from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
 from server.ledger.charge import Charge, KeptAnswer
 from server.query import Budget
 from tests.support.memory_ledger import MemoryLedger
@@ -33,13 +33,22 @@ class Desk:
         self.kept = KeptAnswers(self.ledger)
 
     def ask(
-        self, analyst: str = "ada", answer_key: str = "k", *, plan_hash: str = "p", idempotency_key: str = ""
+        self,
+        analyst: str = "ada",
+        answer_key: str = "k",
+        *,
+        plan_hash: str = "p",
+        idempotency_key: str = "",
+        request_hash: str = "q",
     ) -> Served:
-        charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, answer_key, None, idempotency_key)
+        names = answer_key, None, idempotency_key, request_hash
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, *names)
         return self.kept.serve(charge, lambda: self._measure(charge))
 
-    def _measure(self, charge: Charge) -> tuple[Released, Budget]:
-        reservation = self.ledger.reserve(charge)
+    def _measure(self, charge: Charge) -> tuple[Released, Budget] | None:
+        reservation = self.ledger.claim(charge)
+        if reservation is None:
+            return None
         self.measured += 1
         self.before_commit()
         released = Released(Domain(()), (noisy_answer([float(self.measured)]),))
@@ -59,6 +68,18 @@ def test_the_same_analyst_pays_once() -> None:
     assert desk.measured == 1 and len(desk.ledger.charged) == 1
 
 
+def test_what_is_paid_is_free_and_nothing_else_is_looked_up() -> None:
+    desk = Desk()
+    charge = Charge("ada", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
+    assert desk.kept.paid(charge) is None
+    desk.ask()
+    again = desk.kept.paid(charge)
+    assert again is not None and value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
+    assert desk.kept.paid(charge, longest=10) is None, "the kept bytes are more"
+    assert desk.kept.paid(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
+    assert len(desk.ledger.charged) == 1
+
+
 def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> None:
     desk = Desk()
     desk.ask("ada")
@@ -67,6 +88,22 @@ def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> 
     assert (again.epsilon, value(other), value(again)) == (0.0, 1.0, 1.0)
     assert desk.measured == 1
     assert desk.ledger.dataset == 10**9
+
+
+def test_only_who_has_paid_finds_the_answer() -> None:
+    desk = Desk()
+
+    def found(analyst: str, idempotency_key: str = "") -> Served | None:
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key, "q")
+        return desk.kept.find(charge)
+
+    assert found("ada") is None
+    paid = desk.ask("ada", idempotency_key="once")
+    assert found("grace") is None
+    for again in (found("ada"), found("ada", "once")):
+        assert again is not None
+        assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
+    assert desk.measured == 1 and len(desk.ledger.charged) == 1
 
 
 def test_who_cannot_pay_is_not_told() -> None:
@@ -139,9 +176,19 @@ def test_an_idempotency_key_is_the_analysts_own() -> None:
 def test_an_idempotency_key_names_one_question() -> None:
     desk = Desk()
     desk.ask(plan_hash="one", idempotency_key="order-7")
-    with pytest.raises(DuplicateRequest, match="another question"):
+    with pytest.raises(DuplicateRequest, match="something else"):
         desk.ask(plan_hash="another", answer_key="another", idempotency_key="order-7")
+    with pytest.raises(KeyReused, match="another request"):
+        desk.ask(plan_hash="one", idempotency_key="order-7", request_hash="other settings")
     assert desk.ledger.budget("ada").epsilon_left == 1.0
+
+
+def test_a_key_older_than_requests_are_noted_names_its_answer() -> None:
+    desk = Desk()
+    first = desk.ask(idempotency_key="order-7", request_hash="")
+    assert value(desk.ask(idempotency_key="order-7")) == value(first)
+    with pytest.raises(KeyReused):
+        desk.ask(answer_key="another", idempotency_key="order-7")
 
 
 @pytest.mark.parametrize("state", ["reserved", "failed", "released", "crashed"])

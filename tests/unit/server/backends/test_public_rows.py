@@ -14,9 +14,11 @@ class Rows:
 
     def __init__(self, rows: Sequence[tuple[object, ...]]) -> None:
         self._rows = rows
+        self.place = 0
 
     def fetchmany(self, size: int, /) -> Sequence[tuple[object, ...]]:
-        return self._rows[:size]
+        self.place += size
+        return self._rows[self.place - size : self.place]
 
 
 def test_an_answer_is_bounded_in_rows_and_in_bytes() -> None:
@@ -29,3 +31,10 @@ def test_an_answer_is_bounded_in_rows_and_in_bytes() -> None:
     assert len(public_rows(Rows([(long,)] * 100), ("text",))) == 100
     with pytest.raises(StatementTooComplex, match="32 MiB"):
         public_rows(Rows([(1,) * 64] * MAX_PUBLIC_ROWS), ("int8",) * 64)
+
+
+def test_no_more_is_taken_in_than_may_be_answered() -> None:
+    rows = Rows([("a" * (1 << 20),)] * 10_000)
+    with pytest.raises(StatementTooComplex, match="32 MiB"):
+        public_rows(rows, ("text",))
+    assert rows.place <= 100

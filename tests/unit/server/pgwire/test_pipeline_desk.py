@@ -5,6 +5,8 @@ import threading
 from collections.abc import Sequence
 from typing import cast
 
+from server.asking import Asking
+from server.ledger_reads import LedgerReads
 from server.pgwire.desk import CatalogShape
 from server.pgwire.pipeline_desk import Pipeline, PipelineDesk
 from server.pgwire.shadow.shadow import ShadowDatabase
@@ -30,7 +32,9 @@ def test_budgets_and_keys_do_not_wait_behind_the_catalog() -> None:
     async def asked() -> Budget:
         busy = Busy()
         pipeline, shadow = cast(Pipeline, busy), cast(ShadowDatabase, busy)
-        desk = PipelineDesk(pipeline, shadow, Threads(1, 1), Threads(1, 1), Threads(1, 8))
+        lookups = Threads(1, 1)
+        reads = LedgerReads(at_once=False, threads=lookups)
+        desk = PipelineDesk(pipeline, shadow, cast(Asking, None), reads, lookups, Threads(1, 8))
         waiting = [asyncio.ensure_future(desk.catalog_shape("SELECT 1", ())) for _ in range(4)]
         await asyncio.sleep(0.05)
         try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+import time
 
 import pytest
 
 from server.pgwire.decode import Decoder
+from server.pgwire.messages import Query
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from tests.support.wire_client import (
@@ -82,6 +85,31 @@ def test_a_text_of_many_statements_lets_others_go_on_and_waits_for_a_slow_client
     assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 200
 
 
+def test_many_rows_let_others_go_on_and_wait_for_a_slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.wire_desk.ROWS", (("FRANCE", 12),) * 10_000)
+    for raw in (query("SELECT 1 FROM t"), query("COPY (SELECT 1 FROM t) TO STDOUT")):
+        talk = Talk()
+        talk.say(raw)
+        assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 20_000
+
+
+def test_a_long_text_lets_others_go_on() -> None:
+    talk, ticks = Talk(), list[float]()
+
+    async def others() -> None:
+        while True:
+            ticks.append(time.monotonic())
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        watching = asyncio.ensure_future(others())
+        await talk.session.handle(Query("SELECT 1 FROM t WHERE " + "(" * 65_000))
+        watching.cancel()
+
+    asyncio.run(both())
+    assert len(ticks) > 20
+
+
 @pytest.mark.parametrize("raw", [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)])
 def test_a_text_that_is_too_long_is_not_cut(raw: bytes) -> None:
     talk = Talk()
@@ -98,6 +126,27 @@ def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyP
     said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
     assert error(said)["C"] == "53400"
     assert len(talk.desk.asked) == 2
+
+
+def test_a_session_does_not_hold_values_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 1000)
+    talk, long = Talk(), (b"1" * 600,)
+    bound = [bind(long, portal=name, statement="s") for name in "abc"]
+    text = b"s\0SELECT relname FROM pg_class WHERE relname = $1\0" + struct.pack("!hi", 1, 25)
+    said = talk.say(message(b"P", text), *bound, SYNC)
+    assert [kind for kind, _ in said] == ["1", "2", "2", "E", "Z"]
+    assert error(said)["C"] == "53400"
+    again = [part for _ in range(5) for part in (bind(long, statement="s"), execute())]
+    assert "E" not in [kind for kind, _ in talk.say(*again, SYNC)]
+
+
+def test_a_session_does_not_hold_texts_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 10)
+    talk = Talk()
+    ask = [part for name in "abcd" for part in (bind(portal=name, statement="s"), execute(name))]
+    said = talk.say(query("BEGIN"), parse("SELECT relname FROM pg_class", "s"), *ask, SYNC)
+    assert error(said)["C"] == "53400"
+    assert len(talk.desk.catalog_asked) == 2  # six bytes each
 
 
 def test_several_statements_up_to_the_first_error() -> None:
@@ -207,12 +256,32 @@ def test_settings_reach_the_question() -> None:
 def test_intervals_are_columns_of_their_own() -> None:
     talk = Talk()
     said = talk.say(query("SET noisegate.intervals = on"), query("SELECT nation, count(*) FROM t"))
-    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None]
+    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None, b"f"]
     (described,) = [body for kind, body in said if kind == "T"]
     assert b"count_lo" in described
     assert b"nation_lo" not in described
     said = talk.say(parse("SELECT nation, count(*) FROM t"), bind(), describe(), execute(), SYNC)
-    assert len(rows(said)[0]) == 4
+    assert len(rows(said)[0]) == 5
+
+
+def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:
+    talk = Talk()
+    talk.desk.weak = (False, True, True)
+    for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
+        told = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
+        (warning,) = [one for one in told if one["S"] == "WARNING"]
+        assert "2 of 3 rows are weak" in warning["M"]
+        assert "noisegate.intervals" in warning["M"]
+    talk.say(query("SET noisegate.intervals = on"))
+    said = talk.say(query("SELECT nation, count(*) FROM t"))
+    assert [row[-1] for row in rows(said)] == [b"f", b"t", b"t"]
+    (warning,) = [one for kind, body in said if kind == "N" and (one := fields_of(body))["S"] == "WARNING"]
+    assert "noisegate.intervals" not in warning["M"]
+    said = talk.say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
+    assert [body for kind, body in said if kind == "d"][:2] == [
+        b"nation,count,count_lo,count_hi,weak\n",
+        b"FRANCE,12,10,,f\n",
+    ]
 
 
 def test_a_dry_run_explains() -> None:
@@ -223,6 +292,17 @@ def test_a_dry_run_explains() -> None:
 
 def test_the_budget_is_shown() -> None:
     assert rows(Talk().say(query("SHOW noisegate.budget"))) == [[b"10", b"0", b"9", b"0"]]
+
+
+def test_all_settings_are_shown_ours_first() -> None:
+    talk = Talk()
+    talk.say(query("SET noisegate.epsilon = 0.25"))
+    shown = rows(talk.say(query("SHOW ALL")))
+    assert {len(row) for row in shown} == {3}
+    assert [b"noisegate.epsilon", b"0.25"] in [row[:2] for row in shown]
+    assert (shown[0][0] or b"").startswith(b"noisegate.")
+    assert b"timezone" in [row[0] for row in shown]
+    assert dict(talk.say(query("show all")))["C"] == b"SHOW\0"
 
 
 def test_changed_settings_are_reported() -> None:

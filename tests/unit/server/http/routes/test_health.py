@@ -58,3 +58,24 @@ def test_health_answers_while_every_thread_is_taken() -> None:
         return durations
 
     assert statistics.median(asyncio.run(exchange())) < 0.05
+
+
+def test_who_asks_whether_it_is_ready_takes_no_thread_from_others() -> None:
+    """A database that is away makes each look take seconds, and anybody may ask for one."""
+    finish = threading.Event()
+
+    class Away(FakePipeline):
+        def check_ready(self) -> None:
+            finish.wait(20)
+
+    async def exchange() -> int:
+        async with client(create_app(Away(), FakeKeys().custody())) as asking:
+            looks = [asyncio.create_task(asking.get("/ready")) for _ in range(20)]
+            await asyncio.sleep(0.1)
+            try:
+                return (await asyncio.wait_for(asking.get("/v1/budget", headers=AUTHORIZED), 5)).status_code
+            finally:
+                finish.set()
+                await asyncio.gather(*looks)
+
+    assert asyncio.run(exchange()) == 200

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 import pytest
+from starlette.responses import Response
 
 from planner.errors import InvalidSyntax
-from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, TooManyQueries
+from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, KeyReused, ServerError, TooManyQueries
+from server.http.representations import represented
 from server.ledger.analyst import Role
-from server.query import QueryRequest
-from tests.unit.server.http.fakes import FakePipeline, assert_problem, raising, send
+from server.query import QueryRequest, QueryResponse
+from tests.unit.server.http.fakes import FakePipeline, answer, assert_problem, raising, send
 
 
 def test_an_answer_has_the_documented_shape() -> None:
@@ -93,9 +98,11 @@ def test_an_idempotency_key_is_one_short_word(key: str) -> None:
     assert pipeline.asked == []
 
 
-def test_a_key_that_made_another_charge_is_refused() -> None:
-    error = DuplicateRequest("The idempotency key was used for another question.", hint="ask with a new key")
-    assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"}), 409, "23505")
+@pytest.mark.parametrize(("kind", "status"), [(DuplicateRequest, 409), (KeyReused, 422)])
+def test_a_key_that_made_another_charge_is_refused(kind: type[ServerError], status: int) -> None:
+    error = kind("The idempotency key belongs to another request.", hint="ask with a new key")
+    answer = send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"})
+    assert "another request" in assert_problem(answer, status, "23505")["message"]
 
 
 @pytest.mark.parametrize("role", ["auditor", "admin"])
@@ -104,3 +111,33 @@ def test_only_analysts_ask(role: Role) -> None:
     answer = send("POST", "/v1/query", pipeline=pipeline, role=role, json={"sql": "SELECT 1"})
     assert role in assert_problem(answer, 403, "42501")["message"]
     assert pipeline.asked == []
+
+
+@pytest.mark.parametrize("form", ["application/json", "text/csv", "application/vnd.apache.arrow.stream"])
+def test_a_large_answer_is_written_in_a_thread(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes seconds, in which nobody else would be answered."""
+    writers: list[threading.Thread] = []
+
+    def seen(response: QueryResponse, kind: str) -> Response:
+        writers.append(threading.current_thread())
+        return represented(response, kind)
+
+    def large(request: QueryRequest) -> QueryResponse:
+        one = answer(request)
+        return replace(one, rows=one.rows[:1] * 1_000, intervals=one.intervals[:1] * 1_000, taus=one.taus[:1] * 1_000)
+
+    monkeypatch.setattr("server.http.representations.represented", seen)
+    headers = {"Accept": form}
+    pipeline = FakePipeline(answering=large)
+    response = send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1"}, headers=headers)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith(form)
+    assert len(writers) == 1 and writers[0] is not threading.main_thread()
+    if form == "application/json":
+        body, small = response.json(), send("POST", "/v1/query", json={"sql": "SELECT 1"}).json()
+        assert len(body["rows"]) == len(body["intervals"]) == 1_000
+        for field in set(small) - {"request_id"}:
+            if field in ("rows", "intervals", "taus"):
+                assert body[field][0] == body[field][-1] == small[field][0]
+            else:
+                assert body[field] == small[field]

@@ -1,0 +1,123 @@
+"""What a client can take of the server before it has said who it is."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from server.http import connection_limits
+from server.http.connection_limits import HEAD_BYTES
+from server.serving import http_server
+
+ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def _app(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the length of the body, /slow after a second."""
+    if scope["type"] == "lifespan":
+        while (await receive())["type"] != "lifespan.shutdown":
+            await send({"type": "lifespan.startup.complete"})
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    length, more = 0, True
+    while more:
+        message = await receive()
+        length, more = length + len(message.get("body", b"")), message.get("more_body", False)
+    if scope["path"] == "/slow":
+        await asyncio.sleep(1.0)
+    text = str(length).encode()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(text))]})
+    await send({"type": "http.response.body", "body": text})
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A server as it is served."""
+    server = http_server(cast(Any, SimpleNamespace(app=_app)), None)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def said(client: socket.socket, sent: bytes = b"") -> bytes:
+    """What comes back; nothing from who has hung up."""
+    try:
+        client.sendall(sent)
+        return client.recv(1 << 16)
+    except ConnectionError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        b"GET / HTTP/1.1\r\nX: ",
+        b"GET /",
+        ASK[:-2],
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ",
+    ],
+    ids=["header", "path", "headers", "trailer"],
+)
+def test_nothing_before_a_body_is_without_end(port: int, endless: bytes) -> None:
+    more = b"Y: 1\r\n" * 10_000 if endless == ASK[:-2] else b"a" * 60_000
+    with closing(connected(port)) as client:
+        sent = 0
+        try:
+            client.sendall(endless)
+            while sent < 100 * HEAD_BYTES:
+                client.sendall(more)
+                sent += len(more)
+                time.sleep(0.001)
+        except ConnectionError:
+            return
+    raise AssertionError(f"{sent} bytes were taken in")
+
+
+def test_who_says_nothing_is_not_waited_for_and_who_asks_is(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limits, "REQUEST_S", 0.5)
+    for partly in (b"", ASK[:20], b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab", b"\r\n"):
+        with closing(connected(port)) as client:
+            assert said(client, partly) == b""
+    with closing(connected(port)) as client:
+        assert said(client, ASK.replace(b"/ ", b"/slow ")).startswith(b"HTTP/1.1 200")
+        assert said(client, ASK).endswith(b"0")
+        assert said(client) == b""
+
+
+def test_a_whole_request_is_answered_in_whatever_pieces_it_comes(port: int) -> None:
+    chunks = b"".join(b"1\r\na\r\n" for _ in range(50_000)) + b"0\r\n\r\n"
+    with closing(connected(port)) as client:
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        assert said(client, head + chunks).endswith(b"50000")
+        client.sendall(ASK[:10])
+        time.sleep(0.05)
+        assert said(client, ASK[10:]).endswith(b"0")
+
+
+def test_who_holds_a_place_makes_room(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limits, "CONNECTIONS", 4)
+    idle = []
+    for _ in range(4):
+        idle.append(connected(port))
+        time.sleep(0.05)
+    asking = connected(port)
+    assert said(asking, ASK).startswith(b"HTTP/1.1 200")
+    assert said(idle[0]) == b""
+    assert all(said(one, ASK).startswith(b"HTTP/1.1 200") for one in idle[1:])
+    for one in (*idle, asking):
+        one.close()
