@@ -57,3 +57,7 @@ def test_it_holds_no_rows_and_lets_nobody_read_them(shadow: ShadowDatabase) -> N
     assert [(field.name, field.oid) for field in shape.fields] == [("key", 20), ("n_name", 25)]
     counts = shadow.ask("SELECT reltuples FROM pg_class WHERE relname = 'orders'", (), (), (), 0)
     assert counts.row(0, (0,)) in ([b"-1"], [b"0"])
+
+
+def test_what_drivers_send_to_reset_a_session(shadow: ShadowDatabase) -> None:
+    assert len(shadow.ask("SELECT pg_advisory_unlock_all()", (), (), (), 0)) == 1

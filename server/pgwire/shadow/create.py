@@ -29,8 +29,9 @@ _ROLE_SETTINGS = {
     "DateStyle": "ISO, MDY",
 }
 # Nothing that acts on other sessions, writes, or outlives its own statement; by name, since versions differ.
+# Unlocking stays: asyncpg's pools do it whenever they take a session back.
 _NOT_FOR_CLIENTS = (
-    r"pg_(terminate|cancel)_backend|pg_(try_)?advisory_.*|pg_notify|pg_sleep.*|pg_logical_emit_message|"
+    r"pg_(terminate|cancel)_backend|pg_(try_)?advisory_(xact_)?lock.*|pg_notify|pg_sleep.*|pg_logical_emit_message|"
     r"pg_export_snapshot|lo_.*|lowrite|pg_log_.*"
 )
 _FUNCTIONS = (
