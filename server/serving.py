@@ -79,7 +79,7 @@ def wire_listener(
     """
     http = services.app.state.services
     catalogs = Threads(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
-    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups, catalogs)
+    desk = PipelineDesk(services.pipeline, shadow, http.queries, http.lookups, http.explanations, catalogs)
     return Listener(
         Reception(
             desk,

@@ -69,7 +69,7 @@ def create_app(
         ledger,
         queries=Threads(running_queries, waiting_queries),
         lookups=Threads(running=4, waiting=256),
-        explanations=Threads(running=4, waiting=64),
+        explanations=Threads(running=4, waiting=256),
         audits=Threads(running=1, waiting=16),
         readiness_checks=Threads(running=1, waiting=32),
         writers=Threads(running=2, waiting=256),

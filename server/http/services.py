@@ -76,7 +76,7 @@ class Services:
       ledger: knows analysts by their keys, and what custodians see and change.
       queries: threads that wait for answers.
       lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
-      explanations: threads for explaining, which may ask the database for the public groups.
+      explanations: threads for explaining and describing, which may ask the database for the public groups.
       writers: threads for writing large answers down, which takes seconds.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.

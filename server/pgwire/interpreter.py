@@ -125,10 +125,11 @@ class Interpreter:
 
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
         if question.catalog:
-            catalog = await self._desk.catalog_shape(question.sql, oids)
+            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
             return Shape(catalog.parameters, catalog.fields)
         intervals, dry_run = self.asked_as
-        described = await self._desk.describe(self._explained(question.sql) if dry_run else question.sql)
+        asked = self._explained(question.sql) if dry_run else question.sql
+        described = await self._desk.describe(self._analyst, asked)
         columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
         if not intervals or not any(described.noisy):
@@ -140,7 +141,8 @@ class Interpreter:
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw
-            return await self._desk.catalog(question.sql, values, formats, portal.shape.parameters, format_)
+            oids = portal.shape.parameters
+            return await self._desk.catalog(self._analyst, question.sql, values, formats, oids, format_)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
         request = QueryRequest(
             analyst=self._analyst,

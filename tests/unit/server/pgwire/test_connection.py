@@ -95,7 +95,9 @@ def test_who_has_not_said_who_it_is_makes_room(
 def test_who_does_not_exist_has_the_same_salt_after_a_restart() -> None:
     def listener(ledger_id: str) -> Listener:
         services = SimpleNamespace(
-            app=SimpleNamespace(state=SimpleNamespace(services=SimpleNamespace(queries=None, lookups=None))),
+            app=SimpleNamespace(
+                state=SimpleNamespace(services=SimpleNamespace(queries=None, lookups=None, explanations=None))
+            ),
             pipeline=SimpleNamespace(current=SimpleNamespace(policy=SimpleNamespace(name="demo"))),
             ledger=SimpleNamespace(id=ledger_id),
         )
