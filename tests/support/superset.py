@@ -173,13 +173,13 @@ def running_superset(folder: Path) -> Iterator[Superset]:
         for setup in (("db", "upgrade"), ("fab", "create-admin", *about, "--password", PASSWORD), ("init",)):
             assert run("superset", *setup).wait() == 0, f"superset {setup[0]} failed; see {folder / 'superset.log'}"
         port = free_port(0)
-        process = run(
-            "gunicorn", "--bind", f"127.0.0.1:{port}", "--threads", str(_THREADS), "superset.app:create_app()"
-        )
+        served = ("--bind", f"127.0.0.1:{port}", "--threads", str(_THREADS), "--timeout", "0")
+        process = run("gunicorn", *served, "superset.app:create_app()")
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(process, address)
-        with httpx.Client(base_url=address, timeout=120.0) as http:
+        # A connection each: the server closes those that are idle, and would do so while the next request is sent.
+        with httpx.Client(base_url=address, timeout=120.0, limits=httpx.Limits(max_keepalive_connections=0)) as http:
             who = {"username": USER, "password": PASSWORD, "provider": "db", "refresh": True}
             http.headers["Authorization"] = (
                 f"Bearer {http.post('/api/v1/security/login', json=who).json()['access_token']}"
