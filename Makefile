@@ -10,7 +10,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
 export NUMBA_CACHE_DIR := $(CURDIR)/.noisegate/cache/numba
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 
-.PHONY: help demo test test-all clients audit benchmark lint format readme clean
+.PHONY: help demo test test-all clients superset audit benchmark lint format readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
@@ -21,7 +21,7 @@ help: ## show these lines
 		|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@mkdir -p .noisegate/tmp
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (the first time takes a minute)"
+	@echo "installing into .venv (the first time takes a few minutes)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@touch $@
@@ -56,6 +56,13 @@ clients: .venv/installed ## real clients of PostgreSQL, from PyPI, npm and Debia
 	@.noisegate/clients/pgcli/bin/python -m pip install --quiet --disable-pip-version-check pgcli
 	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix .noisegate/clients/node pg; \
 	else echo "not installed, as it needs npm: pg of node"; fi
+
+# Apache-2.0; 0.8 GB. flask-caching 2.4 and later do not fit Superset 6.1, which forgets to ask for cachetools and rich.
+superset: .venv/installed ## Apache Superset, for its end-to-end test; needs Python 3.11 or 3.12
+	@mkdir -p .noisegate/clients
+	@test -x .noisegate/clients/superset/bin/python || $(BIN)/python -m venv .noisegate/clients/superset
+	@.noisegate/clients/superset/bin/python -m pip install --quiet --disable-pip-version-check apache-superset==6.1.0 \
+		cachetools 'flask-caching<2.4' psycopg2-binary rich
 
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
 	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit

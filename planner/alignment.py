@@ -53,7 +53,12 @@ def text(part: Scalar, binder: Binder) -> Scalar:
 
 def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
     """The error for an argument of another type."""
-    return UnsupportedSQL(f"{part.kind} stands where {wanted} is needed", position=position_of(part.node))
+    enum = wanted == "text" and part.type is not None and part.type.family is Family.ENUM
+    return UnsupportedSQL(
+        f"{part.kind} stands where {wanted} is needed",
+        hint="take its label: status::text" if enum else None,
+        position=position_of(part.node),
+    )
 
 
 def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
@@ -65,6 +70,8 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
             names = f"{known.family.value} and {part.type.family.value}"
             number, string = known.is_number or part.type.is_number, known.is_string or part.type.is_string
             hint = "a text goes in quotes: '5'" if number and string else "compare values of one type"
+            if Family.ENUM in (known.family, part.type.family):
+                hint = "compare an enum with its labels, or as text: status::text"
             raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
         aligned.append(settle(part, known, binder))
     return aligned
@@ -78,7 +85,14 @@ def _comparable(left: SqlType, right: SqlType) -> bool:
         return True
     if left.is_string and right.is_string:
         return True
-    return left.family is right.family and left.family is not Family.OTHER
+    return left.family is right.family and left.family is not Family.OTHER and left.labels == right.labels
+
+
+def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
+    """Refuse to ask which is less, of values without an order here. Raises: UnsupportedSQL."""
+    if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
+        hint = "compare it with =, <> or IN; as text it has another order: status::text < 'm'"
+        raise UnsupportedSQL("the order of an enum's labels is not used here", hint=hint, position=position_of(node))
 
 
 def fits_float(kind: SqlType) -> bool:

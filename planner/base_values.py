@@ -74,7 +74,8 @@ def base_values(
         step = declared.step if isinstance(declared.step, int) else 1
         found = _whole_numbers(column, declared, predicates, step)
         return found if found is not None and len(found) <= MAX_GROUPS else None
-    values = declared_domain(declared, kind) if itself or kind.family is Family.BOOL else declared.domain
+    known = itself or kind.family in (Family.BOOL, Family.ENUM)
+    values = declared_domain(declared, kind) if known else declared.domain
     if values is not None:
         return BaseValues(values) if all(_can_be(value, kind) for value in values) else None
     literals = listed_literals(column, kind, predicates)
@@ -202,4 +203,4 @@ def _can_be(value: DomainValue, kind: SqlType) -> bool:
     if kind.family is Family.NUMERIC:
         scale = kind.scale or 0
         return kind.precision is not None and abs(float(value)) < 10.0 ** (kind.precision - scale)
-    return kind.family in (Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL)
+    return kind.family in (Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.ENUM)

@@ -10,18 +10,21 @@ from planner.aggregates import Aggregates
 from planner.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.clock import replace_clock
 from planner.connections import check_connected
-from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.errors import RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.from_clause import Flattened, bind_from
-from planner.group_keys import bind_keys, position_in
+from planner.group_keys import bind_keys
+from planner.group_listing import distinct_as_groups
 from planner.limits import MAX_OUTPUTS
 from planner.normal_form import normal_form
+from planner.outer_select import OuterSelect, inner_answer
 from planner.policy import Policy
 from planner.positions import position_of
-from planner.released import KeyValue, ReleasedExpression, SortKey
+from planner.released import KeyValue
 from planner.released_binding import Released, ReleasedBinder
+from planner.released_clauses import ReleasedClauses
 from planner.row_count import row_count
 from planner.schema import Schema
-from planner.scope import Scope, Tables, fold
+from planner.scope import Scope, Tables
 from planner.trees import holds
 
 
@@ -36,9 +39,18 @@ def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | Non
     Returns: the query in normal form.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
-    select = replace_clock(select, now, policy.time_grain)
+    return _bind(replace_clock(select, now, policy.time_grain), schema, policy)
+
+
+def _bind(select: exp.Select, schema: Schema, policy: Policy) -> BoundQuery:
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
+    inner = inner_answer(select)
+    if inner is not None:
+        outer = OuterSelect(select, _bind(inner, schema, policy))
+        if outer.keeps_rows():
+            return outer.query()
+    select = distinct_as_groups(select)
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(select, flat, {})
     check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
@@ -46,11 +58,11 @@ def bind(select: exp.Select, schema: Schema, policy: Policy, now: datetime | Non
     return _Answer(select, scope, keys, flat).query()
 
 
-class _Answer:
+class _Answer(ReleasedClauses):
     """The parts of a SELECT that speak of released rows."""
 
     def __init__(self, select: exp.Select, scope: Scope, keys: list[BoundKey], flat: Flattened) -> None:
-        self._select = select
+        super().__init__(select)
         self._scope = scope
         self._keys = keys
         self._flat = flat
@@ -60,9 +72,9 @@ class _Answer:
     def query(self) -> BoundQuery:
         """The whole query; the select list first, so that its aggregates lead."""
         self._check_aggregates()
-        outputs = [self._output(item) for item in self._select.expressions]
-        having = self._having()
-        order = self._order(outputs)
+        outputs = [self.output(item) for item in self._select.expressions]
+        having = self.condition("having", "HAVING")
+        order = self.order(outputs)
         self._check_distinct(outputs)
         return BoundQuery(
             tables=tuple(self._scope.tables),
@@ -78,53 +90,13 @@ class _Answer:
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
-        if not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
+        if not self._keys and not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
-            raise UnsupportedSQL("a query without an aggregate would show rows", hint=hint, position=position)
+            raise RowsNotShown("a query without an aggregate would show rows", hint=hint, position=position)
 
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(self._scope.bind(node))
-
-    def _output(self, item: exp.Expr) -> BoundOutput:
-        node = item.unalias()
-        released = self._bind(node)
-        name = fold(item.args["alias"]) if isinstance(item, exp.Alias) else default_name(node)
-        return BoundOutput(name, released.type or "text", released.expression)
-
-    def _having(self) -> ReleasedExpression | None:
-        clause = self._select.args.get("having")
-        if clause is None:
-            return None
-        released = self._bind(clause.this)
-        if released.type not in ("bool", None):
-            hint = "write a comparison"
-            raise UnsupportedSQL("HAVING takes a condition", hint=hint, position=position_of(clause))
-        return released.expression
-
-    def _order(self, outputs: list[BoundOutput]) -> tuple[SortKey, ...]:
-        clause = self._select.args.get("order")
-        return tuple(self._sort_key(item, outputs) for item in clause.expressions) if clause is not None else ()
-
-    def _sort_key(self, item: exp.Ordered, outputs: list[BoundOutput]) -> SortKey:
-        """A position or an alias of the select list, as in PostgreSQL before any column; or an expression."""
-        node = item.this.unnest()
-        expression = None
-        if isinstance(node, exp.Literal) and not node.is_string:
-            expression = outputs[position_in(self._select, node, "ORDER BY")].expression
-        elif (
-            isinstance(node, exp.Column) and node.args.get("table") is None and isinstance(node.this, exp.Identifier)
-        ):
-            named = {output.expression for output in outputs if output.name == fold(node.this)}
-            if len(named) > 1:
-                hint = "sort by its position"
-                raise UnsupportedSQL(
-                    "ORDER BY a name that several columns have", hint=hint, position=position_of(node)
-                )
-            expression = next(iter(named), None)
-        if expression is None:
-            expression = self._bind(node).expression
-        return SortKey(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
     def _check_distinct(self, outputs: list[BoundOutput]) -> None:
         """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""
@@ -139,20 +111,3 @@ class _Answer:
             raise UnsupportedSQL(
                 "DISTINCT over some of the group keys is not supported", hint=hint, position=position_of(clause)
             )
-
-
-def default_name(node: exp.Expr) -> str:
-    """The name that PostgreSQL gives to a column without an alias."""
-    node = node.unnest()
-    if isinstance(node, exp.Filter):
-        return default_name(node.this)
-    if isinstance(node, exp.Column):
-        return fold(node.this)
-    if isinstance(node, exp.Cast):
-        inner = default_name(node.this)
-        return inner if inner != "?column?" else node.args["to"].this.name.lower()
-    if isinstance(node, exp.TimestampTrunc):
-        return "date_trunc"
-    if isinstance(node, (exp.Func, exp.Case)) and not isinstance(node, (exp.And, exp.Or)):
-        return node.key.lower()
-    return "?column?"

@@ -19,6 +19,7 @@ from planner.positions import position_of
 from planner.ranges import Bounds
 from planner.rules.clamp_column import clamp_column
 from planner.scalar import Digits, Measured, Scalar, unfit
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 from planner.trees import copied
 
@@ -117,6 +118,8 @@ class _Binder:
         if not isinstance(found, exp.Column):
             return self.scalar(found)
         kind = self._scope.type_of(found)
+        if kind.family is Family.ENUM:
+            return Scalar(node, kind, cast_sql(found, "TEXT"), lambda: _no_number(node, found, kind))
         table, declared = self._scope.declared(found)
         if not kind.is_number:
             return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)

@@ -97,7 +97,7 @@ class BoundQuery:
       tables: the entries of FROM, every join and derived table flattened into it.
       predicates: the conditions of WHERE, ON and USING; a join tuple passes when all are true. Each is total.
       keys: GROUP BY keys, distinct.
-      aggregates: at least one.
+      aggregates: at least one, but where groups are only named.
       outputs: the select list.
       having, order, limit, offset: as in Plan.
     """

@@ -52,8 +52,8 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         return _number(node, part, target)
     if part.type.is_string and target.is_string:
         return as_text(part)
-    if target.is_string and part.type.family in (Family.INTEGER, Family.BOOL, Family.UUID):
-        kind = SqlType(Family.TEXT, 40)
+    if target.is_string and part.type.family in (Family.INTEGER, Family.BOOL, Family.UUID, Family.ENUM):
+        kind = SqlType(Family.TEXT, None if part.type.family is Family.ENUM else 40)
         return Scalar(node, kind, cast_sql(part.sql, "TEXT"), lambda: not_a_number(node, kind))
     if part.type.is_moment and target.family in (Family.DATE, Family.TIMESTAMP):
         return converted(part, target)

@@ -9,7 +9,7 @@ from functools import reduce
 from sqlglot import exp
 
 from planner import numbers, ranges
-from planner.alignment import align, fits_float
+from planner.alignment import align, check_ordered, fits_float
 from planner.errors import UnsupportedSQL
 from planner.moments import converted, not_a_number
 from planner.positions import position_of
@@ -64,6 +64,7 @@ def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
 def extreme(node: exp.Expr, binder: Binder) -> Scalar:
     """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are."""
     values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    check_ordered(node, values)
     literals = [float(part.value) for part in values if part.value is not None]
 
     def build(parts: Sequence[exp.Expr]) -> exp.Expr:

@@ -19,13 +19,15 @@ from planner.trees import copied
 def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue, ...] | None:
     """The values in order; None where nothing is declared, or more than MAX_GROUPS values would be.
 
-    A boolean needs no word of the policy. Whole numbers step from the range's low end, by 1 unless declared
-    otherwise; dates need a step, since a range of dates alone says only how far they reach.
+    A boolean and an enum need no word of the policy. Whole numbers step from the range's low end, by 1 unless
+    declared otherwise; dates need a step, since a range of dates alone says only how far they reach.
     """
     if declared.domain is not None:
         return declared.domain
     if kind.family is Family.BOOL:
         return (False, True)
+    if kind.family is Family.ENUM:
+        return kind.labels
     if kind.family is Family.INTEGER and declared.range is not None and not isinstance(declared.step, str):
         low, high = (int(end) for end in declared.range)
         numbers = range(low, high + 1, declared.step or 1)

@@ -27,6 +27,7 @@ from planner.sql_types import Family, result_type
 from planner.trees import copied
 
 _DECLARED = "the policy declares {n} values"
+_OF_THE_TYPE = {Family.BOOL: "boolean has {n} values", Family.ENUM: "the column's enum has {n} labels"}
 
 
 def group_domains(
@@ -86,7 +87,7 @@ def _other(key: BoundKey, sources: KeySources) -> DomainValue | None:
 def _sources_of(key: BoundKey, sources: KeySources) -> Meant:
     """What a key's columns are read from in a domain's statement; nothing where the values must be known here."""
     if result_type(key.type) is None:
-        hint = "group by a whole number, text, a date or a boolean"
+        hint = "group by a whole number, text, a date, an enum or a boolean"
         raise UnsupportedSQL(f"GROUP BY a key of type {key.type.family.value}", hint=hint, position=key.position)
     if _other(key, sources) is not None:
         return {}
@@ -137,7 +138,9 @@ def _computed(block: Block, keys: Sequence[tuple[int, BoundKey, Meant]], sources
         (source,) = block.sources.values()
         if isinstance(source, ColumnValues):
             null = source.null and sources.declared(first.columns[0]).null_group
-            why = "boolean has {n} values" if first.type.family is Family.BOOL else _DECLARED
+            why = _OF_THE_TYPE.get(first.type.family, _DECLARED)
+            if sources.declared(first.columns[0]).domain is not None:
+                why = _DECLARED
             return GroupDomain(places, source.base.values() + ((None,) if null else ()), None, why)
     values_of: dict[str, list[ColumnValues]] = {}
     for source in block.columns:

@@ -51,6 +51,10 @@ class UnsupportedSQL(PlannerError):
     """SQL that has no sound rewriting, or none yet."""
 
 
+class RowsNotShown(UnsupportedSQL):
+    """A SELECT over private tables that would show their rows, or groups without a number: it has no aggregate."""
+
+
 class UnreadableValue(InvalidSyntax):
     """A quoted value that its type cannot be read from."""
 

@@ -29,10 +29,10 @@ def bind_keys(select: exp.Select, scope: Scope, given: Sequence[exp.Expr]) -> li
     return list(keys.values())
 
 
-def position_in(select: exp.Select, item: exp.Literal, clause: str) -> int:
-    """The index of the output that a position names. Raises InvalidSyntax."""
+def position_in(count: int, item: exp.Literal, clause: str) -> int:
+    """The index of the output, one of `count`, that a position names. Raises InvalidSyntax."""
     index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
-    if not 0 <= index < len(select.expressions):
+    if not 0 <= index < count:
         raise InvalidSyntax(f"{clause} names a position that is not there", position=position_of(item))
     return index
 
@@ -40,7 +40,7 @@ def position_in(select: exp.Select, item: exp.Literal, clause: str) -> int:
 def _meant(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
     """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output."""
     if isinstance(item, exp.Literal) and not item.is_string:
-        output: exp.Expr = select.expressions[position_in(select, item, "GROUP BY")].unalias()
+        output: exp.Expr = select.expressions[position_in(len(select.expressions), item, "GROUP BY")].unalias()
         return output
     if isinstance(item, exp.Column) and item.args.get("table") is None:
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.errors import InvalidSetting, SensitivityUnbounded
+from planner.mechanism_choice import GRANTED, NO_DELTA
 from planner.plan import GroupDomain, GroupSelection
 from planner.policy import Policy
 from planner.provenance import OwnerPosition
@@ -25,23 +27,34 @@ class GroupReach:
     rule: int | None = None
 
 
-def group_reach(determined: int | None, owners: Sequence[OwnerPosition], policy: Policy) -> GroupReach:
+def group_reach(
+    determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
+) -> GroupReach:
     """L0 by functional dependency, or by the policy's rule where that is less.
 
     The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
     with two, what is left of one unit would depend on the others. Under partial removal it counts twice
-    (privacy.md section 5).
+    (privacy.md section 5), so where there are at most twice as many groups it would leave rows out for nothing. Of a
+    domain that a statement enumerates, the number is known, and judged, only when it is read.
 
     Args:
       determined: L0 by functional dependency.
       owners: the distinct owner positions.
+      domains: of the group keys.
     """
     declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
     if len(owners) != 1 or None in declared:
         return GroupReach(determined)
     (rule,) = declared
     assert rule is not None, "None was excluded"
-    return GroupReach(determined) if determined is not None and determined <= 2 * rule else GroupReach(2 * rule, rule)
+    least = min((one for one in (determined, _number(domains)) if one is not None), default=None)
+    return GroupReach(least) if least is not None and least <= 2 * rule else GroupReach(2 * rule, rule)
+
+
+def _number(domains: Sequence[GroupDomain]) -> int | None:
+    """How many groups there are, where every value is declared; None where only the database can say."""
+    sizes = [len(domain.values) for domain in domains if domain.values is not None]
+    return max(1, math.prod(sizes)) if len(sizes) == len(domains) else None
 
 
 def is_selected(domains: Sequence[GroupDomain], policy: Policy) -> bool:
@@ -66,9 +79,7 @@ def group_selection(
         return None
     discovers = any(domain.is_discovered for domain in domains)
     if discovers and delta == 0:
-        hint = (
-            "ask with a delta" if policy.delta else "the custodian can grant one, `delta` of [privacy] in the policy"
-        )
+        hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
         raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
     if discovers and reach.groups_per_unit is None:
         hint = "group by what follows from the privacy unit's key"

@@ -14,12 +14,14 @@ from planner.errors import InvalidSyntax, UnreadableMoment, UnreadableValue, Uns
 from planner.positions import position_of
 from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
+from planner.suggestions import did_you_mean
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
 _LARGEST, _SMALLEST = Decimal("1e100"), Decimal("1e-100")
 _MAX_DIGITS = 200
+_SHOWN_LABELS = 10
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800}
 _MONTHS = {"MONTH": 1, "YEAR": 12}
 
@@ -57,6 +59,8 @@ def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
         return timestamp_sql(_instant(node, _TIMESTAMP))
     if kind.family is Family.UUID:
         return _uuid(node)
+    if kind.family is Family.ENUM:
+        return _label(node, kind)
     if kind.is_number and _NUMBER.fullmatch(text.removeprefix("-")):
         value = number(exp.Literal(this=text.removeprefix("-"), is_string=False))
         return number_sql(-value if text.startswith("-") else value)
@@ -120,6 +124,14 @@ def _uuid(node: exp.Expr) -> exp.Expr:
         return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
         raise UnreadableValue("a UUID that cannot be read", position=position_of(node)) from None
+
+
+def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
+    if node.name not in kind.labels:
+        some = ", ".join(f"'{label}'" for label in kind.labels[:_SHOWN_LABELS])
+        hint = did_you_mean(node.name, kind.labels) or f"write one of its labels: {some}"
+        raise UnreadableValue("a text that is no label of the enum", hint=hint, position=position_of(node))
+    return exp.Literal.string(node.name)
 
 
 def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:

@@ -11,8 +11,8 @@ from planner.errors import InvalidSetting
 from planner.plan import MechanismName
 from planner.policy import Policy
 from privacy.accounting.largest_rho import largest_rho
-from privacy.mechanisms.concentrated_gem import MEAN_GAUSSIAN
-from privacy.mechanisms.groups.shared_threshold import SHARED_SPLIT
+from privacy.mechanisms.budget import MEAN_GAUSSIAN
+from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION
 
 _LIBRARY = "it is there for comparison, as a library function; use gem"
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
@@ -30,6 +30,12 @@ _NOT_SERVED = {
     "repeated_sample_and_explore": _LIBRARY,
 }
 """Mechanisms that a server knows and does not run, with what to do instead."""
+
+NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
+"""Who can help where the policy allows no delta."""
+
+GRANTED = "a custodian grants one, on the administration page or by noisegate admin top-up"
+"""Who can help where the policy allows one, and the account may have none."""
 
 MIN_DELTA = 1e-15
 """The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
@@ -80,7 +86,7 @@ class Circumstances:
         if self.groups_per_unit is None:
             return True
         rho = largest_rho(self.epsilon, self.delta)
-        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SPLIT) * self.epsilon**2 / (2 * rho)
+        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * self.epsilon**2 / (2 * rho)
         return self.sums * self.groups_per_unit > worth
 
 
@@ -134,7 +140,8 @@ def _check(name: MechanismName, policy: Policy, known: Circumstances) -> None:
         hint = "declare the fan-outs in the policy, or use gem, which needs none"
         raise InvalidSetting("s4s needs a bound on the join tuples of one unit, which does not follow", hint=hint)
     if name in APPROXIMATE and known.delta == 0:
-        hint = "ask with a delta, or use group_lp, which needs none"
+        ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
+        hint = f"{ask}; or use group_lp, which needs none"
         raise InvalidSetting(f"{name} needs a delta", hint=hint)
     if name == "l2_clip" and known.owners != 1:
         hint = "use group_lp"
@@ -145,7 +152,7 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
     """What of the policy's delta a query may spend. Raises: InvalidSetting."""
     value = policy.delta if asked is None else asked
     if value > 0 and policy.delta == 0:
-        raise InvalidSetting("this policy grants no delta", hint="leave delta out")
+        raise InvalidSetting("this policy grants no delta", hint=f"leave delta out; {NO_DELTA}")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(
             f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the most"

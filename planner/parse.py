@@ -11,6 +11,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import InvalidSyntax, PlannerError, ReadOnly, StatementTooComplex, UnsupportedSQL
+from planner.formatted_moments import written_moments
 from planner.grammar import check_grammar
 from planner.keywords import mark_keywords
 from planner.limits import check_depth, check_length, check_nesting
@@ -88,6 +89,7 @@ def read(sql: str) -> Statement:
         check_syntax(lexemes)
     check_depth(tree)
     mark_keywords(tree, tokens, sql)
+    written_moments(tree, {token.text for token in tokens if token.token_type is TokenType.STRING})
     return Statement(tree, tokens, lexemes)
 
 

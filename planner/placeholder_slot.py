@@ -44,4 +44,4 @@ def sample(node: exp.Parameter, kind: SqlType) -> exp.Expr:
         return exp.Literal.number(1)
     if kind.family is Family.BOOL:
         return exp.true()
-    return exp.Literal.string(_SAMPLES.get(kind.family, "a"))
+    return exp.Literal.string(kind.labels[0] if kind.labels else _SAMPLES.get(kind.family, "a"))

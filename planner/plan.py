@@ -161,7 +161,7 @@ class Plan:
     Attributes:
       source: the join after provenance completion: FROM and WHERE, no select list.
       owners: the distinct owner positions of a join tuple (the union over every base row).
-      releases: at least one.
+      releases: at least one, but where groups are only named (`planner.group_listing`).
       group_keys: empty without GROUP BY.
       domains: where their values come from; each key stands in one of them.
       outputs: the columns of the answer, in the order of the select list.

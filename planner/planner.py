@@ -15,8 +15,9 @@ from planner.domains import group_domains
 from planner.equalities import ColumnRef
 from planner.errors import InvalidSetting
 from planner.fanout import tuples_per_unit
-from planner.group_selection import group_reach, group_selection, is_selected
-from planner.mechanism_choice import Circumstances, MechanismChoice, choose_mechanism, granted_delta
+from planner.group_listing import list_groups
+from planner.group_selection import GroupReach, group_reach, group_selection, is_selected
+from planner.mechanism_choice import APPROXIMATE, Circumstances, MechanismChoice, choose_mechanism, granted_delta
 from planner.owner_sql import owner_sql
 from planner.plan import GroupDomain, Output, Plan, SamplingPlan
 from planner.policy import Policy
@@ -58,6 +59,8 @@ def make_plan(
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     Cost: a few milliseconds for TPC-H Q5.
     """
+    if not bound.aggregates:
+        return list_groups(bound, schema, policy)
     charge = _epsilon(epsilon, policy)
     granted = granted_delta(delta, policy)
     found = provenance(bound, schema, policy)
@@ -71,7 +74,8 @@ def make_plan(
     connected = Reach(bound, found, policy)
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
-    reach = group_reach(reached([column for key in bound.keys for column in key.columns]), found.owners, policy)
+    determined = reached([column for key in bound.keys for column in key.columns])
+    reach = group_reach(determined, found.owners, domains, policy)
     sums = [release for release in released.releases if release.distinct is None]
     circumstances = Circumstances(
         grouped=bool(keys),
@@ -87,6 +91,8 @@ def make_plan(
     discovers = any(domain.is_discovered for domain in domains)
     part = equal_share(granted, max(1, discovers + choice.approximate))
     selection = group_selection(domains, reach, policy, released.share, part, len(found.owners))
+    if choice.mechanism in APPROXIMATE and selection is None:
+        reach = GroupReach(determined)  # these bound a unit in all groups together, so no rule leaves rows out
     return Plan(
         source=_source(bound, found, sampling, domains, policy),
         owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),

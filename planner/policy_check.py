@@ -55,7 +55,7 @@ def _units(policy: Policy, schema: Schema) -> Iterator[str]:
             yield f"privacy_units.{name}: the table has no [tables.{name}]"
     for name in policy.groups_per_unit:
         if name not in policy.privacy_units:
-            yield f"groups_per_unit.{name}: is no privacy unit"
+            yield f"groups_per_unit.{name}: is no privacy unit{_meant(name, policy.privacy_units)}"
 
 
 def _unit_key(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -77,7 +77,8 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             continue
         for relation in declared.rows_per_unit:
             if relation not in policy.privacy_units:
-                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit"
+                meant = _meant(relation, policy.privacy_units)
+                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit{meant}"
         if declared.rows_are_units and (declared.public or name in policy.privacy_units):
             yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
         if declared.rows_are_units and row_key(table) is None:
@@ -101,6 +102,8 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
             yield f"a column of type {written} cannot be a group key"
         elif not all(_fits(value, kind) for value in settings.domain):
             yield f"a value of the domain is not of type {written}"
+        elif kind.labels and not set(settings.domain) <= set(kind.labels):
+            yield f"a value of the domain is no label of {written}"
         if not settings.domain or len(set(settings.domain)) < len(settings.domain):
             yield "the domain is empty or names a value twice"
         if len(settings.domain) > _MAX_DOMAIN:
@@ -203,7 +206,7 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
                 families = _family(schema.tables[name], column), _family(schema.tables[key.references], above)
                 if None in families:
                     yield f"tables.{name}: the proxy's role may not read {column} or {key.references}.{above}"
-                elif families[0] is not families[1] or families[0] is Family.OTHER:
+                elif families[0] is not families[1] or families[0] in (Family.ENUM, Family.OTHER):
                     yield f"tables.{name}: {column} and {key.references}.{above} are not of one comparable type"
 
 

@@ -110,6 +110,9 @@ def _table(table: Table) -> list[str]:
     keys |= {name for key in table.foreign_keys for name in key.columns}
     numbers = [column for column in table.columns if sql_type(column.type).is_number and column.name not in keys]
     dates = [column for column in table.columns if sql_type(column.type).is_moment]
+    enums = [_key(column.name) for column in table.columns if sql_type(column.type).labels]
+    if enums:
+        lines.append(f"# {', '.join(enums)}: enums, to GROUP BY as they are; whoever may ask sees their labels")
     if numbers or dates:
         lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += [f"# {_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}" for column in numbers]

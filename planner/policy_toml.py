@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from planner.errors import PolicyInvalid
-from planner.suggestions import did_you_mean
+from planner.suggestions import did_you_mean, nearest
 
 CALENDAR_UNITS = ("day", "week", "month", "quarter", "year")
 """What dates may step by."""
@@ -20,12 +20,19 @@ DomainValue = str | int | float | bool
 _MAX_COUNT = 10**12
 
 
+def _meant(written: object, names: Sequence[str]) -> str:
+    hint = did_you_mean(written, names) if isinstance(written, str) else None
+    return "" if hint is None else f" ({hint})"
+
+
 class TomlSection:
     """One TOML table that keeps count of what was read of it."""
 
-    def __init__(self, values: Mapping[str, Any], path: str) -> None:
+    def __init__(self, values: Mapping[str, Any], path: str, instead: str | None = None) -> None:
+        """With `instead`: the name of a table that may be this one, which is not there."""
         self._values = dict(values)
         self._path = path
+        self._instead = instead
         self._known: list[str] = []  # settings that were asked for
 
     @classmethod
@@ -59,10 +66,12 @@ class TomlSection:
 
     def section(self, key: str) -> TomlSection:
         """The table below `key`, empty when absent."""
+        others = [name for name, value in self._values.items() if isinstance(value, dict)]
+        instead = None if key in self._values else nearest(key, others)
         value = self._taken(key, {})
         if not isinstance(value, dict):
             raise self.problem(key, "must be a table")
-        return TomlSection(value, f"{self._path}{key}.")
+        return TomlSection(value, f"{self._path}{key}.", instead)
 
     def sections(self, key: str) -> list[TomlSection]:
         """The array of tables `[[key]]`, empty when absent."""
@@ -75,10 +84,15 @@ class TomlSection:
         """A string that is not empty."""
         value = self._taken(key, None)
         if value is None:
-            raise self.problem(key, "is missing")
+            raise self._missing(key)
         if not isinstance(value, str) or not value:
             raise self.problem(key, "must be text")
         return value
+
+    def _missing(self, key: str) -> PolicyInvalid:
+        """A setting that must be there is not, or another one is that looks like it."""
+        instead = nearest(key, self._values) or self._instead
+        return self.problem(key, "is missing" + ("" if instead is None else f"; is it what you call `{instead}`?"))
 
     def key(self, key: str) -> tuple[str, ...]:
         """The name of a column, or a list of names."""
@@ -102,14 +116,14 @@ class TomlSection:
         """One of several words."""
         value = self._taken(key, default)
         if value not in choices:
-            raise self.problem(key, f"must be one of {', '.join(choices)}")
+            raise self.problem(key, f"must be one of {', '.join(choices)}{_meant(value, choices)}")
         return str(value)
 
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number."""
         value = self._taken(key, default)
         if value is None:
-            raise self.problem(key, "is missing")
+            raise self._missing(key)
         return self._finite(key, value)
 
     def number_or_none(self, key: str) -> float | None:
@@ -150,7 +164,8 @@ class TomlSection:
         if value is None or (isinstance(value, str) and value in CALENDAR_UNITS):
             return value
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self.problem(key, f"must be a whole number above 0, or one of {', '.join(CALENDAR_UNITS)}")
+            units = f"{', '.join(CALENDAR_UNITS)}{_meant(value, CALENDAR_UNITS)}"
+            raise self.problem(key, f"must be a whole number above 0, or one of {units}")
         return value
 
     def value(self, key: str) -> DomainValue | None:

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from planner.alignment import align, text, text_literal
+from planner.alignment import align, check_ordered, text, text_literal
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.moments import not_a_number
 from planner.positions import position_of
@@ -17,6 +17,7 @@ from planner.trees import copied
 
 _BOOL = SqlType(Family.BOOL)
 _MAX_PERCENTS = 16
+_ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -143,6 +144,8 @@ def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.
     if any(part.is_null for part in scalars):
         hint = "write IS NULL"
         raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
+    if isinstance(node, _ORDERED):
+        check_ordered(node, scalars)
     sides = [part.sql for part in align(node, scalars, binder)]
     return [exp.Paren(this=sql) if isinstance(sql, (exp.Predicate, exp.Not, exp.Connector)) else sql for sql in sides]
 

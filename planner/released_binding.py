@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -49,35 +50,12 @@ class Released:
         return self.type is None or self.type in _NUMBERS
 
 
-class ReleasedBinder:
-    """Binds expressions over group keys and aggregates; all of it is post-processing, so nothing here can fail."""
+class ReleasedArithmetic(ABC):
+    """Binds expressions over released values; all of it is post-processing, so nothing here can fail."""
 
-    def __init__(self, scope: Scope, keys: Sequence[BoundKey], aggregates: Aggregates) -> None:
-        self._scope = scope
-        self._keys = {key.written: index for index, key in reversed(list(enumerate(keys)))}
-        self._kinds = {type(key.written) for key in keys}
-        self._types = [result_type(key.type) for key in keys]
-        self._aggregates = aggregates
-
+    @abstractmethod
     def bind(self, node: exp.Expr) -> Released:
-        """Bind an expression.
-
-        Args:
-          node: its columns bound.
-        Raises: UnsupportedSQL, for a column that is no group key, too.
-        """
-        key = self._keys.get(node) if type(node) in self._kinds else None  # hashing a tree takes long
-        if key is not None:
-            return Released(KeyValue(key), self._types[key])
-        if isinstance(node, exp.Paren):
-            return self.bind(node.this)
-        aggregate = self._aggregates.bind(node)
-        if aggregate is not None:
-            return Released(aggregate, "int8" if isinstance(aggregate, ReleasedValue) and _counts(node) else "float8")
-        if isinstance(node, exp.Column):
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
-        return self._operation(node)
+        """Bind an expression; what is no released value itself goes to `_operation`. Raises: UnsupportedSQL."""
 
     def _operation(self, node: exp.Expr) -> Released:
         for table in (_ARITHMETIC, _COMPARISONS):
@@ -212,6 +190,37 @@ class ReleasedBinder:
             return Released(Apply("round", (inner.expression, Given(0))), "int8")
         hint = "released values can be cast to double precision, numeric and bigint"
         raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
+
+
+class ReleasedBinder(ReleasedArithmetic):
+    """Binds expressions over group keys and aggregates."""
+
+    def __init__(self, scope: Scope, keys: Sequence[BoundKey], aggregates: Aggregates) -> None:
+        self._scope = scope
+        self._keys = {key.written: index for index, key in reversed(list(enumerate(keys)))}
+        self._kinds = {type(key.written) for key in keys}
+        self._types = [result_type(key.type) for key in keys]
+        self._aggregates = aggregates
+
+    def bind(self, node: exp.Expr) -> Released:
+        """Bind an expression.
+
+        Args:
+          node: its columns bound.
+        Raises: UnsupportedSQL, for a column that is no group key, too.
+        """
+        key = self._keys.get(node) if type(node) in self._kinds else None  # hashing a tree takes long
+        if key is not None:
+            return Released(KeyValue(key), self._types[key])
+        if isinstance(node, exp.Paren):
+            return self.bind(node.this)
+        aggregate = self._aggregates.bind(node)
+        if aggregate is not None:
+            return Released(aggregate, "int8" if isinstance(aggregate, ReleasedValue) and _counts(node) else "float8")
+        if isinstance(node, exp.Column):
+            hint = "group by it, or aggregate it"
+            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
+        return self._operation(node)
 
 
 def _counts(node: exp.Expr) -> bool:

@@ -27,6 +27,7 @@ class Family(Enum):
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
     UUID = "uuid"
+    ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, and has no order
     OTHER = "other"
 
 
@@ -38,11 +39,13 @@ class SqlType:
       precision: the most digits of `numeric(precision, scale)` or of a whole number, the most characters of a
         text; None: as many as the database can hold.
       scale: of a numeric, the digits after the point.
+      labels: of an enum, in its order.
     """
 
     family: Family
     precision: int | None = None
     scale: int | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -100,14 +103,27 @@ _RESULTS: dict[Family, ResultType] = {
     Family.BOOL: "bool",
     Family.DATE: "date",
     Family.TIMESTAMP: "timestamp",
+    Family.ENUM: "text",
 }
+
+_LABEL = r"'(?:[^']|'')*'"
+_ENUM = re.compile(rf"enum\({_LABEL}(?:, {_LABEL})*\)")
 
 _KEY_CASTS = {Family.INTEGER: "BIGINT", Family.TEXT: "TEXT", Family.CHAR: "TEXT", Family.UUID: "TEXT"}
 
 
 @lru_cache(maxsize=1024)
 def sql_type(text: str) -> SqlType:
-    """The type behind the database's own words, `numeric(15,2)`; an unknown one is of family OTHER."""
+    """The type behind the database's own words, `numeric(15,2)`; an unknown one is of family OTHER.
+
+    Of an enum the catalog gives its labels, whatever its name is.
+
+    >>> sql_type("enum('open', 'won''t do')").labels
+    ('open', "won't do")
+    """
+    if _ENUM.fullmatch(text):
+        labels = re.findall(_LABEL, text)
+        return SqlType(Family.ENUM, labels=tuple(label[1:-1].replace("''", "'") for label in labels))
     match = re.fullmatch(r"([a-z0-9 ]+?)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?( with(?:out)? time zone)?", text)
     if match is None:
         return SqlType(Family.OTHER)
@@ -131,8 +147,11 @@ def result_type(kind: SqlType) -> ResultType | None:
 
 
 def is_discoverable(kind: SqlType) -> bool:
-    """May values of this type, found in private rows, be sorted and shown as group keys? NaN has no order."""
-    return kind.family in _RESULTS and kind.family is not Family.NUMERIC
+    """May values of this type, found in private rows, be sorted and shown as group keys?
+
+    NaN has no order; the labels of an enum need not be found.
+    """
+    return kind.family in _RESULTS and kind.family not in (Family.NUMERIC, Family.ENUM)
 
 
 def canonical_cast(kind: SqlType) -> str | None:

@@ -15,12 +15,21 @@ def did_you_mean(name: str, names: Iterable[str]) -> str | None:
     >>> did_you_mean("custmer", ["customer", "orders"]), did_you_mean("Ward", ["ward"]), did_you_mean("x", ["ward"])
     ('did you mean customer?', 'did you mean ward?', None)
     """
+    known = nearest(name, names)
+    if known is None:
+        return None
+    plain = known == known.lower() and known.isidentifier() and known.isascii()
+    return f"did you mean {known}?" if plain else f'did you mean "{known}"?'
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The likeliest of the names, or None where none looks like it. Cost: one comparison per name.
+
+    >>> nearest("epsilon", ["epsilom", "delta"]), nearest("epsilon", [])
+    ('epsilom', None)
+    """
     spelled: dict[str, str] = {}
     for known in sorted(names)[:_MOST_NAMES]:
         spelled.setdefault(known.lower(), known)
     found = get_close_matches(name.lower()[:_LONGEST], spelled, n=1)
-    if not found:
-        return None
-    known = spelled[found[0]]
-    plain = known == known.lower() and known.isidentifier() and known.isascii()
-    return f"did you mean {known}?" if plain else f'did you mean "{known}"?'
+    return spelled[found[0]] if found else None

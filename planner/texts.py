@@ -108,8 +108,10 @@ def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def as_text(part: Scalar) -> Scalar:
-    """A char(n) as text, without its padding."""
+    """A char(n) as text, without its padding; an enum's label as text."""
     assert part.type is not None, "typed"
+    if part.type.family is Family.ENUM:
+        return _text(part.node, part.sql, None)
     return _text(part.node, _as_text(part), part.type.precision) if part.type.family is Family.CHAR else part
 
 

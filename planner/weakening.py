@@ -1,9 +1,10 @@
 """Which changes of a policy weaken what it protects: the one place that decides it.
 
 A change weakens when afterwards fewer people, paths or rows are protected, more is believed without proof (fan-outs,
-rows per unit, foreign keys that the database does not enforce), more may be asked (tables, a larger charge), or the
-data or the ledger is another one. What only changes accuracy, or is enforced in SQL whatever the data (ranges,
-domains, steps, the grain of time), does not. What this file does not know weakens.
+rows per unit, foreign keys that the database does not enforce), more may be asked or is shown (tables, a larger
+charge, found group keys, smaller groups), or the data or the ledger is another one. What only changes accuracy, or is
+enforced whatever the data (ranges, domains, steps, groups per unit, the grain of time), does not. What this file does
+not know weakens.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from planner.policy import DeclaredForeignKey, Policy, TablePolicy
+from planner.policy import ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
 
 _Change = Callable[[Any, Any], Iterator[str]]
 """Old and new value of a setting, which differ, to what is weaker about the new one."""
@@ -56,6 +57,13 @@ def _promise(setting: str, before: int | None, after: int | None) -> Iterator[st
     """A bound that is believed: a smaller one claims more, and none claims nothing."""
     if after is not None and (before is None or after < before):
         yield f"{setting}: promises more than before"
+
+
+def _minimum(setting: str, before: int | None, after: int | None) -> Iterator[str]:
+    """What fewer people share is withheld; the test is a release that shares the question's own charge, so to ask for
+    it, or for more people, costs accuracy alone."""
+    if before is not None and (after is None or after < before):
+        yield f"{setting}: smaller groups are shown"
 
 
 def _units(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -118,7 +126,12 @@ def _table_rules(path: str) -> Mapping[str, _Change]:
         for relation, rows in after.items():
             yield from _promise(f"{path}.rows_per_unit.{relation}", before.get(relation), rows)
 
-    return {"public": public, "rows_per_unit": rows_per_unit, "columns": _harmless}
+    def columns(before: Mapping[str, ColumnPolicy], after: Mapping[str, ColumnPolicy]) -> Iterator[str]:
+        for name, declared in sorted(after.items()):
+            if declared.discover and not (name in before and before[name].discover):
+                yield f"{path}.columns.{name}: values found among its rows may be shown"
+
+    return {"public": public, "rows_per_unit": rows_per_unit, "columns": columns}
 
 
 _POLICY: Mapping[str, _Change] = {
@@ -133,6 +146,8 @@ _POLICY: Mapping[str, _Change] = {
     "foreign_keys": _foreign_keys,
     "tables": _tables,
     "time_grain": _harmless,
+    "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
+    "minimum_frequency": partial(_minimum, "privacy.minimum_frequency"),
     "budgets": _harmless,  # defaults: no account that there is changes by them
 }
 

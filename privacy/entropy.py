@@ -54,6 +54,20 @@ def check_scale(scale: float) -> None:
         raise InvalidParameter("a noise scale must be finite, positive and within [2^-20, 2^50]")
 
 
+def checked(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The draws, if a source returned as many integers as it was asked for. Raises: EntropyFailed otherwise."""
+    if draws.shape != (size,) or draws.dtype != np.int64:
+        raise EntropyFailed("the noise source did not return the integers it was asked for")
+    return draws
+
+
+def checked_geometric(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The same of draws that have one side. Raises: EntropyFailed."""
+    if np.any(checked(draws, size) < 0):
+        raise EntropyFailed("the noise source returned negative noise where none is")
+    return draws
+
+
 def fold(draws: NDArray[np.int64]) -> NDArray[np.int64]:
     """Turn discrete Laplace draws into one-sided geometric draws of the same scale, exactly, one for one.
 
@@ -104,9 +118,7 @@ def _measurement(kind: Literal["laplace", "gaussian"], scale: float) -> Any:
 
 
 def _draw(measurement: Any, size: int) -> NDArray[np.int64]:
-    draws = np.asarray(measurement([0] * size))
-    if draws.shape != (size,) or draws.dtype != np.int64:
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
+    draws = checked(np.asarray(measurement([0] * size)), size)
     if np.any((draws >= MAX_DRAW) | (draws <= -MAX_DRAW)):
         raise EntropyFailed("the noise source returned a draw beyond its bound")
     return draws

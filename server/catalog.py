@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table
+from planner.sql_types import sql_type
 
 _SHOWN_VALUES = 12
 
@@ -126,7 +127,10 @@ def _column(name: str, kind: str, nullable: bool, declared: ColumnPolicy) -> Cat
         low, high = declared.range
     elif declared.dates is not None:
         low, high = (day.isoformat() for day in declared.dates)
-    domain = None if declared.domain is None else tuple(str(value) for value in declared.domain)
+    labels = sql_type(kind).labels
+    kind = "enum" if labels else kind
+    values = declared.domain if declared.domain is not None else labels or None
+    domain = None if values is None else tuple(str(value) for value in values)
     return CatalogColumn(name, kind, nullable, low, high, domain, "; ".join(_words(low, high, domain)))
 
 

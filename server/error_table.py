@@ -71,6 +71,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         planning.UnknownColumn: Row("42703", 400),
         planning.AmbiguousColumn: Row("42702", 400),
         planning.UnsupportedSQL: Row("0A000", 422),
+        planning.RowsNotShown: Row("0A000", 422),
         planning.InvalidSetting: Row("22023", 422),
         planning.SensitivityUnbounded: Row("PD002", 422),
         planning.PolicyInvalid: _NOT_READY,

@@ -40,13 +40,14 @@ def explanation(
     """
     found_groups = bool(query.discovered)
     reached = plan.groups_per_unit or n_groups if found_groups else n_groups
+    bound_of_unit = plan.groups_per_unit if found_groups else _at_most(plan.groups_per_unit, n_groups)
     return Explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
         weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
-        groups_per_unit=plan.groups_per_unit,
-        mechanism=plan.mechanism,
+        groups_per_unit=bound_of_unit,
+        mechanism=plan.mechanism if plan.releases else "none",
         reason=plan.reason,
         epsilon=plan.epsilon,
         delta=plan.delta,
@@ -66,6 +67,11 @@ def explanation(
         mechanisms=release_mechanisms(plan, measuring),
         selection=selection_rule(plan, measuring, reached),
     )
+
+
+def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
+    """L0, and no more than there are public groups."""
+    return None if groups_per_unit is None else min(groups_per_unit, max(1, n_groups))
 
 
 def _statements(query: BackendQuery) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""An answer as one flat table: each noisy column is followed by the ends of its interval."""
+"""An answer as one flat table: each noisy column is followed by its interval, each row ends in whether it is weak."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from planner.plan import ResultType
 from server.query import Cell, QueryResponse
 
 Columns = tuple[tuple[str, ResultType], ...]
+
+_WEAK: Columns = (("weak", "bool"),)
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,19 @@ class FlatAnswer:
 
 
 def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> Columns:
-    """The columns, with `name_lo` and `name_hi` after each noisy one.
+    """The columns, with `name_lo` and `name_hi` after each noisy one, and `weak` behind them all if there is one.
 
     >>> flat_columns([("nation", "text"), ("count", "int8")], [False, True])
-    (('nation', 'text'), ('count', 'int8'), ('count_lo', 'float8'), ('count_hi', 'float8'))
+    (('nation', 'text'), ('count', 'int8'), ('count_lo', 'float8'), ('count_hi', 'float8'), ('weak', 'bool'))
+    >>> flat_columns([("n_name", "text")], [False])
+    (('n_name', 'text'),)
     """
     wide: list[tuple[str, ResultType]] = []
     for (name, kind), has_interval in zip(columns, noisy, strict=True):
         wide.append((name, kind))
         if has_interval:
             wide += [(f"{name}_lo", "float8"), (f"{name}_hi", "float8")]
-    return tuple(wide)
+    return (*wide, *_WEAK) if any(noisy) else tuple(wide)
 
 
 def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatAnswer:
@@ -48,11 +52,12 @@ def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatAn
     if noisy is None:
         noisy = [any(row[index] is not None for row in response.intervals) for index in range(len(columns))]
     rows = []
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
+    marks = response.weak or (False,) * len(response.rows)
+    for cells, intervals, weak in zip(response.rows, response.intervals, marks, strict=True):
         row: list[Cell] = []
         for cell, interval, wide in zip(cells, intervals, noisy, strict=True):
             row.append(cell)
             if wide:
                 row += [None, None] if interval is None else [interval.low, interval.high]
-        rows.append(tuple(row))
+        rows.append((*row, weak) if any(noisy) else tuple(row))
     return FlatAnswer(flat_columns(columns, noisy), tuple(rows))

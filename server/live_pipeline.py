@@ -64,6 +64,14 @@ class LivePipeline:
         """Answer and charge; `cancelled` ends it early."""
         return self._current.answer(request, cancelled)
 
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
+        """The kept answer, if that takes a few reads of the ledger and no more."""
+        return self._current.answer_at_hand(request)
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        """The answer that the analyst has paid for before, if there is one."""
+        return self._current.kept_answer(request)
+
     def describe(self, sql: str) -> StatementShape:
         """Parameters and columns of a question."""
         return self._current.describe(sql)

@@ -28,8 +28,8 @@ from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.l2_clip import L2Clip
-from privacy.mechanisms.groups.sized_later import SizedLater
 from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.vector.sized_later import SizedLater
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws

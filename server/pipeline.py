@@ -4,7 +4,8 @@
       --reserve--> Reservation --rewrite--> BackendQuery --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
 
-Everything before `reserve` is public. Everything between `read` and `release` happens in a worker process
+Everything before `reserve` is public; a Question without releases, `SELECT ward ... GROUP BY ward`, ends there, since
+which groups there may be is public, too. Everything between `read` and `release` happens in a worker process
 (`measuring.py`). A Question whose Released is kept (`server/answers`) goes from the one to the other.
 A query that names public tables only takes a way of its own, with no reservation, no noise and no charge:
 
@@ -66,11 +67,13 @@ from server.public_answer import public_explanation, public_response, rows_in_wo
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.recent import Recent
+from server.response import response
 from server.statement_shape import statement_shape
 from server.workers import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED = 256  # plans that are remembered
+_SMALL = 1 << 15  # bytes of a kept answer, some 400 groups, that is decoded and shown in milliseconds
 
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read."""
@@ -122,18 +125,33 @@ class Pipeline:
           QueryFailed, charged, for whatever else happens once private rows could have been read; PublicQueryFailed
           and ComputationFailed, free, of queries over public tables.
         """
-        asked = self._asked(request)
-        question = self.questions.get(asked)
+        question = self._private_question(request)
         if question is None:
-            if explained_statement(request.sql) is not None:
-                return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
-            statement = read(request.sql)
-            if not names_private_table(statement.tree, self.policy):
-                return self._public(request, statement, cancelled)
-            question = self.questions.put(asked, self._question(statement, request, asked.data_version))
+            return self._free(request, cancelled)
+        if not question.plan.releases:
+            return self._listed(question, request)
         charge = question.charge(request)
         served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled), cancelled)
         return served.response(question, request.request_id)
+
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
+        """What `kept_answer` would return, if that takes a few reads of the ledger and no more: else None.
+
+        So it is for a question that was planned lately and whose answer is small.
+        """
+        question = None if request.idempotency_key else self.questions.get(self._asked(request))
+        served = None if question is None else self.kept.paid(question.charge(request), longest=_SMALL)
+        return None if served is None or question is None else served.response(question, request.request_id)
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        """The answer that the analyst has paid for before; None where there is none, `answer` is to be asked then.
+
+        Waits for no worker and for no other question.
+        Raises: PlannerError, DuplicateRequest.
+        """
+        question = self._private_question(request)
+        served = None if question is None else self.kept.find(question.charge(request))
+        return None if served is None or question is None else served.response(question, request.request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
@@ -171,6 +189,17 @@ class Pipeline:
         """Parse, bind and plan a query over private tables."""
         return self._question(read(request.sql), request, self.ledger.data_version())
 
+    def _private_question(self, request: QueryRequest) -> Question | None:
+        """The plan of a query over private tables, made once; None for everything else."""
+        asked = self._asked(request)
+        question = self.questions.get(asked)
+        if question is not None or explained_statement(request.sql) is not None:
+            return question
+        statement = read(request.sql)
+        if not names_private_table(statement.tree, self.policy):
+            return None
+        return self.questions.put(asked, self._question(statement, request, asked.data_version))
+
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain)
         return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
@@ -193,14 +222,19 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock())
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _public(
-        self, request: QueryRequest, statement: Statement, cancelled: threading.Event | None
-    ) -> QueryResponse:
-        """Answer a query over public tables: no reservation, no noise, no charge."""
-        query, written = self._public_query(request, statement)
+    def _free(self, request: QueryRequest, cancelled: threading.Event | None) -> QueryResponse:
+        """Explain, or answer a query over public tables: no reservation, no noise, no charge."""
+        if explained_statement(request.sql) is not None:
+            return explanation_answer(self.explain(request), self.budget(request.analyst), request.request_id)
+        query, written = self._public_query(request, read(request.sql))
         budget = self.budget(request.analyst)
         rows = rows_in_worker(self.workers, self.backend, written, request.analyst, cancelled)
         return public_response(query, rows, budget, request.request_id)
+
+    def _listed(self, question: Question, request: QueryRequest) -> QueryResponse:
+        """Name the groups that there may be: they are public, so no reservation, no noise and no charge."""
+        domain = self.backend.domain(question.query)
+        return response(question.plan, domain, (), self.budget(request.analyst), request.request_id)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
         return make_plan(

@@ -16,6 +16,7 @@ from psycopg import errors, sql
 from planner.errors import PolicyInvalid
 from planner.ownership import Ownership
 from planner.policy import ColumnPolicy, Policy
+from planner.policy_advice import advice
 from planner.policy_check import validate
 from planner.schema import ForeignKey, Schema, Table
 from server.errors import BackendFailed
@@ -43,6 +44,7 @@ def check_policy(
       declared owning foreign key that no constraint enforces, one join.
     """
     findings = [*_structure(policy, schema)]
+    findings += (Finding("warning", subject, message) for subject, message in advice(policy, schema))
     for probe in probes(policy, schema):
         announce(f"{probe.subject}: {probe.message}")
         finding = _run(connection, probe)

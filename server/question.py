@@ -10,6 +10,7 @@ from functools import cached_property
 from planner.plan import BackendQuery, Plan
 from privacy.accounting.event import Composed, PrivacyEvent
 from server.answers.key import answer_key
+from server.ledger.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
 from server.measuring import Measuring
 from server.plan_hash import plan_hash
@@ -112,11 +113,11 @@ class Question:
         return events[0] if len(events) == 1 else Composed(events)
 
     def charge(self, request: QueryRequest) -> Charge:
-        """What the analyst who asks would be charged."""
+        """What the analyst who asks would be charged, in the ledger's units: an answer names what was paid."""
         return Charge(
             analyst=request.analyst,
-            epsilon=self.plan.epsilon,
-            delta=self.plan.delta,
+            epsilon=epsilon_of(charged_epsilon(self.plan.epsilon)),
+            delta=delta_of(charged_delta(self.plan.delta)),
             request_id=request.request_id,
             policy_hash=self.plan.policy_hash,
             plan_hash=self.plan_hash,

@@ -47,7 +47,7 @@ def groups_reason(plan: Plan, n_groups: int) -> str:
       plan: whose releases they are.
       n_groups: how many public groups there are; L0 where they are found among private rows.
     """
-    why = _reach_reason(plan)
+    why = _reach_reason(plan, n_groups)
     reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
     if not plan.group_keys or reached <= 1:
         return f"{why}; each group has all of its release's epsilon"
@@ -58,9 +58,12 @@ def groups_reason(plan: Plan, n_groups: int) -> str:
     return f"{why}; what it adds to all of them together is bounded as one vector"
 
 
-def _reach_reason(plan: Plan) -> str:
+def _reach_reason(plan: Plan, n_groups: int) -> str:
     if not plan.group_keys:
         return "there is one group"
+    public = not any(domain.is_discovered for domain in plan.domains)
+    if public and n_groups > 1 and plan.groups_per_unit is not None and n_groups <= plan.groups_per_unit:
+        return "one unit may reach every group, of which there are no more"
     if plan.group_rule is not None:
         rule = plan.group_rule
         return (

@@ -29,6 +29,7 @@ _NOTES = {
     "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
     "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
     "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
+    "exact": "These groups may be: which there are is public. No private row was read, and the answer is free.",
 }
 
 _TRUTH_EITHER_SIDE = (
@@ -194,13 +195,13 @@ def _used(plan: Plan) -> list[frozenset[int]]:
 def _covers(noisy: Sequence[NoisyAnswer]) -> str:
     """What every interval covers. A release without truncation bias covers the truth as well as its own answer."""
     names = [one.covers for one in noisy]
-    return "truth_lower" if "truth_lower" in names else names[0]
+    return "truth_lower" if "truth_lower" in names else next(iter(names), "exact")
 
 
 def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
     """Everything that released a part of the answer, which groups it has included."""
     names = dict.fromkeys(one.mechanism for one in noisy)
-    return ", ".join([*names, *(["group_threshold"] if plan.selection is not None else [])])
+    return ", ".join([*names, *(["group_threshold"] if plan.selection is not None else [])]) or "none"
 
 
 def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
@@ -220,9 +221,9 @@ def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
-    """May a unit be in more groups than its rows count in? Judged by public groups, or as if there were many."""
+    """Does the rule leave rows out? It counts twice, so not where there are at most twice as many public groups."""
     found = plan.selection is not None and plan.selection.delta > 0
-    return found or len(domain) + domain.withheld > rule
+    return found or len(domain) + domain.withheld > 2 * rule
 
 
 def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:

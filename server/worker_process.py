@@ -17,6 +17,9 @@ from typing import Any
 from planner.errors import PlannerError
 from server.errors import QueryCancelled, ServerError, WorkerFailed
 
+NICENESS = 5
+"""How far workers stand back: they compute for seconds, and clients wait for milliseconds of the process above."""
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -49,6 +52,7 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None
         os.environ[variable] = "1"
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold private rows
+    os.nice(NICENESS)
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when a worker ends
     importlib.import_module(preload)  # now, while nobody waits, rather than with the first question

@@ -10,7 +10,7 @@ from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 
 _SAME_TEXT = frozenset(
-    {Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.DATE, Family.TIMESTAMP, Family.UUID}
+    {Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.DATE, Family.TIMESTAMP, Family.UUID, Family.ENUM}
 )
 """Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
 

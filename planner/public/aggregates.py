@@ -27,7 +27,7 @@ _COUNTED = Digits(19, 0, True)
 _TEXT = SqlType(Family.TEXT)
 _MOST_DIGITS = 1000
 _SMALL = 10
-_NO_ORDER = (Family.BOOL, Family.UUID, Family.OTHER)
+_NO_ORDER = (Family.BOOL, Family.UUID, Family.ENUM, Family.OTHER)
 
 
 @dataclass(frozen=True)

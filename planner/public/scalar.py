@@ -17,6 +17,7 @@ from planner.public.exact import HANDLERS, as_it_stands
 from planner.public.tables import PublicScope
 from planner.scalar import Digits, Scalar, wrap
 from planner.scope import Source
+from planner.sql_nodes import cast_sql
 from planner.sql_types import Family, SqlType
 from planner.texts import as_text
 from planner.trees import columns_of, copied, holds
@@ -94,7 +95,8 @@ class PublicBinder:
         found = self._scope.resolve(node, self._among)
         assert isinstance(found, exp.Column), "every name means a column: subqueries are not flattened"
         kind = self._scope.type_of(found)
-        return as_it_stands(Scalar(node, kind, found, lambda: numbers.null(node).measured(), _digits(kind)))
+        sql = cast_sql(found, "TEXT") if kind.family is Family.ENUM else found
+        return as_it_stands(Scalar(node, kind, sql, lambda: numbers.null(node).measured(), _digits(kind)))
 
     def _nested(self, node: exp.Expr) -> Scalar:
         """A subquery with one row and column as a value, EXISTS (...), x IN (...)."""
@@ -135,10 +137,11 @@ class GroupBinder(PublicBinder):
 
     def _column(self, node: exp.Column) -> Scalar:
         found = super()._column(node)
-        assert isinstance(found.plain, exp.Column), "a column"
-        if found.plain.table in self._own:
+        column = found.plain.this if isinstance(found.plain, exp.Cast) else found.plain
+        assert isinstance(column, exp.Column), "a column, or the label of one"
+        if column.table in self._own:
             hint = "group by it, or aggregate it"
-            message = f"column {found.plain.name!r} is not a group key"
+            message = f"column {column.name!r} is not a group key"
             raise UnsupportedSQL(message, hint=hint, position=position_of(node))
         return found
 

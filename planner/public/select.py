@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bind import default_name
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL
 from planner.group_keys import position_in
 from planner.limits import MAX_OUTPUTS
+from planner.output_names import default_name
 from planner.positions import position_of
 from planner.public.exact import as_double
 from planner.public.from_items import FromItems
@@ -108,7 +108,8 @@ class _Select:
 
     def _meant(self, item: exp.Expr) -> exp.Expr:
         if isinstance(item, exp.Literal) and not item.is_string:
-            found: exp.Expr = self._select.expressions[position_in(self._select, item, "GROUP BY")].unalias()
+            items = self._select.expressions
+            found: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
             return found
         if isinstance(item, exp.Column) and item.args.get("table") is None:
             try:
@@ -161,8 +162,7 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
     """
     node = item.this.unnest()
     if isinstance(node, exp.Literal) and not node.is_string:
-        stand_in = exp.Select(expressions=[exp.Null() for _ in names])
-        return position_in(stand_in, node, "ORDER BY")
+        return position_in(len(names), node, "ORDER BY")
     if not isinstance(node, exp.Column) or node.args.get("table") is not None:
         return None
     places = [place for place, name in enumerate(names) if name == fold(node.this)]

@@ -22,6 +22,7 @@ _CASTS = {
     Family.INTEGER: "BIGINT",
     Family.TEXT: "TEXT",
     Family.CHAR: "TEXT",
+    Family.ENUM: "TEXT",
     Family.DATE: "TEXT",  # ISO, as a policy declares it; the session's DateStyle is pinned
     Family.TIMESTAMP: "TEXT",
     Family.TIMESTAMPTZ: "TEXT",  # with its offset, so that two moments of a repeated hour stay two

@@ -21,6 +21,7 @@ PRESENCE = "there"
 _TYPES = {
     Family.INTEGER: "BIGINT",
     Family.TEXT: "TEXT",
+    Family.ENUM: "TEXT",
     Family.BOOL: "BOOLEAN",
     Family.DATE: "DATE",
     Family.TIMESTAMP: "TIMESTAMP",

@@ -48,12 +48,6 @@ def least_epsilon(orders: Sequence[float], femto: Sequence[int], atto_delta: int
     return min((epsilon_at(order, nats(amount), delta) for order, amount in pairs), default=math.inf)
 
 
-def least_delta(orders: Sequence[float], femto: Sequence[int], epsilon: float) -> float:
-    """The smallest delta over the orders at an epsilon >= 0, rounded up; at most 1."""
-    pairs = zip(orders, femto, strict=True)
-    return min((_delta_at(order, nats(amount), epsilon) for order, amount in pairs), default=1.0)
-
-
 def divergence_within(order: float, grant: Charge, share: Fraction = Fraction(1)) -> int:
     """The largest divergence at an order that stays within a grant, in multiples of 1e-15, rounded down.
 
@@ -72,24 +66,10 @@ def divergence_within(order: float, grant: Charge, share: Fraction = Fraction(1)
     return _down(epsilon - Fraction(_price(order, delta)))
 
 
-def _delta_at(order: float, divergence: float, epsilon: float) -> float:
-    if order == math.inf:
-        return 0.0 if divergence <= epsilon else 1.0
-    if divergence == math.inf:
-        return 1.0
-    exponent = (order - 1) * (divergence - epsilon + _bonus(order)) - math.log(order)
-    slack = _SLACK * ((order - 1) * (divergence + epsilon + 1) + math.log(order) + 1)
-    return math.exp(min(0.0, exponent + slack))
-
-
-def _bonus(order: float) -> float:
-    return math.log1p(-1 / order)
-
-
 def _price(order: float, delta: float) -> float:
     """epsilon minus divergence, rounded up; negative where delta is large for the order."""
     slack = _SLACK * (1 + (1 - math.log(delta) + math.log(order)) / (order - 1))
-    return _bonus(order) - (math.log(delta) + math.log(order)) / (order - 1) + slack
+    return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) + slack
 
 
 def _down(amount: Fraction) -> int:

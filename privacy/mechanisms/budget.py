@@ -1,21 +1,34 @@
-"""What one of several releases may spend: a share of epsilon, or a share of rho at a delta."""
+"""What one of several releases may spend: a share of epsilon, or a share of rho at a delta; and the noise it buys."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from privacy.accounting.approximate import approximate
-from privacy.accounting.event import ZCDP
+from privacy.accounting.event import ZCDP, PrivacyEvent, PureDP
 from privacy.accounting.largest_rho import largest_rho
+from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.exact import exact_epsilon
+from privacy.ladder import Ladder
+from privacy.mechanisms.exact import DOWN, exact, exact_epsilon
+from privacy.mechanisms.noise.gaussian_rung import GaussianRung
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.selection.exponential_choice import exponential_choice
+from privacy.mechanisms.selection.lazy_choice import Choice, noisy_choice
+from privacy.mechanisms.selection.scores import Scores
+from privacy.noisy_answer import NoiseKind
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+MEAN_GAUSSIAN = math.sqrt(2 / math.pi)
+"""E|Z| of a standard Gaussian: what noise is charged at in a score."""
 
 
 @dataclass(frozen=True)
 class PureBudget:
-    """A release may be epsilon-DP.
+    """A release may be epsilon-DP: one-sided noise chooses its threshold, and Laplace noise hides a unit there.
 
     Attributes:
       epsilon: > 0.
@@ -31,10 +44,45 @@ class PureBudget:
         """0."""
         return 0.0
 
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at epsilon."""
+        return PureDP(self.epsilon)
+
+    @property
+    def noise(self) -> NoiseKind:
+        """`laplace`."""
+        return "laplace"
+
+    @property
+    def mean_noise(self) -> float:
+        """E|noise| in multiples of its scale."""
+        return 1.0
+
+    def selecting(self, split: float) -> Fraction:
+        """eps_1, when the choice of a threshold gets this share. Exact."""
+        return exact_epsilon(self.epsilon) * exact(split)
+
+    def releasing(self, split: float) -> Fraction:
+        """The epsilon that is left. Exact."""
+        return exact_epsilon(self.epsilon) - self.selecting(split)
+
+    def scale(self, part: Fraction) -> float:
+        """The noise scale of sensitivity 1 for a part of epsilon."""
+        return float(1 / part)
+
+    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[Rung, ...]:
+        """A release at each threshold that spends a part of epsilon."""
+        return rungs(ladder, gap, part)
+
+    def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
+        """A threshold in every group, each for eps_1. Raises: EntropyFailed; SolverFailed."""
+        return noisy_choice(answer, scores, selecting, entropy)
+
 
 @dataclass(frozen=True)
 class ConcentratedBudget:
-    """A release may be rho-zCDP.
+    """A release may be rho-zCDP: the exponential mechanism chooses its threshold, and Gaussian noise hides a unit.
 
     The shares of several releases add up in rho and are converted to (epsilon, delta) once, for all of them: their
     epsilons at the delta, one by one, add up to more.
@@ -62,6 +110,45 @@ class ConcentratedBudget:
     def epsilon(self) -> float:
         """The epsilon of rho alone at `delta`, by the tight conversion, rounded up."""
         return approximate(ZCDP(self.rho), self.delta).epsilon
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """rho-zCDP."""
+        return ZCDP(self.rho)
+
+    @property
+    def noise(self) -> NoiseKind:
+        """`gaussian`."""
+        return "gaussian"
+
+    @property
+    def mean_noise(self) -> float:
+        """E|noise| in multiples of its scale."""
+        return MEAN_GAUSSIAN
+
+    def selecting(self, split: float) -> Fraction:
+        """eps_s = sqrt(8 rho_s), when the choice of a threshold gets this share of rho. Rounded down.
+
+        Its log density ratio lies in an interval of length eps_s, which is eps_s^2 / 8 of rho.
+        """
+        return Fraction(math.sqrt(8 * split * self.rho) * DOWN)
+
+    def releasing(self, split: float) -> Fraction:
+        """The rho that is left; what divides it rounds down (`rungs`)."""
+        return Fraction((1 - split) * self.rho)
+
+    def scale(self, part: Fraction) -> float:
+        """sigma of sensitivity 1 for a part of rho."""
+        return math.sqrt(1 / (2 * part))
+
+    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[GaussianRung, ...]:
+        """A release at each threshold that spends a part of rho, less more than floats can be off."""
+        grids = rungs(ladder, gap, Fraction(1))  # for their steps alone
+        return tuple(GaussianRung(grid, float(part) * DOWN) for grid in grids)
+
+    def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
+        """A threshold in every group, each for eps_s. Raises: InvalidParameter; EntropyFailed; SolverFailed."""
+        return exponential_choice(answer, scores, selecting, entropy)
 
 
 Budget = PureBudget | ConcentratedBudget

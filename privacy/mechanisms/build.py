@@ -7,8 +7,8 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.r2t import R2T
-from privacy.mechanisms.s4s import S4S
+from privacy.mechanisms.racing.r2t import R2T
+from privacy.mechanisms.racing.s4s import S4S
 from privacy.sampling.design import SampleDesign
 
 

@@ -6,6 +6,10 @@ import math
 from fractions import Fraction
 
 from privacy.errors import InvalidParameter
+from privacy.mechanisms.parameters import groups_reached
+
+DOWN = 1 - 2.0**-40
+"""Shrinks a budget by more than the rounding of the floats that divide it."""
 
 
 def exact(parameter: float) -> Fraction:
@@ -43,9 +47,4 @@ def group_epsilon(epsilon: float, groups_per_unit: int | None, n_groups: int) ->
     Returns: epsilon / min(L0, n_groups): the groups that one unit reaches add up to at most epsilon.
     Source: privacy.md section 5, group_lp under pure DP.
     """
-    reached = max(1, n_groups)
-    if groups_per_unit is not None:
-        if groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
-        reached = min(groups_per_unit, reached)
-    return exact_epsilon(epsilon) / reached
+    return exact_epsilon(epsilon) / groups_reached(groups_per_unit, n_groups)

@@ -7,14 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
-from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact_epsilon, group_epsilon
-from privacy.mechanisms.release import release_noise, released
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.release import release_noise, released
+from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
+from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -45,12 +47,9 @@ class Fixed:
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-        if self.groups_per_unit is not None and self.groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
-        if not 0 < self.confidence < 1:
-            raise InvalidParameter("confidence is between 0 and 1")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        check_confidence(self.confidence)
         assert len(self.ladder) == 1, "one threshold"
 
     @property
@@ -64,9 +63,14 @@ class Fixed:
         return Ladder(self.exponent, self.exponent)
 
     @property
+    def budget(self) -> PureBudget:
+        """epsilon, over all groups."""
+        return PureBudget(self.epsilon)
+
+    @property
     def event(self) -> PrivacyEvent:
         """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
+        return self.budget.event
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
@@ -84,19 +88,8 @@ class Fixed:
         noise = release_noise(index, (rung,), entropy)
         exact = np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
         values = released(exact, noise, index, (rung,))
-        below, above = rung.interval(self.confidence)
-        return NoisyAnswer(
-            values=values,
-            tau=np.full(answer.n_groups, rung.tau),
-            noise_scale=np.full(answer.n_groups, rung.noise_scale),
-            low=values - below,
-            high=values + above,
-            confidence=self.confidence,
-            covers="truncated_full",
-            mechanism=self.name,
-            epsilon=self.epsilon,
-            signal=np.full(answer.n_groups, np.inf),  # nothing was chosen
-        )
+        chose_nothing = np.full(answer.n_groups, np.inf)
+        return two_sided(values, index, (rung,), chose_nothing, self)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -108,8 +101,7 @@ class Fixed:
         Args:
           n_groups: the number of public groups; it matters when L0 is None or larger.
         """
-        rung = self._rung(n_groups)
-        return [(rung.tau, sum(rung.interval(self.confidence)) / 2)]
+        return half_widths((self._rung(n_groups),), self.confidence)
 
     def _rung(self, n_groups: int) -> Rung:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)

@@ -9,46 +9,36 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.lazy_choice import choose
-from privacy.mechanisms.release import release_noise, released
-from privacy.mechanisms.rung import Rung, rungs
-from privacy.mechanisms.score_prices import farthest, priced_scores
-from privacy.mechanisms.selection import Scores, selection_noise
+from privacy.mechanisms.noise.release import release_noise, released
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
+from privacy.mechanisms.selection.lazy_choice import noisy_choice
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.calibrate import choice_budget, release_budget
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
-SPLIT = 0.5
-"""The share of epsilon that selection gets by default; chosen by `make benchmark NAME=tuning` and NAME=scalar.
+SELECTION = SelectionSettings(split=0.5)
+"""The defaults. The share of epsilon was chosen by `make benchmark NAME=tuning` and NAME=scalar.
 
 0.4 is as good on average, and worse where selection is hard: for triangles of a graph with hubs at epsilon 0.1 by a
 tenth.
 """
 
-RARITY = 4.0
-"""How many times rarer each further doubling too far is by default, while its noise only doubles. Likewise chosen.
-
-3 errs 3% less on average, and a third more at the 99.9th percentile.
-"""
-
 COST = 0.0
 """How many scales of its noise a threshold is charged with by default. Rarity is price enough: a threshold twice as
 large is chosen where it adds what selection cannot overlook, and that is several scales of its noise."""
-
-BETA = 0.001
-"""The default chance that the score analysis leaves for a threshold that is too large.
-
-At 0.01 one release in 400 had more noise than answer and the 95th percentile of the error was the same: a
-dashboard of 25 groups would show such a number every 16th time.
-"""
 
 
 @dataclass(frozen=True)
@@ -59,10 +49,7 @@ class Gem:
     eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
     with a public Delta, eps_1 and eps_2(tau) are larger: their joint loss is what is bounded (SampleDesign).
 
-    Departure from the published scores: t = 2 ln(L / beta) / eps_1 makes the last of a long ladder's thresholds too
-    rare to matter, and then asks as much of the next one, whose noise is only twice as large. Here a threshold
-    has to beat one that is k doublings smaller by min(k ln(rarity), ln(L G / beta)) 2 / eps_1 in scores. Being
-    public handicaps, these change no sensitivity (Scores).
+    Its scores depart from the published ones in what a threshold too large pays (SelectionSettings).
     Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
     Attributes:
@@ -71,11 +58,7 @@ class Gem:
         as all of them.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds.
-      split: eps_1 / (eps_1 + eps_2), in (0, 1).
-      beta: in (0, 1), for all G groups together: smaller makes a threshold with far too much noise rarer and the
-        usual one smaller.
-      rarity: > 1, how many times rarer each further doubling too far is, up to what beta asks for; None for the
-        published scores.
+      selection: how the threshold is chosen; its split is eps_1 / (eps_1 + eps_2).
       c: >= 0, how many noise scales a threshold's noise counts for in its score; 1 as published.
       confidence: of the interval, over the release noise, in (0, 1).
       sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
@@ -88,9 +71,7 @@ class Gem:
     groups_per_unit: int | None = None
     gap: float = 0.0
     ladder: Ladder = field(default_factory=Ladder)
-    split: float = SPLIT
-    beta: float = BETA
-    rarity: float | None = RARITY
+    selection: SelectionSettings = SELECTION
     c: float = COST
     confidence: float = 0.95
     sample: SampleDesign | None = None
@@ -98,14 +79,9 @@ class Gem:
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-        if self.groups_per_unit is not None and self.groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
-        if not all(0 < share < 1 for share in (self.split, self.beta, self.confidence)):
-            raise InvalidParameter("split, beta and confidence are between 0 and 1")
-        if self.rarity is not None and not 1 < self.rarity < math.inf:
-            raise InvalidParameter("rarity is finite and above 1")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        check_confidence(self.confidence)
         if not 0 <= self.c < math.inf:
             raise InvalidParameter("c is finite and not negative")
 
@@ -115,9 +91,19 @@ class Gem:
         return "gem"
 
     @property
+    def delta(self) -> float:
+        """0."""
+        return self.budget.delta
+
+    @property
+    def budget(self) -> PureBudget:
+        """epsilon, over all groups."""
+        return PureBudget(self.epsilon)
+
+    @property
     def event(self) -> PrivacyEvent:
         """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
+        return self.budget.event
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group, solving only the thresholds that can still be chosen.
@@ -131,25 +117,12 @@ class Gem:
         """
         check_answer(answer, self.ladder, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
-        prices = self.prices(answer.n_groups)
         scores = self._scores(selecting, releasing, answer.n_groups)
-        noise = selection_noise((answer.n_groups, len(self.ladder)), selecting, entropy)
-        choice = choose(answer, replace(scores, monotone=self.monotone), noise)
-        steps = self._rungs(releasing)
+        choice = noisy_choice(answer, scores, selecting, entropy)
+        steps = rungs(self.ladder, self.gap, releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
-        reach = np.array([rung.interval(self.confidence) for rung in steps])[choice.index]
-        return NoisyAnswer(
-            values=values,
-            tau=self.ladder.taus[choice.index],
-            noise_scale=np.array([rung.noise_scale for rung in steps])[choice.index],
-            low=values - reach[:, 0],
-            high=values + reach[:, 1],
-            confidence=self.confidence,
-            covers="truncated_full",
-            mechanism=self.name,
-            epsilon=self.epsilon,
-            signal=np.maximum(values, 0.0) / (np.array(prices) * self.ladder.taus)[choice.index],
-        )
+        price = np.array(self.prices(answer.n_groups)) * self.ladder.taus
+        return two_sided(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
@@ -168,8 +141,7 @@ class Gem:
         Args:
           n_groups: the number of public groups; it matters when L0 is None or larger.
         """
-        steps = self._rungs(self._budgets(n_groups)[1])
-        return [(rung.tau, sum(rung.interval(self.confidence)) / 2) for rung in steps]
+        return half_widths(rungs(self.ladder, self.gap, self._budgets(n_groups)[1]), self.confidence)
 
     def prices(self, n_groups: int = 1) -> tuple[float, ...]:
         """c / eps_2(tau) + t, t = 2 ln(L / beta) / eps_1, per threshold.
@@ -178,24 +150,22 @@ class Gem:
         are accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
-        far = farthest(self.ladder, float(selecting), self.beta, n_groups)
+        far = self.selection.farthest(self.ladder, float(selecting), n_groups)
         return tuple(self.c / float(budget) + far for budget in releasing)
 
     def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int) -> Scores:
         """The scores, with the selection's part of the prices by distance, or as published."""
         noise = tuple(self.c / float(budget) for budget in releasing)
-        return priced_scores(self.ladder, self.gap, noise, float(selecting), self.beta, self.rarity, n_groups)
+        scores = self.selection.scores(self.ladder, self.gap, noise, float(selecting), n_groups)
+        return replace(scores, monotone=self.monotone)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """eps_1 and, per threshold, eps_2 of one group."""
         cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         if self.sample is None or self.sample.tuples_per_unit is None:
-            selecting = cell * exact(self.split)
+            selecting = cell * exact(self.selection.split)
             return selecting, (cell - selecting,) * len(self.ladder)
-        return _sampled_budgets(self.sample, cell, self.split, self.ladder, self.gap)
-
-    def _rungs(self, releasing: tuple[Fraction, ...]) -> tuple[Rung, ...]:
-        return rungs(self.ladder, self.gap, releasing)
+        return _sampled_budgets(self.sample, cell, self.selection.split, self.ladder, self.gap)
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,8 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.integer_noise import IntegerNoise
+from privacy.mechanisms.noise.integer_noise import IntegerNoise
+from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
@@ -50,12 +51,9 @@ class LaplaceGlobal:
         exact_epsilon(self.epsilon)
         if not 2.0**-20 <= self.global_sensitivity <= 2.0**32:
             raise InvalidParameter("the global sensitivity lies in [2^-20, 2^32] normalised weights")
-        if self.groups_per_unit is not None and self.groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
-        if not 0 < self.confidence < 1:
-            raise InvalidParameter("confidence is between 0 and 1")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        check_confidence(self.confidence)
 
     @property
     def name(self) -> str:

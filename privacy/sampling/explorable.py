@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.kernel import kernel
-from privacy.truncation.owner_codes import NOBODY, owner_codes
+from privacy.truncation.codes.owner_codes import NOBODY, owner_codes
 from privacy.units import MAX_UNITS, saturating_sums
 
 

@@ -38,17 +38,17 @@ class Loss:
         return Loss(self.step * factor, self.slope * factor, self.cap)
 
 
-def laplace_loss(tau: float, scale: float, gap: float = 0.0) -> Loss:
-    """Laplace noise of a scale on a truncated answer: (min(tau, k) + gap * tau) / scale.
+def laplace_loss(tau: float, scale: float, beside: float = 0.0) -> Loss:
+    """Laplace noise of a scale on a truncated answer: (min(tau, k) + beside) / scale.
 
     Args:
       tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
       scale: of the noise, > 0.
-      gap: eta of the solver.
+      beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
     """
     if not scale > 0:
         raise InvalidParameter("a noise scale is positive")
-    return Loss(gap * tau / scale, 1 / scale, tau)
+    return Loss(beside / scale, 1 / scale, tau)
 
 
 def choice_loss(epsilon: float) -> Loss:

@@ -44,8 +44,8 @@ class SquareLoss:
         return SquareLoss(self.rho * factor, self.step * root, self.slope * root, self.cap)
 
 
-def gaussian_loss(tau: float, scale: float, gap: float = 0.0) -> SquareLoss:
-    """Gaussian noise of a scale on a truncated answer: (min(tau, k) + gap * tau)^2 / (2 scale^2).
+def gaussian_loss(tau: float, scale: float, beside: float = 0.0) -> SquareLoss:
+    """Gaussian noise of a scale on a truncated answer: (min(tau, k) + beside)^2 / (2 scale^2).
 
     It is that of the discrete Gaussian too, on a grid on which the answer moves by whole steps
     (Canonne, Kamath, Steinke 2020, Proposition 5).
@@ -53,13 +53,8 @@ def gaussian_loss(tau: float, scale: float, gap: float = 0.0) -> SquareLoss:
     Args:
       tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
       scale: sigma, > 0.
-      gap: eta of the solver.
+      beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
     """
     if not scale > 0:
         raise InvalidParameter("a noise scale is positive")
-    return SquareLoss(0.0, gap * tau / scale, 1 / scale, tau)
-
-
-def concentrated_loss(rho: float) -> SquareLoss:
-    """Any release that is rho-zCDP, such as a selection with Gumbel noise: rho as soon as one tuple comes."""
-    return SquareLoss(rho, 0.0, 0.0, 1.0)
+    return SquareLoss(0.0, beside / scale, 1 / scale, tau)

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples
 from privacy.kernel import kernel
+from privacy.truncation.codes.owner_codes import owner_codes
+from privacy.truncation.codes.provenance_keys import KeyFormat, provenance_keys, sort_keys
 from privacy.truncation.join_check import check_join
-from privacy.truncation.owner_codes import owner_codes
-from privacy.truncation.provenance_keys import KeyFormat, provenance_keys, sort_keys
 from privacy.units import MAX_UNITS
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.kernel import kernel
-from privacy.truncation.certificate import Certificate
-from privacy.truncation.program import PreparedProgram
+from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.program import PreparedProgram
 from privacy.units import MAX_UNITS
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.kernel import kernel
+from privacy.truncation.codes.owner_codes import NOBODY, owner_codes
 from privacy.truncation.join_check import check_join
-from privacy.truncation.owner_codes import NOBODY, owner_codes
 
 _LIMIT = np.iinfo(np.int32).max
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.truncation.certificate import Certificate
 from privacy.truncation.concavity import tighten
 from privacy.truncation.core_bounds import core_bounds
-from privacy.truncation.program import PreparedProgram
-from privacy.truncation.reduced import Instance, Reduced
-from privacy.truncation.routes import certified_optimum
+from privacy.truncation.ladder.reduced import Instance, Reduced
+from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.routes import certified_optimum
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS
 

@@ -7,15 +7,15 @@ from functools import partial
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.exact_flow import exact_optimum
-from privacy.truncation.ladder_instance import ladder_instance
+from privacy.truncation.flow.exact_flow import exact_optimum
+from privacy.truncation.ladder.cheap_bounds import cheap_bounds
+from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.ladder.small_flow import small_optimum
+from privacy.truncation.ladder.small_groups import settle_small_groups
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.routes import certified_optimum
+from privacy.truncation.programs.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
-from privacy.truncation.small_flow import small_optimum
-from privacy.truncation.small_groups import settle_small_groups
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 

@@ -8,12 +8,12 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.distinct_bounds import distinct_bounds
-from privacy.truncation.distinct_instance import distinct_instance
-from privacy.truncation.exact_flow import exact_optimum
+from privacy.truncation.distinct.distinct_bounds import distinct_bounds
+from privacy.truncation.distinct.distinct_instance import distinct_instance
+from privacy.truncation.flow.exact_flow import exact_optimum
+from privacy.truncation.ladder.reduced import WholePrograms
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.reduced import WholePrograms
-from privacy.truncation.routes import certified_optimum
+from privacy.truncation.programs.routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 

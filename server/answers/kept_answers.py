@@ -47,6 +47,26 @@ class KeptAnswers:
     flights: SingleFlight = field(default_factory=SingleFlight)
     recent: Recent[int, Released] = field(default_factory=lambda: Recent(_RECENT))
 
+    def find(self, charge: Charge) -> Served | None:
+        """What the analyst has paid for already, which is free; None where the question must be charged.
+
+        Raises: DuplicateRequest.
+        Cost: two reads of the ledger; waits for nobody.
+        """
+        earlier = first_attempt(self.ledger, charge)
+        return self.paid(charge) if earlier is None else self._again(earlier, charge.analyst)
+
+    def paid(self, charge: Charge, longest: int | None = None) -> Served | None:
+        """As `find`, whatever the idempotency key.
+
+        Args:
+          longest: the bytes of a kept answer above which None is returned; None: any length.
+        """
+        kept = self._lookup(charge)
+        if kept is None or not kept.paid or (longest is not None and len(kept.answer) > longest):
+            return None
+        return self._again(kept, charge.analyst)
+
     def serve(self, charge: Charge, measure: Measure, cancelled: threading.Event | None = None) -> Served:
         """Serve what a charge is for.
 
@@ -56,14 +76,10 @@ class KeptAnswers:
           cancelled: ends a wait for others early.
         Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; TooManyQueries and
           CancelledEarly for what others measured all the while; what `measure` raises.
-        Cost: an answer that is free takes two reads of the ledger.
         """
-        earlier = first_attempt(self.ledger, charge)
-        if earlier is not None:
-            return self._again(earlier, charge.analyst)
-        kept = self._lookup(charge)
-        if kept is not None and kept.paid:
-            return self._again(kept, charge.analyst)
+        found = self.find(charge)
+        if found is not None:
+            return found
         end = time.monotonic() + _WAIT_S
         with self.flights.alone(charge.answer_key, _WAIT_S, cancelled):
             for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):

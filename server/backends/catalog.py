@@ -14,10 +14,15 @@ from planner.schema import Column, ForeignKey, Schema, Table
 # A virtual column is left out: it is computed when it is read, and may fail for some row.
 # A text with a collation of its own gets a type of its own, which cannot be a key and is not compared: two
 # collations in one comparison fail at run time, and one may find different texts equal.
+# An enum is told by its labels, which are structure: a new one is another structure.
 # Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
 _COLUMNS = """
     SELECT n.nspname, c.relname, a.attname,
-           format_type(a.atttypid, a.atttypmod)
+           coalesce(
+             (SELECT 'enum(' || string_agg('''' || replace(e.enumlabel, '''', '''''') || '''', ', '
+                                          ORDER BY e.enumsortorder) || ')'
+              FROM pg_enum e WHERE e.enumtypid = t.oid),
+             format_type(a.atttypid, a.atttypmod))
              || CASE WHEN a.attcollation <> t.typcollation THEN ' with collation ' || l.collname ELSE '' END,
            NOT a.attnotnull OR EXISTS (
              SELECT FROM pg_constraint k

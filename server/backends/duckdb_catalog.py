@@ -80,7 +80,7 @@ def _type(kind: str, collated: bool) -> str:
         return f"numeric({decimal[1]},{decimal[2]})"
     if kind == "VARCHAR" and collated:
         return "text with fuzzy collation"
-    return _TYPES.get(kind, kind.lower())
+    return f"enum{kind[4:]}" if kind.startswith("ENUM(") else _TYPES.get(kind, kind.lower())
 
 
 def _fold(name: str) -> str:

@@ -110,7 +110,7 @@ class PostgresBackend:
             try:
                 with connection.cursor() as cursor:
                     # A generator, though psycopg promises less; closed early, it ends the statement.
-                    streamed = cast("Generator[Any]", cursor.stream(statement.sql.encode()))
+                    streamed = cast("Generator[Any, None, None]", cursor.stream(statement.sql.encode()))
                     with closing(streamed) as rows:
                         return public_rows(_Streamed(rows), statement.types)
             except (psycopg.DataError, errors.CardinalityViolation) as error:

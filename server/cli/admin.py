@@ -92,10 +92,12 @@ def grant(
     tell(f"{account} may spend {privacy_text(epsilon, granted)}.")
 
 
-def top_up(account: Account, policy: PolicyFile, epsilon: Epsilon, reason: Reason, delta: Delta = 0.0) -> None:
+def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilon = 0.0, delta: Delta = 0.0) -> None:
     """Add to what an account may spend.
 
     Example:  noisegate admin top-up analyst:ada --epsilon 2 --policy policy.toml --reason "the study goes on"
+
+    Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
     with opened(policy) as ledger:
         ledger.top_up(account, epsilon, delta, act(reason))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,14 @@ from server.cli.custody import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
 from server.cli.listing import Format, Output, show_rows
 from server.cli.terminal import tell, write
+
+if TYPE_CHECKING:
+    from planner.budget_policy import BudgetPolicy
+    from server.ledger.account import Grant
+
+
+_LEAST = 1e-9
+"""The smallest budget that is counted, for whom a budget is nothing."""
 
 
 class RoleName(StrEnum):
@@ -35,7 +44,13 @@ def add(
         float | None,
         typer.Option(help="The analyst's whole budget; every answer takes from it. The policy's if left out."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The analyst's whole delta; 0 is pure differential privacy.")] = 0.0,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="The analyst's whole delta; 0 is pure differential privacy. Left out, it is the policy's, or 0 "
+            "beside --epsilon."
+        ),
+    ] = None,
     role: RoleOption = RoleName.ANALYST,
     group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
     reason: Reason = "",
@@ -43,23 +58,22 @@ def add(
     """Add an analyst and print the new key, once: only its hash is kept.
 
     The first analyst creates the ledger. Give the key to the analyst over a channel that you trust. Auditors read the
-    ledger over HTTP, admins change who may do what; neither asks questions, so their budget stays untouched.
+    ledger over HTTP, admins change who may do what; neither asks questions, so they need no budget.
 
     Example:  noisegate analyst add ada --policy policy.toml --epsilon 10
+
+    Example:  noisegate analyst add grace --policy policy.toml --role admin
 
     Exit codes: 0 added, 2 not added.
     """
     from server.keys import credentials_of, new_key
     from server.ledger.account import Grant, analyst_account
     from server.ledger.amounts import granted_delta, granted_epsilon
-    from server.policy_ledger import grant_of, ledger_name, open_or_create
+    from server.policy_ledger import ledger_name, open_or_create
     from server.services import read_policy
 
     named = read_policy(policy)
-    default = named.budgets.analyst
-    if epsilon is None and default is None:
-        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
-    grant = grant_of(default) if epsilon is None and default is not None else Grant(epsilon or 0.0, delta)
+    grant = _grant(named.budgets.analyst, epsilon, delta, role)
     granted_epsilon(grant.epsilon)  # refuses what is no budget, before a ledger is made for it
     granted_delta(grant.delta)
     made, first = open_or_create(named, policy)
@@ -73,8 +87,29 @@ def add(
         )
         if grant != Grant(grant.epsilon, grant.delta):  # a window or a cap, too
             ledger.grant(analyst_account(name), grant, why)
-    tell(f"{name} may spend {privacy_text(grant.epsilon, grant.delta)}. The key below is shown this once:")
+    tell(f"{name} {_opens(role, grant)}. The key below is shown this once:")
     write(key)
+
+
+def _grant(default: BudgetPolicy | None, epsilon: float | None, delta: float | None, role: RoleName) -> Grant:
+    """What somebody new may spend: the policy's, unless an epsilon is given. Who asks nothing needs nothing."""
+    from server.ledger.account import Grant
+    from server.policy_ledger import grant_of
+
+    if default is not None and epsilon is None:
+        made = grant_of(default)
+        return made if delta is None else replace(made, delta=delta)
+    if epsilon is None and role is RoleName.ANALYST:
+        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
+    return Grant(_LEAST if epsilon is None else epsilon, delta or 0.0)
+
+
+def _opens(role: RoleName, grant: Grant) -> str:
+    """What the new key is for."""
+    if role is RoleName.ANALYST:
+        return f"may spend {privacy_text(grant.epsilon, grant.delta)}"
+    can = "sees and changes who may do what" if role is RoleName.ADMIN else "sees who did what and changes nothing"
+    return f"is an {role.value}: {can}, on the administration page and at /v1/admin, and asks no questions"
 
 
 def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:

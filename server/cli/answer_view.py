@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from rich import box
@@ -11,10 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planner.plan import ResultType
 from server.cli.figures import cell_text, epsilon_text, interval_text
 from server.cli.terminal import printable
-from server.csv_text import harmless
 from server.query import Budget, Cell, Interval, QueryResponse
 
 
@@ -65,32 +61,6 @@ def privacy_text(epsilon: float, delta: float) -> str:
     """`epsilon 1` or `epsilon 1, delta 1e-07`."""
     text = f"epsilon {epsilon_text(epsilon)}"
     return f"{text}, delta {epsilon_text(delta)}" if delta else text
-
-
-def answer_csv(response: QueryResponse) -> str:
-    """The answer as CSV: each aggregate is followed by its `_low` and `_high`; unbounded ends and NULL are empty."""
-    aggregates = _aggregates(response)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    header: list[str] = []
-    for column, aggregate in zip(response.columns, aggregates, strict=True):
-        name = harmless(column.name)
-        header += [name, f"{name}_low", f"{name}_high"] if aggregate else [name]
-    writer.writerow(header)
-    for cells, intervals in zip(response.rows, response.intervals, strict=True):
-        row: list[Cell] = []
-        for column, cell, interval, aggregate in zip(response.columns, cells, intervals, aggregates, strict=True):
-            row.append(_csv_cell(cell, column.type))
-            if aggregate:
-                row += [interval.low, interval.high] if interval else [None, None]
-        writer.writerow(row)
-    return stream.getvalue()
-
-
-def _csv_cell(cell: Cell, kind: ResultType) -> Cell:
-    if isinstance(cell, str) and kind == "text":
-        return harmless(cell)
-    return str(cell).lower() if isinstance(cell, bool) else cell
 
 
 def _percent(response: QueryResponse) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from server.cli.answer_view import answer_csv, answer_table, summary
+from server.cli.answer_view import answer_table, summary
 from server.cli.asking import answered
 from server.cli.client import ask, not_ours
 from server.cli.explanation_view import explanation_view
@@ -20,6 +20,7 @@ from server.cli.failure import CommandFailed
 from server.cli.key import read_key
 from server.cli.proposal import proposed_epsilon
 from server.cli.terminal import show, tell, write
+from server.csv_text import csv_text
 from server.http.answer_body import AnswerBody
 from server.query import Explanation
 
@@ -126,7 +127,9 @@ def query(
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
     Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
+
     Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
+
     Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
 
     A question that takes longer than a second shows how long it has; Ctrl-C cancels it.
@@ -155,7 +158,7 @@ def query(
     if output is Format.TABLE:
         show(answer_table(response))
         return
-    write(answer_csv(response))
+    write(csv_text(response, end="\n"))
     for line in summary(response):
         tell(line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import console, printable, show, tell
 
 if TYPE_CHECKING:
+    from planner.policy import Policy
     from server.probe import Finding
 
 _DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
@@ -71,7 +73,7 @@ def init(
 def check(
     policy: Annotated[Path, typer.Argument(help="The policy file.", metavar="POLICY")],
 ) -> None:
-    """Compare a policy with the catalog and with every row: ranges, domains, keys, orphans, cycles.
+    """Compare a policy with the catalog, with every row and with the accounts: ranges, keys, orphans, cycles, deltas.
 
     For the custodian only: it prints exact numbers of rows, which no analyst may see.
 
@@ -89,7 +91,7 @@ def check(
     url = resolve(contract.database_url, policy.parent)
     with connected(url, _NO_TIMEOUT_MS) as connection, console(sys.stderr).status("Reading the catalog") as status:
         schema = read_schema(connection)
-        findings = check_policy(connection, contract, schema, _progress(status))
+        findings = [*check_policy(connection, contract, schema, _progress(status)), *_of_accounts(contract, policy)]
     counted = len(probes(contract, schema))
     errors = sum(finding.severity == "error" for finding in findings)
     if findings:
@@ -98,6 +100,19 @@ def check(
     tell(f"{policy}: errors {errors}, warnings {warnings}; declarations compared with the rows: {counted}")
     if errors:
         raise typer.Exit(ExitCode.REFUSED)
+
+
+def _of_accounts(contract: Policy, path: Path) -> tuple[Finding, ...]:
+    """What is missing in the accounts that there are; nothing where no ledger is at hand."""
+    from server.errors import ConfigurationInvalid, LedgerMissing, LedgerUnavailable
+    from server.missing_deltas import missing_deltas
+    from server.policy_ledger import open_policy_ledger
+
+    try:
+        with closing(open_policy_ledger(contract, path)) as ledger:
+            return tuple(missing_deltas(contract, ledger))
+    except (ConfigurationInvalid, LedgerMissing, LedgerUnavailable):
+        return ()
 
 
 def _progress(status: Status) -> Callable[[str], None]:

@@ -59,7 +59,14 @@ def serve(
     from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
     from server.secrets import resolve
     from server.services import open_services
-    from server.serving import allow_connections, event_loop, http_server, serve_both, wire_listener
+    from server.serving import (
+        allow_connections,
+        event_loop,
+        http_server,
+        keep_pauses_short,
+        serve_both,
+        wire_listener,
+    )
     from server.sighup import reload_policy
 
     if (tls_certificate is None) != (tls_key is None):
@@ -94,6 +101,7 @@ def serve(
             hint = "give --tls-certificate and --tls-key, or put TLS in front"
             tell(f"warning: HTTP is not encrypted; {hint}", style="yellow")
         server = http_server(services, files)
+        keep_pauses_short()
         try:
             with asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(serve_both(server, http_socket, listener, wire_socket))

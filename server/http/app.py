@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from server.asking import Asking
 from server.console import pages
 from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
@@ -20,6 +21,7 @@ from server.http.routes import budget, explain, health, history, jobs, propose, 
 from server.http.routes.admin import accounts, analysts, dataset, records
 from server.http.services import Custody, Pipeline, Services
 from server.jobs import Jobs
+from server.ledger_reads import LedgerReads
 from server.threads import Threads
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
@@ -64,15 +66,18 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     metrics = Metrics()
+    lookups = Threads(running=4, waiting=256)
+    reads = LedgerReads(ledger.local, lookups)
     app.state.services = Services(
         pipeline,
         ledger,
-        queries=Threads(running_queries, waiting_queries),
-        lookups=Threads(running=4, waiting=256),
+        asking=Asking(pipeline, reads, Threads(running=4, waiting=256), Threads(running_queries, waiting_queries)),
+        reads=reads,
+        lookups=lookups,
         explanations=Threads(running=4, waiting=256),
         audits=Threads(running=1, waiting=16),
         readiness_checks=Threads(running=1, waiting=32),
-        writers=Threads(running=2, waiting=256),
+        writing=Threads(running=2, waiting=64),
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(pipeline.check_ready),

@@ -40,7 +40,7 @@ async def authenticated(
     holder = None
     if key.startswith(PREFIX) and len(key) <= _MAX_KEY_LENGTH:
         services = services_of(request)
-        holder = await services.lookups.call(_holder, services.ledger, key_hash(key))
+        holder = await services.reads.call(_holder, services.ledger, key_hash(key))
     if holder is None:
         raise AuthenticationFailed(
             "A valid key is needed.",

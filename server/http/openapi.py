@@ -11,6 +11,10 @@ from fastapi.openapi.utils import get_openapi
 
 from server.http.problem_body import MEDIA_TYPE, ProblemBody
 
+MAX_NUMBER = (1 << 53) - 1
+"""The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
+64-bit columns."""
+
 _CODES = {
     400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column;"
     " 42883 no such operator, 22P02 and 22007 a value that cannot be read;"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -18,10 +17,10 @@ from server.error_table import Problem, problem, row_of
 from server.errors import InvalidRequest, RateLimited, ServerError
 from server.http.exchange import exchange_of
 from server.http.problem_body import problem_response
+from server.http.request_faults import fault_text, fields_of
 from server.http.whereabouts import whereabouts
 
 _MAX_FIELDS = 5
-_MAX_NAME_LENGTH = 64
 _log = structlog.get_logger("noisegate.http")
 
 
@@ -47,8 +46,10 @@ async def _ours(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """A body that is not what the API documents: which fields, and what they should be. Never what they were."""
     assert isinstance(error, RequestValidationError)
-    faults = [_fault(fault) for fault in error.errors()[:_MAX_FIELDS]]
-    invalid = InvalidRequest(f"The request is not valid: {'; '.join(faults)}.", hint="See /openapi.json.")
+    fields = fields_of(request)
+    faults = "; ".join(fault_text(fault, fields) for fault in error.errors()[:_MAX_FIELDS])
+    end = "" if faults.endswith("?") else "."
+    invalid = InvalidRequest(f"The request is not valid: {faults}{end}", hint="See /openapi.json.")
     return _respond(request, problem(invalid))
 
 
@@ -65,9 +66,3 @@ def _respond(request: Request, told: Problem) -> Response:
     exchange = exchange_of(request.scope)
     exchange.code = told.code
     return problem_response(told, exchange.request_id)
-
-
-def _fault(fault: Mapping[str, object]) -> str:
-    place = fault["loc"]
-    assert isinstance(place, tuple)
-    return f"{'.'.join(str(part)[:_MAX_NAME_LENGTH] for part in place)}: {fault['msg']}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Protocol
 
+from server.asking import Answers, Asking
 from server.catalog import Catalog
 from server.http.key_limits import KeyLimits
 from server.http.metrics import Metrics
@@ -13,18 +13,15 @@ from server.http.readiness import Readiness
 from server.jobs import Jobs
 from server.ledger.analyst import Act, Analyst
 from server.ledger.ledger import Administration, Records
+from server.ledger_reads import LedgerReads
 from server.live_pipeline import PolicyInForce
 from server.proposals.accuracy import Accuracy, Proposal
-from server.query import Budget, Explanation, QueryRequest, QueryResponse
+from server.query import Budget, Explanation, QueryRequest
 from server.threads import Threads
 
 
-class Pipeline(Protocol):
+class Pipeline(Answers, Protocol):
     """Answers questions; each method blocks and may be called from any thread."""
-
-    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """Answer and charge; setting `cancelled` ends it early."""
-        ...
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
@@ -74,10 +71,11 @@ class Services:
     Attributes:
       pipeline: answers.
       ledger: knows analysts by their keys, and what custodians see and change.
-      queries: threads that wait for answers.
-      lookups: threads for what takes milliseconds (keys, budgets), which never queue behind anything else.
+      asking: where questions wait.
+      reads: of keys and budgets.
+      lookups: threads for what takes milliseconds, which never queue behind anything else.
       explanations: threads for explaining and describing, which may ask the database for the public groups.
-      writers: threads for writing large answers down, which takes seconds.
+      writing: threads that write long answers.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
@@ -88,12 +86,13 @@ class Services:
 
     pipeline: Pipeline
     ledger: Custody
-    queries: Threads
+    asking: Asking
+    reads: LedgerReads
     lookups: Threads
     explanations: Threads
     audits: Threads
     readiness_checks: Threads
-    writers: Threads
+    writing: Threads
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness

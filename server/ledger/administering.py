@@ -12,6 +12,7 @@ from server.ledger.analyst import Act, Analyst, Credentials
 from server.ledger.analyst_rows import analyst
 from server.ledger.balance import Balance
 from server.ledger.journal import Journal
+from server.ledger.schema import ACTS_OF_KIND
 from server.ledger.store import Reading
 from server.ledger.terms import Terms
 
@@ -106,8 +107,8 @@ def bump_data(journal: Journal, act: Act) -> int:
 
 
 def data_version(reading: Reading) -> int:
-    """The version of the data: 1, and one more with each bump."""
-    row = reading.row("SELECT count(*) FROM entries WHERE kind = 'data'")
+    """The version of the data: 1, and one more with each bump. Read with every query, so never from all entries."""
+    row = reading.row(f"SELECT count(*) FROM entries WHERE {ACTS_OF_KIND}", "data")
     assert row is not None, "an aggregate has a row"
     return 1 + int(row[0])
 

@@ -19,6 +19,7 @@ from server.ledger.entry_rows import ledger_time, read_entries
 from server.ledger.exhausted import exhausted
 from server.ledger.journal import Journal
 from server.ledger.reserving import Short, paying_accounts, reserve
+from server.ledger.schema import ACTS_OF_KIND
 from server.ledger.settling import recover, settle
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.terms import Terms
@@ -44,6 +45,11 @@ class Book:
     def id(self) -> str:
         """Which ledger this is."""
         return self._store.id
+
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine?"""
+        return self._store.local
 
     def reserve(self, charge: Charge) -> Reservation:
         """Take the charge from all its accounts, or refuse."""
@@ -212,7 +218,7 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
 
 
 def _accepted_policy(reading: Reading) -> str | None:
-    row = reading.row("SELECT content FROM entries WHERE kind = 'policy' ORDER BY number DESC LIMIT 1")
+    row = reading.row(f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", "policy")
     return None if row is None else str(json.loads(row[0])["policy_hash"])
 
 

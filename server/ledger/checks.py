@@ -57,7 +57,10 @@ def gone(name: str) -> LedgerMissing:
 
 def absent(name: str) -> LedgerMissing:
     """The error of a ledger that has never been there."""
-    return LedgerMissing(f"There is no ledger {name} yet.", hint="Add an analyst first: noisegate analyst add")
+    return LedgerMissing(
+        f"There is no ledger {name} yet.",
+        hint="Add an analyst first: noisegate analyst add NAME --policy FILE --epsilon 10",
+    )
 
 
 def _holds(reading: Reading, known: Marker) -> bool:

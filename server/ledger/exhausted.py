@@ -21,9 +21,10 @@ def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance,
     """
     first = short[0]
     wanted, left = _wanted(charge, first)
+    fits = _fitting(charge, paying)
     return BudgetExhausted(
         f"The query asks for {' and '.join(wanted)}, but only {' and '.join(left)} is left{_of(charge, first)}.",
-        hint=_hint(charge, paying) or "Ask the custodian for a new budget.",
+        hint=" ".join(filter(None, (fits, _granting(charge, short, fits)))),
     )
 
 
@@ -39,7 +40,7 @@ def too_expensive(charge: Charge, account: Balance, nano_cap: int) -> QueryTooEx
 def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
     """What was asked for beyond what is left, and what is left of it."""
     epsilon_left = account.epsilon_left()
-    delta_short = charge.delta > 0 and charged_delta(charge.delta) > charged_delta(account.delta_left)
+    delta_short = _delta_short(charge, account)
     epsilon_short = _above(charge.epsilon, epsilon_left)
     wanted, left = [], []
     if epsilon_short or not delta_short:
@@ -51,13 +52,29 @@ def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
     return wanted, left
 
 
-def _hint(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
+def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> str | None:
+    """Who gives more, and how: where a delta is short, since few can ask with less of one, and where nothing fits."""
+    lacking = [account.name for account in short if _delta_short(charge, account)]
+    if not lacking and fits is not None:
+        return None
+    more = f"--delta {charge.delta!r}" if lacking else f"--epsilon {charge.epsilon!r}"
+    acts = " and ".join(f"noisegate admin top-up {name} {more}" for name in lacking or [short[0].name])
+    return f"A custodian can grant more: {acts}, or the administration page."
+
+
+def _delta_short(charge: Charge, account: Balance) -> bool:
+    return charge.delta > 0 and charged_delta(charge.delta) > charged_delta(account.delta_left)
+
+
+def _fitting(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
     """The most that fits all accounts: at the delta that was asked for, or at what is left of it."""
     delta = min([charge.delta, *(account.delta_left for account in paying)])
     caps = [epsilon_of(cap) for account in paying if (cap := account.terms.nano_cap) is not None]
     epsilon = min([*(account.epsilon_left(delta) for account in paying), *caps])
     if epsilon <= 0:
         return None
+    if 0 == delta < charge.delta:
+        return f"With delta 0, if the question can do without, at most epsilon {epsilon!r} still fits."
     fits = f"epsilon {epsilon!r}" + (f" and delta {delta!r}" if delta < charge.delta else "")
     return f"At most {fits} still fits."
 

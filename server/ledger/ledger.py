@@ -144,6 +144,11 @@ class Administration(Protocol):
 class Records(Protocol):
     """What can be read, never behind a writer."""
 
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine, which is read in microseconds?"""
+        ...
+
     def analyst_by_key(self, key_hash: str) -> str | None:
         """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
         ...

@@ -56,6 +56,11 @@ class PostgresStore:
         self._closed = False
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
+    @property
+    def local(self) -> bool:
+        """No: a read may wait for the network."""
+        return False
+
     def write(self, work: Callable[[Writing], T]) -> T:
         """Do the work in one write, and again after a conflict or a lost connection."""
         with self._write_lock:

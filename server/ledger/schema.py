@@ -17,6 +17,10 @@ SCHEMA_VERSION = 2
 CHARGE_KINDS = "('reserved', 'committed', 'failed', 'released', 'crashed')"
 """The kinds of entries that are no acts."""
 
+ACTS_OF_KIND = f"kind = ? AND kind NOT IN {CHARGE_KINDS}"
+"""A condition on entries that the index of acts serves: SQLite uses a partial index only where its own condition is
+repeated word for word, and would read every charge without."""
+
 _TABLES = Template(f"""
 CREATE TABLE identity (
     only_row $integer PRIMARY KEY CHECK (only_row = 1),

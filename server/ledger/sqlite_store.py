@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import queue
 import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from server.errors import LedgerUnavailable
 from server.ledger.connection import connect, read_transaction, transaction
 from server.ledger.entry_rows import head
 from server.ledger.marker import Marker, sync_marker, write_marker
@@ -58,7 +60,8 @@ class SqliteView:
 class SqliteStore:
     """A Store (see the Protocol); made by `create_ledger` or `open_ledger`.
 
-    One connection writes and one reads, each behind its lock: with WAL a lookup of a key never waits for a writer.
+    One connection writes, behind a lock. Each read has a connection to itself, so that a lookup of a key waits
+    neither for a writer (with WAL) nor for a longer read.
 
     Args:
       path: an existing, checked ledger file.
@@ -74,11 +77,14 @@ class SqliteStore:
         self._presence = Presence(path, self.instance)
         self._write_lock = threading.Lock()
         self._writer = connect(path)
-        self._read_lock = threading.Lock()
-        self._reader = connect(path)
-        self._reader.execute("PRAGMA query_only = ON")
-        self.id: str = self._reader.execute("SELECT id FROM identity").fetchone()[0]
-        self._closed = False
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()  # those that nobody uses now
+        self._closed = threading.Event()
+        self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
+
+    @property
+    def local(self) -> bool:
+        """Yes."""
+        return True
 
     def write(self, work: Callable[[Writing], T]) -> T:
         """Do the work in one write."""
@@ -87,8 +93,8 @@ class SqliteStore:
 
     def read(self, work: Callable[[Reading], T]) -> T:
         """Do short work in one view."""
-        with self._read_lock, read_transaction(self._reader):
-            return work(SqliteView(self._reader, self._clock))
+        with self._reader() as reader, read_transaction(reader):
+            return work(SqliteView(reader, self._clock))
 
     def walk(self, work: Callable[[Reading], T]) -> T:
         """Do long work in a view of its own."""
@@ -101,16 +107,38 @@ class SqliteStore:
 
     def close(self) -> None:
         """Write the marker, then let go of the file."""
-        with self._write_lock, self._read_lock:
-            if self._closed:
+        with self._write_lock:
+            if self._closed.is_set():
                 return
-            self._closed = True
+            self._closed.set()
             with transaction(self._writer):
                 self._begun()
                 sync_marker(self._marker)
-            self._reader.close()
             self._writer.close()
+            self._close_readers()
             self._presence.close()
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection that only reads, for one thread; as many are made as read at once."""
+        if self._closed.is_set():
+            raise LedgerUnavailable("The ledger is closed.")
+        try:
+            connection = self._readers.get_nowait()
+        except queue.Empty:
+            connection = connect(self._path)
+            connection.execute("PRAGMA query_only = ON")
+        try:
+            yield connection
+        finally:
+            self._readers.put(connection)
+            if self._closed.is_set():  # meanwhile
+                self._close_readers()
+
+    def _close_readers(self) -> None:
+        while not self._readers.empty():
+            with suppress(queue.Empty):
+                self._readers.get_nowait().close()
 
     def _begun(self) -> SqliteView:
         """The view of a write that has begun. Everything before it is durable, and that is noted in the marker."""

@@ -71,11 +71,17 @@ class Store(Protocol):
     Attributes:
       id: of the ledger.
       instance: of this open store; every reservation carries it.
+      local: is it a file of this machine, in which a read waits for nobody and takes microseconds?
     """
 
     @property
     def id(self) -> str:
         """Which ledger this is."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine?"""
         ...
 
     @property

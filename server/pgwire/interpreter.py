@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.errors import InvalidSetting, RowsNotShown, UnsupportedSQL
 from planner.plan import ResultType
 from server.errors import WireError
 from server.flat_answer import flat_columns
@@ -16,7 +16,7 @@ from server.pgwire import commands as c
 from server.pgwire.desk import Desk
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
 from server.pgwire.portal import Portal, Shape
-from server.pgwire.results import Result, Table, answer_table
+from server.pgwire.results import NoRows, Result, Table, answer_table
 from server.pgwire.settings import Settings
 from server.pgwire.transaction import TransactionState
 from server.pgwire.values import Field, field_of
@@ -129,7 +129,13 @@ class Interpreter:
             return Shape(catalog.parameters, catalog.fields)
         intervals, dry_run = self.asked_as
         asked = self._explained(question.sql) if dry_run else question.sql
-        described = await self._desk.describe(self._analyst, asked)
+        try:
+            described = await self._desk.describe(self._analyst, asked)
+        except RowsNotShown:
+            if not self.settings.flag("empty_rows"):
+                raise
+            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
+            return Shape(catalog.parameters, catalog.fields)
         columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
         if not intervals or not any(described.noisy):
@@ -154,9 +160,22 @@ class Interpreter:
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
         )
-        response = await self._answered(request)
+        try:
+            response = await self._answered(request)
+        except RowsNotShown:
+            if not self.settings.flag("empty_rows"):
+                raise
+            return await self._without_rows(question, portal)
         self._tell(response)
         return answer_table(response, portal.shape.noisy)
+
+    async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
+        """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
+        described = await self._desk.catalog_shape(self._analyst, question.sql, portal.shape.parameters)
+        self._notices.warning(
+            "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
+        )
+        return NoRows(described.fields)
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
         """Ask; cancelled by the client or by the session's own statement_timeout."""
@@ -174,9 +193,7 @@ class Interpreter:
         if response.epsilon:
             self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
         if any(response.weak):
-            weak = sum(response.weak)
-            rows = "row has" if weak == 1 else "rows have"
-            self._notices.warning(f"{weak} {rows} too little budget: values may be cut to any part of the true ones")
+            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")))
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -188,9 +205,12 @@ class Interpreter:
             cells = (budget.epsilon, budget.delta, budget.epsilon_left, budget.delta_left)
             names = ("epsilon", "delta", "epsilon_left", "delta_left")
             return Table.of([(column, "float8") for column in names], [cells])
+        if name.lower() == "all":
+            return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = self.settings.get(name)
         if value is None:
-            raise InvalidSetting(f"there is no setting {name}", hint=f"SHOW {_BUDGET} tells what is left")
+            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting"
+            raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(name.lower(), "text")], [(value,)])
 
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
@@ -276,6 +296,15 @@ def _one_format(formats: tuple[int, ...]) -> int:
     if len(set(formats)) > 1:
         raise UnsupportedSQL("the catalog answers in one format for all columns", hint="ask for text")
     return formats[0] if formats else 0
+
+
+def _weakness(weak: Sequence[bool], *, shown: bool) -> str:
+    """How many rows say little, and how to see which."""
+    rows = "the answer is weak"
+    if len(weak) > 1:
+        rows = f"{sum(weak)} of {len(weak)} rows {'is' if sum(weak) == 1 else 'are'} weak"
+    said = f"{rows}: so little budget that values may be cut to any part of the true ones"
+    return said if shown or len(weak) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from server.ledger_reads import LedgerReads
 from server.pgwire.scram import Verifier
-from server.threads import Threads
 
 
 class Keys(Protocol):
@@ -21,14 +21,14 @@ class LedgerVerifiers:
 
     Args:
       keys: the ledger.
-      lookups: threads for what takes milliseconds.
+      reads: where the ledger is read.
     """
 
-    def __init__(self, keys: Keys, lookups: Threads) -> None:
+    def __init__(self, keys: Keys, reads: LedgerReads) -> None:
         self._keys = keys
-        self._lookups = lookups
+        self._reads = reads
 
     async def verifier(self, analyst: str) -> Verifier | None:
         """The verifier of an analyst's key; None for nobody, for the disabled, and for keys older than verifiers."""
-        written = await self._lookups.call(self._keys.scram_verifier, analyst)
+        written = await self._reads.call(self._keys.scram_verifier, analyst)
         return Verifier.parse(written) if written else None

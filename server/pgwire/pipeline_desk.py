@@ -6,6 +6,8 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
+from server.asking import Asking
+from server.ledger_reads import LedgerReads
 from server.pgwire.desk import CatalogShape, Described
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.results import CatalogResult
@@ -22,10 +24,6 @@ class Pipeline(Protocol):
         """Parameters and columns, before values are bound; free."""
         ...
 
-    def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
-        """Answer and charge."""
-        ...
-
     def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left."""
         ...
@@ -35,11 +33,11 @@ class PipelineDesk:
     """A Desk.
 
     Args:
-      pipeline: answers.
+      pipeline: knows statements and budgets.
       shadow: knows the catalog; None: nothing is known of it.
-      queries: threads that wait for answers, the same as other protocols use.
-      lookups: threads for what takes milliseconds, keys above all.
-      planning: threads for describing questions, of which some take seconds.
+      asking: where questions wait, the same as for other protocols.
+      reads: where the ledger is read.
+      planning: threads for describing questions, of which some take long.
       catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
         and budgets do not wait behind it.
     """
@@ -48,15 +46,15 @@ class PipelineDesk:
         self,
         pipeline: Pipeline,
         shadow: ShadowDatabase | None,
-        queries: Threads,
-        lookups: Threads,
+        asking: Asking,
+        reads: LedgerReads,
         planning: Threads,
         catalogs: Threads,
     ) -> None:
         self._pipeline = pipeline
         self._shadow = shadow
-        self._queries = queries
-        self._lookups = lookups
+        self._asking = asking
+        self._reads = reads
         self._planning = planning
         self._catalogs = catalogs
 
@@ -67,11 +65,11 @@ class PipelineDesk:
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
         """The answer, charged."""
-        return await self._queries.call_for(request.analyst, self._pipeline.answer, request, cancelled)
+        return await self._asking.answer(request, cancelled)
 
     async def budget(self, analyst: str) -> Budget:
         """What was granted and what is left."""
-        return await self._lookups.call(self._pipeline.budget, analyst)
+        return await self._reads.call(self._pipeline.budget, analyst)
 
     async def catalog_shape(self, analyst: str, sql: str, oids: Sequence[int]) -> CatalogShape:
         """Parameters and columns of a question to the catalog."""

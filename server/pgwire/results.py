@@ -97,6 +97,29 @@ def answer_table(response: QueryResponse, noisy: Sequence[bool] | None) -> Table
 
 
 @dataclass(frozen=True)
+class NoRows(Result):
+    """Columns alone."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def n_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def row(self, index: int, formats: Sequence[int]) -> list[bytes | None]:
+        """Nobody asks for it."""
+        raise IndexError(index)
+
+    def text(self, index: int) -> list[str | None]:
+        """Nobody asks for it."""
+        raise IndexError(index)
+
+
+@dataclass(frozen=True)
 class CatalogResult(Result):
     """What the shadow database returned, in the one format that was asked for.
 

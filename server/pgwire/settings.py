@@ -108,21 +108,27 @@ def _only(wanted: str) -> Callable[[str, str], str]:
 
 @dataclass(frozen=True)
 class _Setting:
-    """One setting: its default, what it may be, and what clients are told of when it changes."""
+    """One setting: its default, what it may be, what clients are told of when it changes, and what it is for."""
 
     default: str
     check: Callable[[str, str], str] = _any
     reported: str | None = None
+    about: str = "as in PostgreSQL, as far as clients need it"
 
 
 _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
     {
-        "noisegate.epsilon": _Setting("", _epsilon),
-        "noisegate.delta": _Setting("", _delta),
-        "noisegate.sampling_rate": _Setting("", _fraction),
-        "noisegate.mechanism": _Setting("", _mechanism),
-        "noisegate.intervals": _Setting("off", _flag),
-        "noisegate.dry_run": _Setting("off", _flag),
+        "noisegate.epsilon": _Setting("", _epsilon, about="what a question may spend; empty: the policy's default"),
+        "noisegate.delta": _Setting("", _delta, about="the most delta of a question; empty: the policy's default"),
+        "noisegate.sampling_rate": _Setting("", _fraction, about="answer from this share of the rows; empty: of all"),
+        "noisegate.mechanism": _Setting(
+            "", _mechanism, about="which mechanism releases; empty: the planner's choice"
+        ),
+        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak"),
+        "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
+        "noisegate.empty_rows": _Setting(
+            "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
+        ),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),
         "client_encoding": _Setting("UTF8", _utf8, "client_encoding"),
@@ -183,6 +189,11 @@ class Settings:
     def get(self, name: str) -> str | None:
         """The value, in text; None for a setting that is not known."""
         return self._values.get(name.lower())
+
+    def all(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, value and purpose of each setting, ours first."""
+        names = sorted(_SETTINGS, key=lambda name: (not name.startswith(_PREFIX), name))
+        return tuple((name, self._values[name], _SETTINGS[name].about) for name in names)
 
     def set(self, name: str, value: str | None, local: bool = False) -> bool:
         """Set, or with None set what it was at the start; `all` resets everything. False: not known, ignored.

@@ -11,10 +11,10 @@ from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.clipped_vectors import STEPS
-from privacy.mechanisms.groups.group_measurement import GroupMeasurement
 from privacy.truncation.encode import encode
-from privacy.truncation.filing import add_loads
+from privacy.truncation.ladder.filing import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes

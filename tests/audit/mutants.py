@@ -11,8 +11,8 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import DistinctTuples
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.r2t import R2T
-from privacy.mechanisms.rung import Rung, rungs
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.racing.r2t import R2T
 from privacy.units import ONE
 
 

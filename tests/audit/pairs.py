@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.racing.r2t import R2T
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 
@@ -80,11 +80,11 @@ def margin_swing(
     """
     ladder, size = gem.ladder, len(gem.ladder)
     tau = ladder.units.astype(np.float64)
-    selecting = gem.split * gem.epsilon
+    selecting = gem.selection.split * gem.epsilon
     noise = gem.c / (gem.epsilon - selecting)
     farthest = gem.prices(n_groups)[0] - noise
-    assert gem.rarity is not None
-    step = 2 * np.log(gem.rarity) / selecting
+    assert gem.selection.rarity is not None
+    step = 2 * np.log(gem.selection.rarity) / selecting
 
     def reach(i: int, j: int) -> float:
         return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])

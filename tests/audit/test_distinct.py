@@ -14,7 +14,7 @@ from tests.audit.auditing import audit
 from tests.audit.mutants import WeakerNoise, plain_distinct_count
 from tests.audit.pairs import Table
 from tests.support.simulated_entropy import SimulatedEntropy
-from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples
+from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples
 
 SUPPLIER, OTHER_SUPPLIER = 1000, 1001
 CUSTOMERS = 6

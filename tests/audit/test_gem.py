@@ -7,6 +7,7 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.auditing import RUNS, audit
 from tests.audit.mutants import UnsplitGem, WeakerNoise
 from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing
@@ -15,7 +16,7 @@ from tests.support.simulated_entropy import SimulatedEntropy
 ONE_RUNG = Ladder(0, 0)
 SHORT = Ladder(-3, 4)
 LONG = Ladder(-12, 9)
-RELEASE_HEAVY = 0.02
+RELEASE_HEAVY = SelectionSettings(0.02)
 """Next to nothing for selection, so that the release is what is audited."""
 
 SELECTION_HEAVY = 0.9
@@ -23,7 +24,7 @@ SELECTION_HEAVY = 0.9
 
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
 def test_selection_and_release_together_keep_the_claim_and_come_close(split: float) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, rarity=None)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(split, rarity=None))
     found = audit(gem, selection_swing(gem, n_groups=RUNS))
     assert 0.6 < found <= 1.0
 
@@ -31,7 +32,7 @@ def test_selection_and_release_together_keep_the_claim_and_come_close(split: flo
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
 def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, monotone: bool) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=split, monotone=monotone)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(split), monotone=monotone)
     found = audit(gem, margin_swing(gem, RUNS), runs=300_000)
     assert 0.5 < found <= 1.0
 
@@ -48,59 +49,60 @@ def test_a_crowd_and_one_more() -> None:
 
 
 def test_the_release_spends_what_it_may() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     assert 0.9 < audit(gem, empty_and_full_unit(ONE_RUNG)) <= 1.0
 
 
 def test_a_solver_gap_is_paid_for() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY, gap=0.5)
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY, gap=0.5)
     assert 0.9 < audit(gem, empty_and_full_unit(ONE_RUNG, gap=0.5)) <= 1.0
 
 
 def test_a_unit_in_two_groups() -> None:
-    gem = Gem(1.0, groups_per_unit=2, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    gem = Gem(1.0, groups_per_unit=2, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     assert 0.85 < audit(gem, empty_and_full_unit(ONE_RUNG), together=2) <= 1.0
 
 
 def test_with_the_noise_of_production() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     # This one cannot be seeded: the lower limit is ten standard deviations away.
     assert 0.5 < audit(gem, empty_and_full_unit(ONE_RUNG), OpendpEntropy(), runs=20_000) <= 1.0
 
 
 def test_catches_half_the_release_noise() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     assert audit(gem, empty_and_full_unit(ONE_RUNG), WeakerNoise(SimulatedEntropy(1), laplace=0.5)) > 1.0
 
 
 def test_catches_selection_without_the_factor_two() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, rarity=None)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(SELECTION_HEAVY, rarity=None))
     assert audit(gem, selection_swing(gem, n_groups=RUNS), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
 
 
 @pytest.mark.parametrize("monotone", [False, True])
 def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, split=SELECTION_HEAVY, monotone=monotone)
+    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(SELECTION_HEAVY), monotone=monotone)
     found = audit(gem, margin_swing(gem, RUNS), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
     assert found > 1.0
 
 
 def test_catches_an_unsplit_budget() -> None:
-    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, rarity=None)
+    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(0.5, rarity=None))
     assert audit(gem, selection_swing(gem, n_groups=RUNS)) > 1.0
 
 
 def test_catches_an_unsplit_budget_of_a_selection_by_distance() -> None:
     """The pair is made for the honest mechanism, whose costs are twice as high."""
     gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
-    assert audit(gem, margin_swing(Gem(2.0, 1, ladder=LONG, split=0.5), RUNS), runs=300_000) > 1.0
+    honest = Gem(2.0, 1, ladder=LONG, selection=SelectionSettings(0.5))
+    assert audit(gem, margin_swing(honest, RUNS), runs=300_000) > 1.0
 
 
 def test_catches_one_group_per_unit_where_it_is_two() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    gem = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     assert audit(gem, empty_and_full_unit(ONE_RUNG), together=2) > 1.0
 
 
 def test_catches_noise_that_forgets_the_gap() -> None:
-    forgetful = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    forgetful = Gem(1.0, groups_per_unit=1, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     assert audit(forgetful, empty_and_full_unit(ONE_RUNG, gap=0.5)) > 1.0

@@ -9,7 +9,8 @@ import pytest
 from privacy.ladder import Ladder
 from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.sampling.calibrate import release_budget
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss
@@ -17,7 +18,7 @@ from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
 from tests.support.simulated_entropy import SimulatedEntropy
 
-RELEASE_HEAVY = 0.02
+RELEASE_HEAVY = SelectionSettings(0.02)
 """Next to nothing for selection, so that the release is what is audited."""
 
 DELTA, RATE, EPSILON = 16, 0.1, 2.0
@@ -27,7 +28,7 @@ DESIGN = SampleDesign(RATE, DELTA, EPSILON)
 
 
 def sampled(design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, ladder: Ladder = ONE_RUNG) -> Gem:
-    return Gem(EPSILON, groups_per_unit=groups, gap=gap, ladder=ladder, split=RELEASE_HEAVY, sample=design)
+    return Gem(EPSILON, groups_per_unit=groups, gap=gap, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +46,13 @@ def test_the_release_spends_nearly_all_that_the_sample_affords(
     tuples: int, rate: float, epsilon: float, exponent: int
 ) -> None:
     ladder, design = Ladder(exponent, exponent), SampleDesign(rate, tuples, epsilon)
-    gem = Gem(epsilon, groups_per_unit=1, ladder=ladder, split=RELEASE_HEAVY, sample=design)
+    gem = Gem(epsilon, groups_per_unit=1, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
     assert 0.75 * epsilon < sampled_audit(gem, UnitAtTheBound(tuples, rate)) <= epsilon
 
 
 @pytest.mark.parametrize("split", [0.2, 0.6])
 def test_selection_and_release_from_one_sample(split: float) -> None:
-    gem = Gem(EPSILON, groups_per_unit=1, ladder=Ladder(-3, 4), split=split, sample=DESIGN)
+    gem = Gem(EPSILON, groups_per_unit=1, ladder=Ladder(-3, 4), selection=SelectionSettings(split), sample=DESIGN)
     assert sampled_audit(gem, UNIT) <= EPSILON
 
 
@@ -76,7 +77,7 @@ def test_catches_half_the_release_noise() -> None:
 
 def test_catches_budgets_that_are_amplified_one_by_one() -> None:
     """Each of two releases costs half of epsilon on its own sample; both see the same one."""
-    alone = Gem(1.0, 1, ladder=Ladder(0, 0), split=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0))
+    alone = Gem(1.0, 1, ladder=Ladder(0, 0), selection=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0))
     unit = UnitAtTheBound(4, RATE)
     assert sampled_audit(alone, unit) <= 1.0
     assert sampled_audit(alone, unit, together=2) > 2.0

@@ -13,12 +13,12 @@ from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.exponential_choice import exponential_choice
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.score_prices import priced_scores
+from privacy.mechanisms.selection.exponential_choice import exponential_choice
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.clipped import BIG, Vector, side_by_side
@@ -32,14 +32,16 @@ RUNS = 400_000
 ONE_RUNG = Ladder(0, 0)
 SHORT = Ladder(-3, 4)
 LONG = Ladder(-12, 9)
-RELEASE_HEAVY = 0.02
+RELEASE_HEAVY = SelectionSettings(0.02)
 PURE = PureBudget(1.0)
 CONCENTRATED = ConcentratedBudget(0.5, 0.01)
 """A delta that is seen in some hundred thousand runs."""
 
 
-def concentrated(groups: int, ladder: Ladder = ONE_RUNG, split: float = RELEASE_HEAVY) -> ConcentratedGem:
-    return ConcentratedGem(CONCENTRATED, groups, ladder=ladder, split=split)
+def concentrated(
+    groups: int, ladder: Ladder = ONE_RUNG, selection: SelectionSettings = RELEASE_HEAVY
+) -> ConcentratedGem:
+    return ConcentratedGem(CONCENTRATED, groups, ladder=ladder, selection=selection)
 
 
 def lost(mechanism: ConcentratedGem, pair: tuple[Table, Table], together: int = 1) -> float:
@@ -63,7 +65,7 @@ def summed(answer: NoisyAnswer, together: int) -> Outputs:
 def chosen(epsilon: float, pair: tuple[Table, Table], noise: float = 1.0) -> float:
     """A lower bound on what the choice of a threshold alone loses, its noise scaled by some factor."""
     source = WeakerNoise(SimulatedEntropy(20261123), geometric=noise)
-    scores = priced_scores(LONG, 0.0, (1.0,) * len(LONG), epsilon, 0.001, None)
+    scores = SelectionSettings(0.5, beta=0.001, rarity=None).scores(LONG, 0.0, (1.0,) * len(LONG), epsilon)
 
     def run(table: Table, size: int) -> Outputs:
         choice = exponential_choice(repeated(table, LONG, size), scores, Fraction(epsilon), source)
@@ -75,7 +77,7 @@ def chosen(epsilon: float, pair: tuple[Table, Table], noise: float = 1.0) -> flo
 
 def swing(epsilon: float) -> tuple[Table, Table]:
     """The pair of `selection_swing` for the scores of `chosen`, whose price is that of this Gem."""
-    return selection_swing(Gem(2 * epsilon, 1, ladder=LONG, split=0.5, c=epsilon, rarity=None))
+    return selection_swing(Gem(2 * epsilon, 1, ladder=LONG, selection=SelectionSettings(0.5, rarity=None), c=epsilon))
 
 
 def test_the_choice_loses_what_it_may_and_half_its_noise_is_caught() -> None:
@@ -83,9 +85,9 @@ def test_the_choice_loses_what_it_may_and_half_its_noise_is_caught() -> None:
     assert chosen(1.0, swing(1.0), noise=0.5) > 1.0
 
 
-@pytest.mark.parametrize("split", [RELEASE_HEAVY, 0.5])
-def test_concentrated_empty_against_a_unit_at_every_bound(split: float) -> None:
-    mechanism = concentrated(1, SHORT, split)
+@pytest.mark.parametrize("selection", [RELEASE_HEAVY, SelectionSettings(0.5)])
+def test_concentrated_empty_against_a_unit_at_every_bound(selection: SelectionSettings) -> None:
+    mechanism = concentrated(1, SHORT, selection)
     assert lost(mechanism, empty_and_full_unit(SHORT)) <= mechanism.epsilon
 
 
@@ -105,7 +107,7 @@ def test_catches_concentrated_noise_for_one_group_where_there_are_two() -> None:
 
 
 def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
-    mechanism = ConcentratedGem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, split=RELEASE_HEAVY)
+    mechanism = ConcentratedGem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     pair = empty_and_full_unit(ONE_RUNG, gap=0.9)
     assert lost(mechanism, pair) <= mechanism.epsilon
     assert lost(concentrated(1), pair) > mechanism.epsilon
@@ -121,7 +123,7 @@ def test_with_the_noise_of_production() -> None:
 @pytest.mark.parametrize("budget", [PURE, CONCENTRATED], ids=["pure", "concentrated"])
 @pytest.mark.parametrize(("groups", "kept"), [(2, True), (1, False)])
 def test_one_threshold_for_two_groups_of_one_unit(budget: Budget, groups: int, kept: bool) -> None:
-    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, split=RELEASE_HEAVY))
+    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY))
     found = vectors_lost(mechanism, ((0, 0), (1, 1)))
     assert (found <= budget.epsilon) is kept
 
@@ -130,7 +132,7 @@ def test_one_threshold_for_two_groups_of_one_unit(budget: Budget, groups: int, k
 @pytest.mark.parametrize(("groups", "kept"), [(2, True), (1, False)])
 def test_a_rule_for_one_group_moves_two(budget: Budget, groups: int, kept: bool) -> None:
     """With rows of the first group alone it counts there; with all rows, in the second."""
-    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, split=RELEASE_HEAVY))
+    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY))
     found = vectors_lost(mechanism, ((BIG, 0), (BIG, 2 * BIG)), most=1)
     assert (found <= budget.epsilon) is kept
 

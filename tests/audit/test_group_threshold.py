@@ -14,7 +14,7 @@ from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.rung import Rung
 from privacy.truncation.encode import encode
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate

@@ -11,12 +11,13 @@ from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.groups import l2_clip
 from privacy.mechanisms.groups.clipped_vectors import STEPS
 from privacy.mechanisms.groups.l2_clip import L2Clip
+from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.clipped import BIG, PlainVectors, Vector, vector_audit
 
 BUDGET = ConcentratedBudget(0.5, 0.01)
 """A delta that is seen in some hundred thousand runs."""
 
-CLIP = L2Clip(BUDGET, Ladder(0, 0), split=0.02)
+CLIP = L2Clip(BUDGET, Ladder(0, 0), selection=SelectionSettings(0.02))
 """One threshold and next to nothing for its choice, so that the release is what is audited."""
 
 HALF = math.sqrt(0.5)

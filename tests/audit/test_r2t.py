@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.racing.r2t import R2T
 from tests.audit.auditing import audit
 from tests.audit.mutants import UnsplitR2T, WeakerNoise
 from tests.audit.pairs import Table, crowd_and_one_more, empty_and_full_unit, level_race

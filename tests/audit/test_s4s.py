@@ -9,8 +9,8 @@ import pytest
 
 from privacy.accounting.event import PureDP
 from privacy.mechanisms.exact import exact_epsilon
-from privacy.mechanisms.rung import Rung, rungs
-from privacy.mechanisms.s4s import S4S
+from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.racing.s4s import S4S
 from privacy.sampling.design import SampleDesign
 from tests.audit.mutants import WeakerNoise
 from tests.audit.s4s_values import values_bound

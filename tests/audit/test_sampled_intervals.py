@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.inner_mechanism import InnerMechanism
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.population import NoisyPopulation, PublicPopulation
-from privacy.mechanisms.s4s import S4S
-from privacy.mechanisms.s4s_rdp import S4SRenyi
-from privacy.mechanisms.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.simple_sampling import SimpleSampling
+from privacy.mechanisms.racing.s4s import S4S
+from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
+from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
+from privacy.mechanisms.sampled.population import NoisyPopulation, PublicPopulation
+from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
+from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.scale_up import scale_up

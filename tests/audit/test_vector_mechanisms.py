@@ -17,11 +17,11 @@ from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.pmsja import Pmsja
-from privacy.mechanisms.groups.s4s_vector import S4SVector
-from privacy.mechanisms.groups.smooth_sensitivity_ramp import GaussianRamp
-from privacy.mechanisms.groups.sparse_vector import SparseVector
-from privacy.mechanisms.groups.truncated_vector import TruncatedVector, vector_instance
+from privacy.mechanisms.vector.pmsja import Pmsja
+from privacy.mechanisms.vector.s4s_vector import S4SVector
+from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
+from privacy.mechanisms.vector.sparse_vector import SparseVector
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
 from privacy.truncation.encode import encode
 from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE

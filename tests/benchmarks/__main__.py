@@ -63,11 +63,16 @@ def _commit() -> str:
 
 def _show(console: Console, name: str, rows: list[Row]) -> None:
     table = Table(title=f"benchmark {name}", title_justify="left")
-    for heading in ("case", "metric", "value", "unit"):
+    barred = [row for row in rows if row.held is not None]
+    for heading in ("case", "metric", "value", "unit", *(("bar", "held") if barred else ())):
         table.add_column(heading, justify="right" if heading == "value" else "left")
     for row in rows:
-        table.add_row(row.case, row.metric, f"{row.value:.4g}", row.unit)
+        verdict = {None: "", True: "yes", False: "[bold red]NO[/]"}[row.held]
+        bar = (row.bar or "", verdict) if barred else ()
+        table.add_row(row.case, row.metric, f"{row.value:.4g}", row.unit, *bar)
     console.print(table)
+    if barred:
+        console.print(f"{sum(bool(row.held) for row in barred)} of {len(barred)} bars held")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import cast
 
-import uvicorn
-
 from server.http.app import create_app
 from server.http.key_limits import Rate
 from server.keys import key_hash, new_key
@@ -31,6 +29,8 @@ from server.ledger.open_ledger import create_ledger, open_ledger
 from server.live_pipeline import LivePipeline
 from server.pipeline import Pipeline
 from server.query import QueryRequest
+from server.services import Services
+from server.serving import event_loop, http_server, keep_pauses_short, serve_both
 from server.workers import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
 from tests.support.backends import FailingBackend
@@ -62,14 +62,13 @@ def run(quick: bool) -> list[Row]:
                 one = asyncio.run(_load(port, key, sql, dashboards=1, requests=requests // 5))
                 before = _cpu_s(server)
                 many = asyncio.run(_load(port, key, sql, dashboards=_DASHBOARDS, requests=requests))
+                per_second = len(many.latencies) / many.seconds
                 cpu_s = (_cpu_s(server) - before) / (len(many.latencies) + _WARM_UP)
                 rows += [
-                    Row(name, "one dashboard, median", median(one.latencies) * 1e3, "ms"),
+                    Row(name, "one dashboard, median", median(one.latencies) * 1e3, "ms", most=_BAR_MS),
                     Row(name, "one dashboard, 99%", quantiles(one.latencies, n=100)[98] * 1e3, "ms"),
-                    Row(name, "bar for the median", _BAR_MS, "ms"),
-                    Row(name, f"{_DASHBOARDS} dashboards", len(many.latencies) / many.seconds, "answers/s"),
+                    Row(name, f"{_DASHBOARDS} dashboards", per_second, "answers/s", least=_BAR_PER_SECOND),
                     Row(name, "processor time of the server per answer", cpu_s * 1e3, "ms"),
-                    Row(name, "bar for the throughput", _BAR_PER_SECOND, "answers/s"),
                 ]
     return rows
 
@@ -154,8 +153,10 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         parent.send(listener.getsockname()[1])
-        config = uvicorn.Config(create_app(pipeline, ledger, rate=_UNLIMITED), log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        services = Services(ledger, pipeline, create_app(pipeline, ledger, rate=_UNLIMITED), ())
+        keep_pauses_short()
+        with asyncio.Runner(loop_factory=event_loop) as runner:
+            runner.run(serve_both(http_server(services, None), listener, None, None))
 
 
 def _no_reload() -> tuple[Pipeline, tuple[str, ...]]:

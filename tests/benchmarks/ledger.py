@@ -68,6 +68,7 @@ def _measured(case: str, reopen: Open, quick: bool) -> list[Row]:
             "reserve + commit": [_spend(ledger, number) for number in range(_QUICK_CHARGES if quick else _CHARGES)],
             "budget": [_timed(partial(ledger.budget, name_of(number)))[0] for number in range(_LOOKUPS)],
             "kept answer": [_kept(ledger, 4 * number) for number in range(_LOOKUPS)],
+            "data version": [_timed(ledger.data_version)[0] for _ in range(_LOOKUPS)],
             "key": [_timed(partial(ledger.analyst_by_key, f"{number:064x}"))[0] for number in range(_LOOKUPS)],
         }
         for metric, samples in times.items():
@@ -81,9 +82,10 @@ def _measured(case: str, reopen: Open, quick: bool) -> list[Row]:
 def _distribution(case: str, metric: str, samples: list[float]) -> list[Row]:
     ordered = sorted(samples)
     figures = {"median": median(ordered), "tenth of the fastest": ordered[len(ordered) // 10]}
-    rows = [Row(case, f"{metric}, {name}", seconds * 1e3, "ms") for name, seconds in figures.items()]
-    bar = _BARS_MS.get(metric)
-    return rows if bar is None else [*rows, Row(case, f"{metric}, bar for the median", bar, "ms")]
+    bars = {"median": _BARS_MS.get(metric)}
+    return [
+        Row(case, f"{metric}, {name}", seconds * 1e3, "ms", most=bars.get(name)) for name, seconds in figures.items()
+    ]
 
 
 def _spend(ledger: Book, number: int) -> float:

@@ -73,9 +73,8 @@ def _times(name: str, question: Question, runs: int) -> list[Row]:
     metrics = ("parse", "bind", "plan", "rewrite")
     answered = all(len(sample) == len(metrics) for sample in samples)
     totals = [sum(sample) * 1e3 for sample in samples]
-    rows = [Row(name, "planning, median" if answered else "until the refusal, median", median(totals), "ms")]
-    if name in _BARS_MS:
-        rows.append(Row(name, "bar for the median", _BARS_MS[name], "ms"))
+    metric = "planning, median" if answered else "until the refusal, median"
+    rows = [Row(name, metric, median(totals), "ms", most=_BARS_MS.get(name))]
     if answered:
         rows += [
             Row(name, f"{metric}, median", median(sample[place] for sample in samples) * 1e3, "ms")

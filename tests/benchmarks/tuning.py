@@ -7,13 +7,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT
+from privacy.mechanisms.gem import COST, SELECTION
+from privacy.mechanisms.selection.settings import BETA, RARITY
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 
-DEFAULT = Knobs(SPLIT, BETA, RARITY, COST)
+DEFAULT = Knobs(SELECTION.split, BETA, RARITY, COST)
 BAR = 1.2
 """How much worse than the best of the grid a default should be at most, in any task.
 

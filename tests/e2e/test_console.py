@@ -105,7 +105,7 @@ def test_an_answer_is_a_table_and_a_file_too(open_page: Open, demonstration: Dem
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download CSV").click()
     rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(), newline="")))
-    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi"]
+    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi", "weak"]
     assert len(rows) == 26
     page.locator("#history button").first.click()
     expect(page.locator("#result-words")).to_contain_text("Free: you have paid for this answer", timeout=60_000)
@@ -130,9 +130,33 @@ def test_an_exhausted_budget_is_explained(open_page: Open, demonstration: Demons
     sign_in(page, add_analyst(demonstration, 0.25))
     page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
     expect(page.locator("#budget .words")).to_contain_text("too little for epsilon 1")
+    expect(page.locator("#short")).to_contain_text("You have epsilon 0.25 left: ask with less")
     page.get_by_role("button", name="Run").click()
     expect(page.locator("#problem")).to_contain_text("0.25")
     picture(page, "exhausted")
+
+
+def test_the_noise_of_a_sum_is_told_for_what_a_row_adds(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 1.0))
+    page.get_by_label("SQL", exact=True).fill("SELECT sum(l_extendedprice), count(*) FROM lineitem")
+    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 105,000")
+    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 1,")
+
+
+def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration: Demonstration) -> None:
+    """The demonstration's policy has none, so the explanation is made to ask for one."""
+    page = open_page()
+    page.route("**/v1/explain", lambda route: route.fulfill(json=route.fetch().json() | {"delta": 1e-6}))
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
+    expect(page.locator("#budget .words")).to_contain_text("delta 0 of 0 left: too little for delta 1e-6")
+    expect(page.locator("#short")).to_contain_text("noisegate admin top-up")
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()  # what is paid for opens again free
+    picture(page, "without-delta")
+    assert_accessible(page)
+    page.get_by_label("SQL", exact=True).fill("")
+    expect(page.locator("#short")).to_be_hidden()
 
 
 def test_words_complete_themselves(open_page: Open, demonstration: Demonstration) -> None:
@@ -174,9 +198,11 @@ def test_the_custodians_page(open_page: Open, demonstration: Demonstration) -> N
     expect(page.locator("#acts")).to_contain_text("joined the team")
     page.locator("#grant [name=account]").fill("analyst:grace")
     page.locator("#grant [name=epsilon]").fill("2")
+    page.locator("#grant [name=delta]").fill("1e-6")
     page.locator("#grant [name=reason]").fill("a second study")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#accounts")).to_contain_text("6 of 6 left")
+    expect(page.locator("#accounts")).to_contain_text("delta 1e-6 of 1e-6 left")
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_contain_text("entries hold", timeout=30_000)
     page.locator("#secret").evaluate("secret => secret.hidden = true")

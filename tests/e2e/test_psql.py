@@ -132,13 +132,34 @@ def test_copy_to_csv(wire: WireProxy) -> None:
 
 def test_intervals_are_columns(wire: WireProxy) -> None:
     done = Psql(wire, 2.0).run("SET noisegate.intervals = on", "SELECT count(*) AS n FROM orders")
-    assert re.search(r"n\s+\|\s+n_lo\s+\|\s+n_hi", done.stdout)
+    assert re.search(r"n\s+\|\s+n_lo\s+\|\s+n_hi\s+\|\s+weak", done.stdout)
 
 
 def test_explain_and_dry_run_are_free(wire: WireProxy) -> None:
     psql = Psql(wire, 1.0)
     assert "o_custkey" in psql.run(f"EXPLAIN {COUNT}").stdout
     assert "o_custkey" in psql.run("SET noisegate.dry_run = on", COUNT).stdout
+    assert psql.left() == 1.0
+
+
+def test_group_keys_alone_are_named_free_of_charge(wire: WireProxy) -> None:
+    psql = Psql(wire, 1.0)
+    named = "SELECT n_name FROM customer JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name ORDER BY 1"
+    done = psql.run(named)
+    assert "VIETNAM" in done.stdout
+    assert "(25 rows)" in done.stdout
+    assert "no private row is read" in psql.run(f"EXPLAIN {named}").stdout
+    assert psql.left() == 1.0
+
+
+def test_the_columns_of_private_rows_for_tools_that_ask(wire: WireProxy) -> None:
+    psql = Psql(wire, 1.0)
+    rows = "SELECT o_orderdate AS day, n_name FROM orders, nation LIMIT 1"
+    assert "0A000" in psql.run(rows).stderr
+    done = psql.run("SET noisegate.empty_rows = on", rows)
+    assert re.search(r"day\s+\|\s+n_name", done.stdout)
+    assert "(0 rows)" in done.stdout
+    assert "private rows are not shown" in done.stderr
     assert psql.left() == 1.0
 
 

@@ -100,6 +100,22 @@ def test_check_warns_of_values_that_answers_see_clamped(
 
 
 @pytest.mark.usefixtures("people")
+def test_check_warns_of_a_draft_and_of_deltas_that_nobody_has(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    assert run("policy", "init", "--output", str(path)) == 0
+    assert run("policy", "check", str(path)) == 0
+    assert re.search(r"warning +policy +nobody has decided anything", capsys.readouterr().out)
+    path.write_text(POLICY.replace("range = [0, 120]", "discover = true"))
+    run("policy", "check", str(path))
+    assert re.search(r"warning +privacy\.delta +person\.age may show found", capsys.readouterr().out)
+    path.write_text(POLICY.replace("max_epsilon = 2.0", "max_epsilon = 2.0\ndelta = 1e-7"))
+    assert run("analyst", "add", "ada", "--policy", str(path), "--epsilon", "1") == 0
+    capsys.readouterr()
+    assert run("policy", "check", str(path)) == 0
+    assert re.search(r"warning +analyst:ada +was granted a delta of 0", capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("people")
 def test_check_prints_errors_and_leaves_with_1(tmp_path: Path, run: Run, capsys: Capture) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(POLICY.replace("age = {", "aged = {"))

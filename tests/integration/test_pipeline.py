@@ -7,12 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from planner.errors import SchemaChanged, UnknownTable, UnsupportedSQL
+from planner.plan import BackendQuery
 from planner.policy import parse_policy
 from privacy.errors import SolverFailed
+from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -94,6 +97,33 @@ def test_a_refusal_behind_explain_keeps_its_position(pipeline: Callable[..., Pip
     assert refused.value.position == sql.index("nowhere") + 1
     with pytest.raises(UnsupportedSQL):
         pipeline().answer(QueryRequest("ada", "EXPLAIN EXPLAIN SELECT count(*) FROM orders"))
+
+
+class GroupsBackend(FailingBackend):
+    """It knows the groups that a policy declares."""
+
+    def domain(self, query: BackendQuery) -> Domain:
+        assert query.values[0] is not None
+        return Domain((tuple(query.values[0]),))
+
+
+@pytest.mark.parametrize("select", ["SELECT o_orderstatus", "SELECT DISTINCT o_orderstatus"])
+def test_naming_the_groups_is_free_and_reads_nothing(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, select: str
+) -> None:
+    domain = '[tables.orders.columns]\no_orderstatus = { domain = ["F", "O", "P"] }\n'
+    policy = parse_policy(POLICY.read_text().replace("[tables.orders]\n", domain))
+    tail = "" if "DISTINCT" in select else "GROUP BY 1 "
+    asked = QueryRequest("ada", f"{select} FROM orders {tail}ORDER BY o_orderstatus DESC LIMIT 2")
+    backend = GroupsBackend(tmp_path / "reads")
+    answering = replace(pipeline(), policy=policy, backend=backend)
+    answer = answering.answer(asked)
+    assert answer.rows == (("P",), ("O",))
+    assert (answer.epsilon, answer.mechanism, answer.covers) == (0.0, "none", "exact")
+    explained = answering.explain(asked)
+    assert (explained.epsilon, explained.mechanism, explained.n_groups) == (0.0, "none", 3)
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
 
 
 def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
@@ -212,6 +242,37 @@ def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tm
     again = pipeline().answer(replace(QUESTION, request_id="request-2"))
     assert (again.cached, again.epsilon, again.rows, again.request_id) == (True, 0.0, first.rows, "request-2")
     assert (tmp_path / "reads").read_text() == "read\n"
+
+
+def test_what_is_kept_is_at_hand(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    asked = pipeline()
+    assert asked.answer_at_hand(QUESTION) is None
+    asked.answer(QUESTION)
+    assert asked.answer_at_hand(QUESTION) == asked.answer(QUESTION)
+    assert pipeline().answer_at_hand(QUESTION) is None, "it would have to be planned"
+    assert asked.answer_at_hand(replace(QUESTION, analyst="eve")) is None, "it would have to be paid"
+    assert asked.answer_at_hand(replace(QUESTION, idempotency_key="mine")) is None
+
+
+def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
+    assert pipeline().kept_answer(QUESTION) is None
+    first = pipeline().answer(QUESTION)
+    again = replace(pipeline(), workers=cast(WorkerPool, None)).kept_answer(QUESTION)
+    assert again is not None
+    assert (again.cached, again.epsilon, again.rows) == (True, 0.0, first.rows)
+    assert (tmp_path / "reads").read_text() == "read\n"
+
+
+@pytest.mark.parametrize("sql", ["EXPLAIN SELECT count(*) FROM orders", "SELECT r_name FROM region"])
+def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline], sql: str) -> None:
+    assert pipeline().kept_answer(replace(QUESTION, sql=sql)) is None
+
+
+def test_an_answer_names_what_the_ledger_was_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
+    awkward = 0.1 + 0.2  # 0.30000000000000004: the ledger counts in units of 1e-9, rounded up
+    answer = pipeline().answer(replace(QUESTION, epsilon=awkward))
+    assert answer.epsilon == 0.300000001
+    assert _left(ledger) == pytest.approx(2.0 - answer.epsilon, abs=1e-12)
 
 
 def test_an_analyst_whose_queries_fail_still_gets_what_was_kept(pipeline: Callable[..., Pipeline]) -> None:

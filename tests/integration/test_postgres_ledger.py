@@ -21,7 +21,8 @@ from server.policy_ledger import open_or_create
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
-from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 from tests.unit.server.ledger.tampering import EDITS, fill
 
 

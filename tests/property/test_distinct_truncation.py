@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.truncation.distinct_bounds import distinct_bounds
-from privacy.truncation.distinct_instance import distinct_instance
+from privacy.truncation.distinct.distinct_bounds import distinct_bounds
+from privacy.truncation.distinct.distinct_instance import distinct_instance
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
-from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples, projection_optimum
+from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
 
 GAP = 0.05
 LADDER = Ladder(-4, 4)

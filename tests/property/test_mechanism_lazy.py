@@ -13,9 +13,9 @@ from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.r2t import R2T
-from privacy.mechanisms.s4s import S4S
-from privacy.mechanisms.s4s_rdp import S4SRenyi
+from privacy.mechanisms.racing.r2t import R2T
+from privacy.mechanisms.racing.s4s import S4S
+from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.tabulated_answer import TabulatedAnswer

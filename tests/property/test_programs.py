@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.truncation.certificate import certify
-from privacy.truncation.components import pairs_and_rest
-from privacy.truncation.first_order_solver import FirstOrderSolver
-from privacy.truncation.presolve import presolve
-from privacy.truncation.program import PreparedProgram
-from privacy.truncation.routes import certified_optimum
+from privacy.truncation.programs.certificate import certify
+from privacy.truncation.programs.components import pairs_and_rest
+from privacy.truncation.programs.first_order_solver import FirstOrderSolver
+from privacy.truncation.programs.presolve import presolve
+from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.routes import certified_optimum
 from privacy.units import ONE
 from tests.unit.privacy.truncation.instances import Tuple, optimum, program
 

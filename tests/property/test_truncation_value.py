@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.truncation.certificate import certify
-from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.compact import compact
+from privacy.truncation.distinct.group_instance import group_instance
 from privacy.truncation.encode import encode
-from privacy.truncation.group_instance import group_instance
-from privacy.truncation.ladder_instance import ladder_instance
-from privacy.truncation.presolve import presolve
-from privacy.truncation.reference_solver import ReferenceSolver
+from privacy.truncation.ladder.cheap_bounds import cheap_bounds
+from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.programs.certificate import certify
+from privacy.truncation.programs.presolve import presolve
+from privacy.truncation.programs.reference_solver import ReferenceSolver
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, hypergraphs
 from tests.unit.privacy.truncation.instances import from_sets, optimum, optimum_of, program

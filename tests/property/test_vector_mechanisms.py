@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.vector_grid import VectorGrid, rounding
+from privacy.mechanisms.vector.vector_grid import VectorGrid, rounding
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.truncation.vector.shares import WHOLE
 from tests.property.truncation_strategies import weights

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-from planner.errors import UnknownTable
+from planner.errors import RowsNotShown, UnknownTable
 from server.errors import BudgetExhausted, CancelledByClient
 from server.pgwire.desk import CatalogShape, Described
 from server.pgwire.results import CatalogResult
@@ -19,16 +19,19 @@ BUDGET = Budget(10.0, 0.0, 9.0, 0.0)
 
 
 class WireDesk:
-    """Answers with three rows, refuses `nowhere`, is exhausted by `dear`, waits at `slow` until it is cancelled."""
+    """Answers three rows, refuses `nowhere` and `each`, is exhausted by `dear`, waits at `slow` till cancelled."""
 
     def __init__(self) -> None:
         self.asked: list[QueryRequest] = []
         self.catalog_asked: list[str] = []
+        self.weak: tuple[bool, ...] = ()
 
     async def describe(self, analyst: str, sql: str) -> Described:
         """Two columns, and a parameter if the text has one."""
         if "nowhere" in sql:
             raise UnknownTable("there is no table nowhere", position=sql.index("nowhere") + 1)
+        if "each" in sql:
+            raise RowsNotShown("it would show rows")
         return Described((20,) if "$1" in sql else (), COLUMNS, (False, True))
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
@@ -43,7 +46,9 @@ class WireDesk:
             raise CancelledByClient("cancelled; it was charged")
         self.asked.append(request)
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
-        return QueryResponse(COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r")
+        return QueryResponse(
+            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak
+        )
 
     async def budget(self, analyst: str) -> Budget:
         """Nine of ten."""

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
-
-_DOWN = 1 - 2.0**-40
-"""Shrinks shares by more than their rounding, so that they add up to no more than the whole."""
+from privacy.mechanisms.exact import DOWN
 
 
 def allocate(budget: Budget, needs: Sequence[float]) -> tuple[Budget, ...]:
@@ -36,8 +34,8 @@ def allocate(budget: Budget, needs: Sequence[float]) -> tuple[Budget, ...]:
 
 
 def _shares(parts: Sequence[float]) -> list[float]:
-    """Fractions of the whole in proportion to the parts, rounded down; one release has all of it."""
+    """Fractions in proportion to the parts, rounded down to add up to no more than 1; one release has all."""
     if len(parts) == 1:
         return [1.0]
     whole = math.fsum(parts)
-    return [part / whole * _DOWN for part in parts]
+    return [part / whole * DOWN for part in parts]

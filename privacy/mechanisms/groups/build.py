@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import DOWN
+from privacy.mechanisms.exact import DOWN
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.sized_later import SizedLater
+from privacy.mechanisms.vector.sized_later import SizedLater
 from privacy.sampling.design import SampleDesign
 
 GroupMechanism = GroupLp | L2Clip | SizedLater

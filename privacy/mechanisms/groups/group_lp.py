@@ -50,7 +50,7 @@ class GroupLp:
     @property
     def delta(self) -> float:
         """0 under pure privacy; else the delta at which rho is stated."""
-        return 0.0 if isinstance(self.scalar, Gem) else self.scalar.delta
+        return self.scalar.delta
 
     @property
     def event(self) -> PrivacyEvent:

@@ -15,8 +15,9 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.release import release_noise
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.release import release_noise
+from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.parameters import check_gap, check_groups
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 
@@ -59,16 +60,14 @@ class GroupThreshold:
         exact_epsilon(self.epsilon)
         if not 0 <= self.delta < 1:
             raise InvalidParameter("delta is a probability")
-        if self.groups_per_unit is not None and self.groups_per_unit < 1:
-            raise InvalidParameter("a unit reaches at least one group")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
         if self.delta > 0 and self.groups_per_unit is None:
             raise InvalidParameter("discovery needs a bound on the groups of one unit")
         if self.delta == 0 and self.minimum is None:
             raise InvalidParameter("a threshold has a minimum, or a delta")
         if self.minimum is not None and self.minimum < 1:
             raise InvalidParameter("a minimum frequency is at least 1")
-        if not 0 <= self.gap <= 1:
-            raise InvalidParameter("a solver gap is between 0 and 1")
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
 from privacy.mechanisms.groups.l2_clip_kernels import by_unit
-from privacy.truncation.filing import add_loads
+from privacy.truncation.ladder.filing import add_loads
 from privacy.truncation.saturating import saturating_add
 
 

@@ -8,25 +8,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacy.accounting.event import ZCDP, PrivacyEvent
-from privacy.entropy import Entropy
-from privacy.errors import InvalidParameter
+from privacy.accounting.event import PrivacyEvent
+from privacy.entropy import Entropy, checked
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.concentrated_gem import DOWN, MEAN_GAUSSIAN
-from privacy.mechanisms.exponential_choice import exponential_choice
-from privacy.mechanisms.gaussian_release import drawn
-from privacy.mechanisms.gaussian_tail import upper_quantile
-from privacy.mechanisms.gem import BETA, RARITY
+from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget
+from privacy.mechanisms.exact import DOWN
 from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
-from privacy.mechanisms.score_prices import farthest, priced_scores
-from privacy.mechanisms.selection import Scores
+from privacy.mechanisms.noise.gaussian_tail import upper_quantile
+from privacy.mechanisms.parameters import check_confidence
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 
-CLIP_SPLIT = 0.2
-"""The share of rho that selection gets by default: there is one to pay for, and a release in every group."""
+CLIP_SELECTION = SelectionSettings(split=0.2)
+"""The defaults: there is one choice to pay for, and a release in every group."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +41,17 @@ class L2Clip:
     Attributes:
       budget: rho for all groups together, and the delta at which it is stated.
       ladder: the thresholds.
-      split: the share of rho that selects, in (0, 1).
-      beta, rarity: as in `Gem`.
+      selection: how tau is chosen; its split is a share of rho.
       confidence: of each group's interval, over the release noise, in (0, 1).
     """
 
     budget: ConcentratedBudget
     ladder: Ladder = field(default_factory=Ladder)
-    split: float = CLIP_SPLIT
-    beta: float = BETA
-    rarity: float | None = RARITY
+    selection: SelectionSettings = CLIP_SELECTION
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if not all(0 < share < 1 for share in (self.split, self.beta, self.confidence)):
-            raise InvalidParameter("split, beta and confidence are between 0 and 1")
-        if self.rarity is not None and not 1 < self.rarity < math.inf:
-            raise InvalidParameter("rarity is finite and above 1")
+        check_confidence(self.confidence)
 
     @property
     def name(self) -> str:
@@ -80,7 +71,7 @@ class L2Clip:
     @property
     def event(self) -> PrivacyEvent:
         """rho-zCDP, over all groups."""
-        return ZCDP(self.budget.rho)
+        return self.budget.event
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Choose tau, clip, release one noisy value per group.
@@ -98,12 +89,13 @@ class L2Clip:
         control.check("clip")
         lengths = vectors.lengths(self.ladder)
         control.check("clip")
-        scores, selecting = self._scores(vectors.n_groups), Fraction(self._selecting)
-        index = int(exponential_choice(lengths, scores, selecting, entropy).index[0])
+        choice = self.budget.choose(lengths, self._scores(vectors.n_groups), self._selecting, entropy)
+        index = int(choice.index[0])
         scale = self._scale(vectors.n_groups)
         tau = float(self.ladder.taus[index])
         step = tau / STEPS
-        noisy = vectors.sums(int(self.ladder.units[index])) + drawn(entropy, scale, vectors.n_groups)
+        noise = checked(entropy.gaussian(scale, vectors.n_groups), vectors.n_groups)
+        noisy = vectors.sums(int(self.ladder.units[index])) + noise
         values = noisy.astype(np.float64) * np.float64(step)
         reach = self._reach(vectors.n_groups) * step
         everywhere = np.ones(vectors.n_groups)
@@ -119,7 +111,7 @@ class L2Clip:
             epsilon=self.epsilon,
             signal=max(0.0, float(values.sum())) / (self._price(vectors.n_groups) * tau) * everywhere,
             delta=self.delta,
-            noise="gaussian",
+            noise=self.budget.noise,
         )
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
@@ -132,13 +124,14 @@ class L2Clip:
         return [(tau, reach * tau) for tau in self.ladder.taus.tolist()]
 
     @property
-    def _selecting(self) -> float:
-        """eps_s = sqrt(8 rho_s), rounded down."""
-        return math.sqrt(8 * self.split * self.budget.rho) * DOWN
+    def _selecting(self) -> Fraction:
+        """eps_s, rounded down."""
+        return self.budget.selecting(self.selection.split)
 
     def _scale(self, n_groups: int) -> float:
         """sigma of every group's noise in steps, rounded up."""
-        return sum_sensitivity(n_groups) / math.sqrt(2 * (1 - self.split) * self.budget.rho * DOWN) * (1 + 2.0**-50)
+        rho = float(self.budget.releasing(self.selection.split)) * DOWN
+        return sum_sensitivity(n_groups) / math.sqrt(2 * rho) * (1 + 2.0**-50)
 
     def _reach(self, n_groups: int) -> int:
         """How many steps the noise of one group exceeds with probability 1 - confidence at most."""
@@ -150,8 +143,8 @@ class L2Clip:
 
     def _price(self, n_groups: int) -> float:
         """What a unit of tau costs in the scores, far from it."""
-        return self._noise_price(n_groups) + farthest(self.ladder, self._selecting, self.beta)
+        return self._noise_price(n_groups) + self.selection.farthest(self.ladder, float(self._selecting))
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
-        return priced_scores(self.ladder, 0.0, noise, self._selecting, self.beta, self.rarity)
+        return self.selection.scores(self.ladder, 0.0, noise, float(self._selecting))

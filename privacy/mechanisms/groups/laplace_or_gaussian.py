@@ -9,7 +9,6 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import MEAN_GAUSSIAN
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -77,8 +76,10 @@ class LaplaceOrGaussian:
 
     def chosen(self, n_groups: int) -> SharedThreshold:
         """The one with the smaller expected noise in each of so many groups; the pure one of equals."""
-        laplace, gaussian = (one.noise_per_tau(n_groups) for one in (self.pure, self.concentrated))
-        return self.pure if laplace <= MEAN_GAUSSIAN * gaussian else self.concentrated
+        laplace, gaussian = (
+            one.budget.mean_noise * one.noise_per_tau(n_groups) for one in (self.pure, self.concentrated)
+        )
+        return self.pure if laplace <= gaussian else self.concentrated
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """As the chosen one."""

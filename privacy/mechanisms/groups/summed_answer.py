@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.lazy_choice import settled_values
+from privacy.mechanisms.selection.lazy_choice import settled_values
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import saturating_sums
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
 from privacy.truncation.exact import exact_sum
-from privacy.truncation.program import PreparedProgram
+from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.saturating import saturating_add
 from privacy.units import saturating_sums
 

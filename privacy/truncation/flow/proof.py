@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
-from privacy.truncation.certificate import Certificate
 from privacy.truncation.exact import exact_sum
 from privacy.truncation.flow.pairs import Pairs
+from privacy.truncation.programs.certificate import Certificate
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -96,25 +96,38 @@ def _runs(
 
 def loads_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """(R,) what shares (C,) leave of each run's weight, in multiples of tau."""
-    return _loads(core.patterns.indptr, core.patterns.columns, core.weight, core.run, shares, len(core.run_column))
+    return _by_run(core, shares, False)
+
+
+def weights_left_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(R,) the whole weight in each run of the patterns of which shares (C,) leave something."""
+    return _by_run(core, shares, True)
+
+
+def _by_run(core: Core, shares: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
+    patterns = core.patterns
+    return _added(patterns.indptr, patterns.columns, core.weight, core.run, shares, len(core.run_column), whole)
 
 
 @kernel
-def _loads(
+def _added(
     indptr: NDArray[np.int64],
     columns: NDArray[np.int32],
     weight: NDArray[np.float64],
     run: NDArray[np.int32],
     shares: NDArray[np.float64],
     n_runs: int,
+    whole: bool,
 ) -> NDArray[np.float64]:
-    loads = np.zeros(n_runs)
+    """(R,) of each run the weight that is left, or the `whole` weight wherever something is."""
+    added = np.zeros(n_runs)
     for p in range(len(weight)):
         left = 1.0
         for entry in range(indptr[p], indptr[p + 1]):
             left -= shares[columns[entry]]
         if left > 0.0:
+            counted = weight[p] if whole else weight[p] * left
             for entry in range(indptr[p], indptr[p + 1]):
                 if run[entry] >= 0:
-                    loads[run[entry]] += weight[p] * left
-    return loads
+                    added[run[entry]] += counted
+    return added

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.kernel import kernel
-from privacy.truncation.vector.core import Core, loads_at
+from privacy.truncation.vector.core import Core, loads_at, weights_left_at
 from privacy.truncation.vector.shares import on_grid, raised
 
 _STEPS = 16
@@ -51,27 +50,5 @@ def slopes_at(
 ) -> NDArray[np.float64]:
     """(C,) how fast the length of each constrained column falls in its own share."""
     direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
-    by_run = _active(core.patterns.indptr, core.patterns.columns, core.weight, core.run, shares, len(core.run_column))
-    return np.bincount(core.run_column, by_run * direction, len(core.columns)).astype(np.float64)
-
-
-@kernel
-def _active(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    run: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    n_runs: int,
-) -> NDArray[np.float64]:
-    """(R,) the weight in each run of the patterns of which the shares leave something."""
-    total = np.zeros(n_runs)
-    for p in range(len(weight)):
-        left = 1.0
-        for entry in range(indptr[p], indptr[p + 1]):
-            left -= shares[columns[entry]]
-        if left > 0.0:
-            for entry in range(indptr[p], indptr[p + 1]):
-                if run[entry] >= 0:
-                    total[run[entry]] += weight[p]
-    return total
+    falls = weights_left_at(core, shares) * direction
+    return np.bincount(core.run_column, falls, len(core.columns)).astype(np.float64)

@@ -3,7 +3,7 @@
 import { Problem, call, key } from "./api.js";
 import { panel } from "./burndown.js";
 import { byId, element, show } from "./dom.js";
-import { amount } from "./format.js";
+import { amount, small } from "./format.js";
 
 const SHOWN = 500;
 const get = async (path) => (await call("GET", `/v1/admin${path}`)).body;
@@ -45,7 +45,7 @@ async function load() {
   byId("account-names").replaceChildren(...accounts.map(({ account }) => element("option", { value: account })));
   drawAnalysts(analysts);
   fill("charges", ["Number", "When", "Analyst", "Epsilon", "Delta", "State", "Mechanism", "Request"], charges.toReversed().map((charge) => [
-    String(charge.number), when(charge.reserved_at_ms), charge.analyst, amount(charge.epsilon), amount(charge.delta),
+    String(charge.number), when(charge.reserved_at_ms), charge.analyst, amount(charge.epsilon), small(charge.delta),
     charge.state, charge.mechanism, element("code", {}, charge.request_id.slice(0, 8)),
   ]));
   fill("acts", ["Entry", "When", "What", "By", "Why", "Details"], acts.toReversed().map(({ number, at_ms: at, kind, content }) => {
@@ -123,12 +123,15 @@ function submitted(id, act) {
   });
 }
 
-submitted("grant", ({ account, epsilon, reason: why }, act) => {
-  const body = { epsilon: Number(epsilon), reason: why };
+// A delta that is left empty stays as it is.
+submitted("grant", ({ account, epsilon = 0, delta, reason: why }, act) => {
+  const body = { epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), reason: why };
   const path = `/accounts/${encodeURIComponent(account)}`;
   return act === "grant" ? send("PUT", path, body) : send("POST", `${path}/top-up`, body);
 });
-submitted("add", async (fields) => reveal(await send("POST", "/analysts", { ...fields, epsilon: Number(fields.epsilon) })));
+submitted("add", async ({ epsilon, delta = 0, ...fields }) => reveal(
+  await send("POST", "/analysts", { ...fields, epsilon: Number(epsilon), delta: Number(delta) }),
+));
 submitted("dataset-acts", ({ reason: why }, act) => (act === "bump" ? send("POST", "/data/bump", { reason: why }) : reload(why)));
 
 // A policy that protects less is told, and only taken when it is confirmed by its hash.

@@ -1,7 +1,9 @@
 // What is left of an account over time: from its charges, newest last.
 
 import { element } from "./dom.js";
-import { amount } from "./format.js";
+import { amount, small } from "./format.js";
+
+const COUNTED = { basic: "basic composition", zcdp: "zCDP", renyi: "Rényi privacy" };
 
 export function panel(account, charges) {
   const used = account.epsilon - account.epsilon_left;
@@ -11,7 +13,7 @@ export function panel(account, charges) {
     element("div", { class: "gauge", role: "meter", "aria-label": `Budget of ${account.account}`, "aria-valuemin": 0,
       "aria-valuemax": account.epsilon, "aria-valuenow": account.epsilon_left }, left(account)),
     element("p", { class: "hint" }, `epsilon ${amount(account.epsilon_left)} of ${amount(account.epsilon)} left, ` +
-      (account.delta ? `delta ${amount(account.delta_left)} of ${amount(account.delta)} left, ` : "") + `counted by ${account.accounting}` +
+      (account.delta ? `delta ${small(account.delta_left)} of ${small(account.delta)} left, ` : "") + `counted by ${COUNTED[account.accounting]}` +
       (account.window_s ? `, renewed every ${amount(account.window_s / 3600)} h` : "")),
     used > 0 && charges.length > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
   );
@@ -31,7 +33,7 @@ function drawn(account, charges) {
     return { at: new Date(at), remaining: Math.max(0, remaining) };
   });
   const picture = Plot.plot({
-    width: 300, height: 120, marginLeft: 36, marginBottom: 24,
+    width: 300, height: 120, marginLeft: 36, marginBottom: 32,
     x: { label: null, ticks: 3 }, y: { label: null, ticks: 3, grid: true, domain: [0, Math.max(account.epsilon, points[0].remaining)] },
     marks: [Plot.lineY(points, { x: "at", y: "remaining", curve: "step-after", stroke: "var(--accent)", strokeWidth: 2 }), Plot.ruleY([0])],
   });

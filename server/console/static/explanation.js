@@ -1,7 +1,7 @@
 // What the question would cost, how exact its answer would be, and whom it protects.
 
 import { byId, element, show } from "./dom.js";
-import { amount, number } from "./format.js";
+import { amount, number, small } from "./format.js";
 
 export function explain(explanation) {
   const root = byId("explanation");
@@ -17,21 +17,23 @@ export function explain(explanation) {
 
 function privateFacts(explanation) {
   const facts = [
-    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${explanation.delta}` : "")],
-    ["Expect", explanation.expected_noise.map(expected).join("; ")],
+    ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${small(explanation.delta)}` : "")],
+    ["Expect", explanation.expected_noise.map((noise, place) => expected(noise, explanation.weight_bounds[place][1])).join("; ")],
     ["Protects", protection(explanation)],
   ];
   if (explanation.n_groups > 1) facts.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
-  facts.push(["Mechanism", `${explanation.mechanism}: ${explanation.reason}`]);
+  const { mechanism, reason } = explanation;
+  facts.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);
   if (explanation.sampling) facts.push(["Sample", explanation.sampling]);
   return facts;
 }
 
-// The first threshold is the best case; noise grows with what one person may add.
-function expected([label, pairs]) {
+// Noise grows with what one person may add: what a whole row adds, and many times as much.
+function expected([label, pairs], row) {
   if (!pairs.length) return label;
-  const [tau, width] = pairs[0];
-  const [wideTau, wide] = pairs[Math.min(pairs.length - 1, 5)];
+  const first = Math.max(0, pairs.findIndex(([tau]) => tau >= row));
+  const [tau, width] = pairs[first];
+  const [wideTau, wide] = pairs[Math.min(pairs.length - 1, first + 5)];
   return `${label} within ± ${number(width)} if nobody adds more than ${number(tau)}` +
     (wide > width ? `, ± ${number(wide)} if up to ${number(wideTau)}` : "");
 }

@@ -12,6 +12,11 @@ export function amount(value) {
   return SHORT.format(value);
 }
 
+// A delta: 1e-7, not 0.0000001.
+export function small(value) {
+  return value && value < 0.001 ? Number(value.toPrecision(4)).toExponential() : SHORT.format(value);
+}
+
 export function isNumber(type) {
   return type === "int8" || type === "float8" || type === "numeric";
 }

@@ -30,8 +30,9 @@ const epsilonOf = (place) => Number((SMALLEST * (largest / SMALLEST) ** (place /
 const placeOf = (epsilon) => Math.round((100 * Math.log(epsilon / SMALLEST)) / Math.log(largest / SMALLEST));
 const epsilon = () => Math.min(epsilonOf(Number(slider.value)), largest);
 
+// Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
-  return { sql: editor.sql, epsilon: epsilon() };
+  return { sql: editor.sql, epsilon: epsilon(), ...(gauge.budget.delta ? {} : { delta: 0 }) };
 }
 
 function tell(problem, where = byId("problem")) {
@@ -74,19 +75,19 @@ async function look() {
   explaining?.abort();
   if (!editor.sql.trim()) {
     show(byId("explanation"), false);
-    gauge.plan(0);
+    gauge.plan();
     return tell(null);
   }
   explaining = new AbortController();
   try {
     const found = await api.explain(question(), explaining.signal);
     tell(null);
-    gauge.plan(found.epsilon);
+    gauge.plan(found);
     explain(found);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Problem)) throw error;
-    gauge.plan(0);
+    gauge.plan();
     show(byId("explanation"), false);
     tell(error);
   }
@@ -112,7 +113,7 @@ async function run(asked = question()) {
     });
     tell(null);
     gauge.set(answer.budget);
-    gauge.plan(0);
+    gauge.plan();
     history.remember(answer.request_id, asked);
     result.set(answer);
     history.set(await api.history());

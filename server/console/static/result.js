@@ -76,14 +76,16 @@ function cellOf(cell, type, interval, weak) {
   );
 }
 
-function csv({ columns, rows, intervals }) {
+// As the API's own CSV: an interval beside each noisy value, and at the end whether the row is weak.
+function csv({ columns, rows, intervals, weak }) {
   const wide = columns.map((_, index) => intervals.some((row) => row[index] !== null));
+  const marked = wide.some(Boolean);
   const names = columns.flatMap(({ name }, index) => (wide[index] ? [name, `${name}_lo`, `${name}_hi`] : [name]));
   const lines = rows.map((row, place) => row.flatMap((cell, index) => {
     const interval = intervals[place][index];
     return wide[index] ? [cell, interval?.low ?? null, interval?.high ?? null] : [cell];
-  }));
-  return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  }).concat(marked ? [weak[place]] : []));
+  return [marked ? [...names, "weak"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 // A cell that a spreadsheet would run as a formula is made text.

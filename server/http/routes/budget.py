@@ -15,4 +15,4 @@ router = APIRouter()
 async def budget(request: Request, analyst: Analyst) -> BudgetBody:
     """What the analyst who asks was granted and what is left."""
     services = services_of(request)
-    return BudgetBody.of(await services.lookups.call(services.pipeline.budget, analyst))
+    return BudgetBody.of(await services.reads.call(services.pipeline.budget, analyst))

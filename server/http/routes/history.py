@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from server.http.authentication import Analyst, services_of
-from server.http.openapi import problems
+from server.http.openapi import MAX_NUMBER, problems
 from server.ledger.charge import ChargeRecord, ChargeState
 
 router = APIRouter()
@@ -53,7 +53,7 @@ class HistoryBody(BaseModel):
 async def history(
     request: Request,
     analyst: Analyst,
-    before: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only charges with smaller numbers.")] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only charges with lower numbers.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> HistoryBody:
     """What was charged to the analyst who asks. Asking such a question again is free."""

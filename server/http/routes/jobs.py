@@ -12,8 +12,7 @@ from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.openapi import problems
-from server.http.representations import ARROW, CSV, accepted
-from server.http.routes.asking import sent
+from server.http.representations import ARROW, CSV, accepted, written
 from server.jobs import Job, Jobs, JobState
 
 router = APIRouter()
@@ -66,14 +65,14 @@ _FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {}, ARROW: {}}
 )
 async def result(
     request: Request, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
-) -> AnswerBody | Response:
+) -> Response:
     """The answer of a job that is done, once; asking the same question again is free."""
-    jobs = services_of(request).jobs
-    found = jobs.get(analyst, job_id)
+    services = services_of(request)
+    found = services.jobs.get(analyst, job_id)
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
     form = accepted(accept)
-    return await sent(services_of(request), analyst, jobs.take(found), form)
+    return await written(services.jobs.take(found), form, analyst, services.writing)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))

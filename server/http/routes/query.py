@@ -12,8 +12,7 @@ from server.http.authentication import Analyst, services_of
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
 from server.http.query_body import QueryBody
-from server.http.representations import ARROW, CSV, accepted
-from server.http.routes.asking import asked, sent
+from server.http.representations import ARROW, CSV, accepted, written
 from server.http.routes.jobs import JobBody, preferred_wait
 
 router = APIRouter()
@@ -56,7 +55,7 @@ async def query(
     idempotency_key: IdempotencyKey = None,
     prefer: Prefer = None,
     accept: Annotated[str | None, Header(max_length=512)] = None,
-) -> AnswerBody | Response:
+) -> Response:
     """Answer one SELECT with noise, and charge the analyst's budget for it.
 
     The same question gets the same answer, free, until the custodian says that the data is new.
@@ -66,9 +65,9 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return await sent(services, analyst, await asked(services, question), form)
-    job = services.jobs.start(analyst, lambda cancelled: asked(services, question, cancelled))
+        return await written(await services.asking.answer(question), form, analyst, services.writing)
+    job = services.jobs.start(analyst, lambda cancelled: services.asking.answer(question, cancelled))
     if await services.jobs.wait(job, wait_s):
-        return await sent(services, analyst, services.jobs.take(job), form)
+        return await written(services.jobs.take(job), form, analyst, services.writing)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})

@@ -9,6 +9,7 @@ from psycopg import sql
 
 from planner.policy import ColumnPolicy, Policy
 from planner.schema import ForeignKey, Schema, Table
+from planner.sql_types import sql_type
 
 _KNOWN_TYPE = re.compile(
     r"(smallint|integer|bigint|real|double precision|numeric|text|uuid|boolean|date|bytea|jsonb?|interval|"
@@ -33,7 +34,7 @@ def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[s
         yield sql.SQL("GRANT REFERENCES ON {} TO {}").format(_name(table.name), sql.Identifier(reader))
         yield _comment(sql.SQL("TABLE {}").format(_name(table.name)), _words_for(table, policy))
         for column in table.columns:
-            words = _words_for_column(policy.column(table.name, column.name))
+            words = _words_for_column(policy.column(table.name, column.name), sql_type(column.type).labels)
             if words:
                 place = sql.SQL("COLUMN {}.{}").format(_name(table.name), sql.Identifier(column.name))
                 yield _comment(place, words)
@@ -85,8 +86,8 @@ def _words_for(table: Table, policy: Policy) -> str:
     return f"private:{unit} ask for COUNT, SUM or AVG; answers are noisy and charged"
 
 
-def _words_for_column(declared: ColumnPolicy) -> str:
-    """What the policy says of a column, which analysts may know."""
+def _words_for_column(declared: ColumnPolicy, labels: tuple[str, ...]) -> str:
+    """What the policy says of a column, and an enum of itself, which analysts may know."""
     words = []
     if declared.range is not None:
         low, high = declared.range
@@ -95,8 +96,9 @@ def _words_for_column(declared: ColumnPolicy) -> str:
         words.append(f"from {declared.dates[0]} to {declared.dates[1]}")
     if declared.step is not None:
         words.append(f"in steps of {declared.step}")
-    if declared.domain is not None:
-        shown = ", ".join(str(value) for value in declared.domain[:20])
-        more = "" if len(declared.domain) <= 20 else f" and {len(declared.domain) - 20} more"
+    values = labels if declared.domain is None else declared.domain
+    if values:
+        shown = ", ".join(str(value) for value in values[:20])
+        more = "" if len(values) <= 20 else f" and {len(values) - 20} more"
         words.append(f"may be grouped by: {shown}{more}")
     return "; ".join(words)

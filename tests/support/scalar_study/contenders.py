@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.inner_mechanism import InnerMechanism
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.population import PublicPopulation
-from privacy.mechanisms.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.simple_sampling import SimpleSampling
+from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
+from privacy.mechanisms.sampled.population import PublicPopulation
+from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
+from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
@@ -51,11 +51,17 @@ def released(mechanism: Measurement, answer: TruncatedAnswer, runs: int, rate: f
     parts = []
     for start in range(0, runs, _TOGETHER):
         together = min(_TOGETHER, runs - start)
-        # gem's beta is for all groups of a release; each run is to be as if it were alone.
-        alone = replace(mechanism, beta=mechanism.beta * together) if isinstance(mechanism, Gem) else mechanism
-        parts.append(alone.release(repeated(answer, mechanism, together), entropy).values)
+        parts.append(_as_if_alone(mechanism, together).release(repeated(answer, mechanism, together), entropy).values)
     values: Values = np.concatenate(parts) / rate
     return values
+
+
+def _as_if_alone(mechanism: Measurement, together: int) -> Measurement:
+    """gem's beta is for all groups of a release; each run is to be as if it were alone."""
+    if not isinstance(mechanism, Gem):
+        return mechanism
+    settings = mechanism.selection
+    return replace(mechanism, selection=replace(settings, beta=settings.beta * together))
 
 
 def repeated(answer: TruncatedAnswer, mechanism: Measurement, runs: int) -> RepeatedAnswer:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.rung import Rung
 from privacy.sampling.calibrate import largest_factor
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TruncatedAnswer

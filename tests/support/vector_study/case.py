@@ -46,6 +46,11 @@ class VectorCase:
         return self.tuples.n_groups
 
     @property
+    def clips(self) -> bool:
+        """May `l2_clip` answer, and is it worth it: one owner, who reaches several groups?"""
+        return len(self.tuples.owners) == 1 and self.groups_per_unit != 1
+
+    @property
     def gap(self) -> float:
         """eta, as the server has it for so many owners per tuple."""
         return 0.0 if len(self.tuples.owners) <= 2 else 0.01
@@ -77,7 +82,7 @@ def cases(wanted: list[str], scale: float) -> Iterator[VectorCase]:
     for query in queries:
         # In Q5 the nation is the customer's and the supplier's; elsewhere one owner reaches all groups.
         per_unit = 1 if query.name == "Q5" else None
-        yield VectorCase(f"TPC-H {query.name}", tables.pop(query.name), per_unit, query.name in ("Q7a", "Q7b"))
+        yield VectorCase(f"TPC-H {query.name}", tables.pop(query.name), per_unit, query.name not in ("Q5", "Q7c"))
     for edges, pattern in product(EDGES, PATTERNS):
         name = f"MathOverflow {edges}, {pattern}"
         if name in wanted and not is_there(edges):

@@ -17,12 +17,12 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.build import Sum, group_measurements
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.pmsja import Pmsja
-from privacy.mechanisms.groups.pmsja_published import PmsjaAsPublished
-from privacy.mechanisms.groups.s4s_vector import S4SVector
-from privacy.mechanisms.groups.s4s_vector_published import S4SVectorAsPublished
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.truncated_vector import vector_instance
+from privacy.mechanisms.vector.pmsja import Pmsja
+from privacy.mechanisms.vector.pmsja_published import PmsjaAsPublished
+from privacy.mechanisms.vector.s4s_vector import S4SVector
+from privacy.mechanisms.vector.s4s_vector_published import S4SVectorAsPublished
+from privacy.mechanisms.vector.truncated_vector import vector_instance
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from tests.support.vector_study.case import VectorCase
@@ -39,14 +39,16 @@ class Contender:
     Attributes:
       name: as an analyst says it, and with which constants.
       prepare: from a case and coded tuples to releases; what one release solves is known to the next.
+      applies: may it answer the case?
     """
 
     name: str
     prepare: Callable[[VectorCase, CodedJoinTuples], Releases]
+    applies: Callable[[VectorCase], bool] = lambda case: True
 
 
 def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
-    """All of them, the default first: `group_lp` as a plan with several owners per tuple has it."""
+    """All of them, the default of several owners first: `group_lp` as their plan has it."""
 
     def default(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
         built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
@@ -60,12 +62,17 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         noise = [one.expected_noise(case.n_groups)[-1][1] for one in (pure, concentrated)]
         return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
 
+    def clipped(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
+        built = group_measurements("l2_clip", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+        return lambda entropy: built.release(tuples, 0, entropy).values
+
     def together(made: Callable[[VectorCase], Together]) -> Callable[[VectorCase, CodedJoinTuples], Releases]:
         return lambda case, tuples: _together(made(case), tuples)
 
     return (
         Contender("default", default),
         Contender("group_lp, own thresholds", own),
+        Contender("l2_clip", clipped, lambda case: case.clips),
         Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.ladder))),
         Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, None, c.ladder))),
         Contender(

@@ -12,6 +12,7 @@ from tests.support.vector_study.study import Studied
 _MARKS = {
     "default": "o",
     "group_lp, own thresholds": "P",
+    "l2_clip": "X",
     "pmsja": "^",
     "s4s_vector": "s",
     "pmsja as published": "v",

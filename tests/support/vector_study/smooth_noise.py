@@ -6,9 +6,9 @@ import importlib.util
 from pathlib import Path
 
 from privacy.accounting.orders import ORDERS
-from privacy.mechanisms.groups.smooth_sensitivity_design import least_noise_order, smooth_gaussian
-from privacy.mechanisms.groups.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
-from privacy.mechanisms.groups.smooth_sensitivity_ramp import GaussianRamp
+from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order, smooth_gaussian
+from privacy.mechanisms.vector.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
+from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
 from privacy.sampling.renyi_order import divergence_budget
 from tests.benchmarks.rows import Row
 
@@ -27,9 +27,9 @@ def smooth_noise(folder: Path, dimensions: tuple[int, ...] = DIMENSIONS) -> list
     rows = []
     for bound, bar in _BARS.items():
         case = f"smooth sensitivity, d 10, eps 3.2, B {bound:g}"
-        rows += [Row(case, name, value, "1") for name, value in _noise(10, 3.2, bound).items()]
+        bars = {"corrected": bar}
+        rows += [Row(case, name, value, "1", most=bars.get(name)) for name, value in _noise(10, 3.2, bound).items()]
         rows.append(Row(case, "as published / corrected", published.sigma(bound) / corrected.sigma(bound), "1"))
-        rows.append(Row(case, "sigma beyond its bar", float(corrected.sigma(bound) > bar), "missed"))
     found = {bound: [_noise(d, _EPSILON, bound) for d in dimensions] for bound in _BOUNDS}
     for bound, noises in found.items():
         for d, noise in zip(dimensions, noises, strict=True):

@@ -54,8 +54,8 @@ class Studied:
 
 
 def study(case: VectorCase, effort: Effort) -> Iterator[Studied]:
-    """Every rate. All mechanisms see the same samples."""
-    compared = contenders(EPSILON, DELTA)
+    """Every rate, and every mechanism that may answer. All see the same samples."""
+    compared = [one for one in contenders(EPSILON, DELTA) if one.applies(case)]
     for rate in effort.rates:
         samples = [_sample(case, rate, seed) for seed in range(1 if rate == 1 else effort.samples)]
         errors = {one.name: _errors(one, case, samples, rate, effort.runs // len(samples)) for one in compared}

@@ -1,4 +1,4 @@
-"""The vector queries of the DP-S4S paper, section 5.3, over TPC-H: one row per join tuple.
+"""The vector queries of the DP-S4S paper, section 5.3, over TPC-H, and one of one owner: one row per join tuple.
 
 The texts follow the authors' own: Q7 keeps neither the nations nor the dates of the specification, groups by the
 customer's nation, and takes short ranges of dates.
@@ -33,16 +33,16 @@ class GroupedQuery:
 
     Attributes:
       name: as in the paper.
-      relations: of the two owners of every tuple.
+      relations: of the owners of every tuple.
       n_groups: d.
-      columns: SQL of the owners' keys, the group and the weight.
+      columns: SQL of each owner's key, then of the group and the weight.
       source: SQL after FROM.
     """
 
     name: str
-    relations: tuple[str, str]
+    relations: tuple[str, ...]
     n_groups: int
-    columns: tuple[str, str, str, str]
+    columns: tuple[str, ...]
     source: str
 
 
@@ -76,6 +76,13 @@ QUERIES = (
         ("o_orderkey", _PARTSUPP, "l_shipdate - DATE '1995-01-01'", _REVENUE),
         f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1995-04-10'",
     ),
+    GroupedQuery(
+        "lines by week",
+        ("customer",),
+        53,
+        ("c_custkey", "(l_shipdate - DATE '1997-01-01') // 7", _ONE),
+        f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1997-01-01' AND DATE '1997-12-31'",
+    ),
 )
 
 
@@ -96,12 +103,9 @@ def grouped_tuples(queries: list[GroupedQuery], scale: float) -> dict[str, JoinT
 
 
 def _asked(query: GroupedQuery, connection: duckdb.DuckDBPyConnection) -> JoinTuples:
-    names = ("first", "second", "group", "weight")
-    columns = ", ".join(f'{sql} AS "{name}"' for sql, name in zip(query.columns, names, strict=True))
+    columns = ", ".join(f"{sql} AS c{position}" for position, sql in enumerate(query.columns))
     found = connection.execute(f"SELECT {columns} FROM {query.source}").fetchnumpy()
-    first, second, group, weight = (np.asarray(found[name], np.int64) for name in names)
+    *keys, group, weight = (np.asarray(found[f"c{position}"], np.int64) for position in range(len(query.columns)))
     nobody = np.zeros(len(group), bool)
-    owners = tuple(
-        OwnerColumn(relation, keys, nobody) for relation, keys in zip(query.relations, (first, second), strict=True)
-    )
+    owners = tuple(OwnerColumn(relation, key, nobody) for relation, key in zip(query.relations, keys, strict=True))
     return JoinTuples(owners, group, query.n_groups, weight[None, :])

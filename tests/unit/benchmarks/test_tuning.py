@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 import pytest
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import BETA, COST, RARITY, SPLIT, Gem
+from privacy.mechanisms.gem import COST, SELECTION, Gem
+from privacy.mechanisms.selection.settings import BETA, RARITY
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets
@@ -22,7 +24,7 @@ LOADS = DISTRIBUTIONS["Pareto 2, 30,000 units"]()
 
 
 def test_the_default_is_on_the_grid() -> None:
-    assert Knobs(SPLIT, BETA, RARITY, COST) == DEFAULT
+    assert Knobs(SELECTION.split, BETA, RARITY, COST) == DEFAULT
     assert DEFAULT in GRID
     assert len(set(GRID)) == len(GRID)
 
@@ -34,11 +36,12 @@ def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float
     """20,000 runs each: the trimmed means have standard errors below 1%."""
     rungs = Ladder(0, 12)
     values = truncated(LOADS, rungs.taus)
-    gem = Gem(epsilon, 1, ladder=rungs, rarity=rarity, monotone=divisor == "larger")
+    selection = replace(SELECTION, rarity=rarity)
+    gem = Gem(epsilon, 1, ladder=rungs, selection=selection, monotone=divisor == "larger")
     answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], rungs)
     values_released = released(gem, answer, 20_000, 1.0, SimulatedEntropy(1))
     ours = trimmed_mean(np.abs(values_released - LOADS.sum()) / LOADS.sum())
-    knobs = Knobs(SPLIT, BETA, rarity, COST, divisor=divisor)
+    knobs = Knobs(SELECTION.split, BETA, rarity, COST, divisor=divisor)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 

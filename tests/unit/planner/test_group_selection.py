@@ -9,7 +9,7 @@ import pytest
 from planner.errors import InvalidSetting, SensitivityUnbounded
 from planner.group_selection import GroupReach, group_reach, group_selection, is_selected
 from planner.plan import GroupDomain
-from planner.policy import Policy
+from planner.policy import ColumnPolicy, Policy
 from planner.provenance import OwnerPosition
 from planner.rewrite import rewrite
 from tests.support.planning import demo_policy, planned
@@ -31,27 +31,51 @@ def _opened(table: str, column: str, **settings: object) -> Policy:
 
 
 @pytest.mark.parametrize(
-    ("determined", "rule", "reach"),
+    ("determined", "rule", "values", "reach"),
     [
-        (None, None, GroupReach(None)),
-        (1, 5, GroupReach(1)),
-        (10, 5, GroupReach(10)),
-        (11, 5, GroupReach(10, 5)),
-        (None, 5, GroupReach(10, 5)),
+        (None, None, 2, GroupReach(None)),
+        (1, 5, None, GroupReach(1)),
+        (10, 5, None, GroupReach(10)),
+        (11, 5, None, GroupReach(10, 5)),
+        (None, 5, None, GroupReach(10, 5)),
+        (None, 5, 11, GroupReach(10, 5)),
+        (None, 5, 10, GroupReach(10)),
+        (11, 5, 7, GroupReach(7)),
+        (1, 5, 7, GroupReach(1)),
+        (None, 5, 0, GroupReach(1)),
     ],
 )
 def test_the_rule_counts_twice_and_yields_to_less(
-    determined: int | None, rule: int | None, reach: GroupReach
+    determined: int | None, rule: int | None, values: int | None, reach: GroupReach
 ) -> None:
     policy = replace(demo_policy(), groups_per_unit={} if rule is None else {"customer": rule})
-    assert group_reach(determined, [OWNER], policy) == reach
+    listed = replace(PUBLIC, values=None if values is None else tuple(map(str, range(values))))
+    assert group_reach(determined, [OWNER], [listed], policy) == reach
+
+
+def test_the_groups_of_several_keys_are_their_combinations() -> None:
+    policy = replace(demo_policy(), groups_per_unit={"customer": 2})
+    assert group_reach(None, [OWNER], [PUBLIC, PUBLIC], policy) == GroupReach(4)
+    assert group_reach(None, [OWNER], [PUBLIC, PUBLIC, PUBLIC], policy) == GroupReach(4, 2)
+    assert group_reach(None, [OWNER], [PUBLIC, FOUND], policy) == GroupReach(4, 2)
+
+
+@pytest.mark.parametrize(("mechanism", "rule"), [("group_lp", 1), ("l2_clip", None)])
+def test_a_mechanism_that_bounds_all_groups_together_follows_no_rule(mechanism: str, rule: int | None) -> None:
+    policy = demo_policy()
+    statuses = replace(policy.tables["orders"], columns={"o_orderstatus": ColumnPolicy(domain=("F", "O", "P"))})
+    tables = {**policy.tables, "orders": statuses}
+    policy = replace(policy, tables=tables, delta=1e-6, groups_per_unit={"customer": 1})
+    sql = "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"
+    plan = planned(sql, policy=policy, mechanism=mechanism, delta=1e-6)
+    assert plan.group_rule == rule
 
 
 def test_the_rule_is_for_one_owner() -> None:
     policy = replace(demo_policy(), groups_per_unit={"customer": 2})
     other = replace(OWNER, columns=(("d", "c_custkey"),))
-    assert group_reach(None, [OWNER, other], policy) == GroupReach(None)
-    assert group_reach(None, [replace(OWNER, relation="supplier")], policy) == GroupReach(None)
+    assert group_reach(None, [OWNER, other], [PUBLIC], policy) == GroupReach(None)
+    assert group_reach(None, [replace(OWNER, relation="supplier")], [PUBLIC], policy) == GroupReach(None)
 
 
 def test_without_a_reason_nothing_is_selected() -> None:

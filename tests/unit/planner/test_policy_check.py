@@ -21,6 +21,7 @@ CASES = [
     ('customer = "c_custkey"', 'customer = "c_nationkey"', "no enforced primary or unique key"),
     ('customer = "c_custkey"', 'customer = "c_acctbal"', "whole number, text or uuid"),
     ("[tables.orders]", "[tables.order]", "tables.order: no such table.*; did you mean orders"),
+    ("[tables.part]", "[groups_per_unit]\ncustmer = 1\n[tables.part]", "is no privacy unit; did you mean customer"),
     ("l_tax = {", "l_taxes = {", "columns.l_taxes: no such column; did you mean l_tax"),
     ("[0, 0.08]", "[1, 0.08]", "is empty"),
     ("[0, 0.08]", "[1e-200, 0.08]", "ends must be"),
@@ -159,6 +160,14 @@ def test_the_draft_mentions_the_promises_that_are_not_proved() -> None:
         "passport", "public", (Column("id", "bigint", False),), (("id",),), (ForeignKey(("id",), "p", ("id",)),)
     )
     assert "fanout" not in draft(Schema({"passport": one}), "a")
+
+
+def test_the_draft_says_what_may_be_grouped_by_without_a_word() -> None:
+    columns = (Column("id", "bigint", False), Column("state\nof = 1", "enum('in', 'out')", True))
+    schema = Schema({"visit": Table("visit", "public", columns, (("id",),), ())})
+    assert '# "state\\nof = 1": enums, to GROUP BY as they are' in draft(schema, "ward")
+    validate(parse_policy(draft(schema, "ward")), schema)
+    assert "enums" not in draft(tpch_schema(), "shop")
 
 
 def test_the_drafts_promises_can_be_made() -> None:

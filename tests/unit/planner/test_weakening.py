@@ -47,6 +47,9 @@ rows_are_units = true
 """
 
 
+GROUPS = '[groups_per_unit]\npatient = 3\n[[foreign_keys]]\ntable = "visit"\ncolumns = ["patient_id"]'
+
+
 def changed(before: str, after: str) -> tuple[str, ...]:
     assert TEXT.count(before) == 1, before
     return weakenings(parse_policy(TEXT), parse_policy(TEXT.replace(before, after)))
@@ -71,6 +74,9 @@ def changed(before: str, after: str) -> tuple[str, ...]:
         ("patient = 10", ""),
         ("range = [0, 100]", "range = [0, 1000]"),
         ("range = [0, 100]", "range = [0, 100], step = 5, other = -1"),
+        ("cost = { range", "cost = { discover = false, range"),
+        ("delta = 1e-7", "delta = 1e-7\nminimum_frequency = 10"),
+        ('[[foreign_keys]]\ntable = "visit"\ncolumns = ["patient_id"]', GROUPS),
     ],
 )
 def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) -> None:
@@ -95,6 +101,7 @@ def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) ->
         ("[tables.bill]\n", "[tables.secrets]\n[tables.bill]\n", "tables.secrets"),
         ("rows_are_units = true", "rows_are_units = false", "tables.bill.rows_are_units"),
         ("[tables.bill]\nrows_are_units = true", "", "tables.bill.rows_are_units"),
+        ("cost = { range", "cost = { discover = true, range", "visit.columns.cost: values found"),
         ("patient = 10", "patient = 9", "rows_per_unit.patient"),
         ("patient = 10", "patient = 10, doctor = 10", "rows_per_unit.doctor"),
     ],
@@ -102,6 +109,20 @@ def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) ->
 def test_what_protects_less_is_named(before: str, after: str, named: str) -> None:
     found = changed(before, after)
     assert found and named in " ".join(found), found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [(None, 5, ()), (5, 6, ()), (5, 4, ("privacy.minimum_frequency: smaller groups are shown",)), (5, None, ("",))],
+)
+def test_withholding_more_needs_no_confirmation_and_withholding_less_does(
+    before: int | None, after: int | None, named: tuple[str, ...]
+) -> None:
+    """The test for the minimum is a release of its own, within the same charge."""
+    policy = parse_policy(TEXT)
+    found = weakenings(replace(policy, minimum_frequency=before), replace(policy, minimum_frequency=after))
+    assert len(found) == len(named)
+    assert all(name in told for name, told in zip(named, found, strict=True))
 
 
 def test_a_setting_that_nobody_has_thought_of_weakens() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 import privacy.entropy
-from privacy.entropy import MAX_DRAW, Entropy, OpendpEntropy, fold
+from privacy.entropy import MAX_DRAW, Entropy, OpendpEntropy, checked, checked_geometric, fold
 from privacy.errors import EntropyFailed, InvalidParameter
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -120,3 +120,20 @@ def test_keeps_a_bounded_number_of_measurements() -> None:
     for scale in range(1, 100):
         OpendpEntropy().laplace(float(scale), 1)
     assert privacy.entropy._measurement.cache_info().currsize <= 64
+
+
+@pytest.mark.parametrize(
+    "draws", [np.zeros(2, np.int64), np.zeros((3, 1), np.int64), np.zeros(3), np.zeros(3, np.int32)]
+)
+def test_another_number_of_draws_or_another_type_is_no_noise(draws: NDArray[np.int64]) -> None:
+    for check in (checked, checked_geometric):
+        with pytest.raises(EntropyFailed):
+            check(draws, 3)
+
+
+def test_noise_of_one_side_is_not_negative() -> None:
+    draws = np.array([0, -1, 2])
+    assert checked(draws, 3) is draws
+    with pytest.raises(EntropyFailed):
+        checked_geometric(draws, 3)
+    assert checked_geometric(abs(draws), 3).tolist() == [0, 1, 2]

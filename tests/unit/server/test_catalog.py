@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.policy import parse_policy
+from planner.schema import Column, Schema, Table
 from server.catalog import Catalog, CatalogTable, catalog
 from tests.support.planning import DEMO_POLICY, demo_policy
 from tests.support.tpch_schema import tpch_schema
@@ -34,6 +35,20 @@ def test_ranges_and_keys_are_the_declared_ones() -> None:
     assert columns["l_quantity"].note == f"{low:g} to {high:g}"
     assert columns["l_comment"].low is None and columns["l_comment"].note == ""
     assert ("o_orderkey",) in table("orders").keys
+
+
+def test_the_labels_of_an_enum_are_group_keys_that_can_be_planned() -> None:
+    from tests.support.planning import planned
+
+    columns = (Column("id", "bigint", False), Column("state", "enum('in', 'out')", True))
+    schema = Schema({"patient": Table("patient", "public", columns, (("id",),), ())})
+    text = DEMO_POLICY.read_text().split("[privacy_units]")[0]
+    policy = parse_policy(text + '[privacy_units]\npatient = "id"\n[tables.patient]\n')
+    found = catalog(schema, policy)
+    ((_, state),) = (one.columns for one in found.tables)
+    assert (state.type, state.domain, state.note) == ("enum", ("in", "out"), "in, out")
+    (by_state,) = (one for one in found.examples if "GROUP BY state" in one.sql)
+    assert planned(by_state.sql, schema, policy).domains[0].values == ("in", "out")
 
 
 def test_joins_follow_the_foreign_keys_and_say_who_owns() -> None:

@@ -84,6 +84,19 @@ def test_the_custodians_rule_is_told() -> None:
     assert "the policy counts a unit's rows in 1 group at most" in shown.groups_reason
 
 
+@pytest.mark.parametrize(("rule", "groups"), [(2, 3), (3, 3)])
+def test_a_rule_that_counts_all_groups_is_not_told(rule: int, groups: int) -> None:
+    """Of declared values the planner knows it; of a public table's EXPLAIN, which has read them."""
+    shown = _explained(PER_STATUS, _policy(groups_per_unit={"customer": rule}), groups, "group_lp", delta=0.0)
+    assert shown.groups_per_unit == groups
+    assert "one unit may reach every group" in shown.groups_reason
+    assert f"1/{groups} of its release's epsilon" in shown.groups_reason
+    by_table = "SELECT n_name, count(*) FROM orders JOIN nation ON o_orderkey % 25 = n_nationkey GROUP BY 1"
+    table = _explained(by_table, _policy(groups_per_unit={"customer": rule}), 4, "group_lp", delta=0.0)
+    assert table.groups_per_unit == min(4, 2 * rule)
+    assert "one unit may reach every group" in table.groups_reason
+
+
 def test_found_keys_have_no_number_and_a_threshold() -> None:
     shown = _explained(SEGMENTS, _policy(), 0)
     assert shown.n_groups is None

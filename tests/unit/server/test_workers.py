@@ -11,6 +11,7 @@ import pytest
 
 from planner.errors import SchemaChanged
 from server.errors import QueryCancelled, TooManyQueries, WorkerFailed
+from server.worker_process import NICENESS
 from server.workers import WorkerLimits, WorkerPool
 
 _LIMITS = WorkerLimits(workers=1, call_s=20.0, wait_s=0.2, memory_bytes=4 << 30)
@@ -50,6 +51,10 @@ def _allocate() -> int:
     return len(bytearray(16 << 30))
 
 
+def _niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
 def _threads() -> str | None:
     return os.environ.get("OPENBLAS_NUM_THREADS")
 
@@ -58,6 +63,10 @@ def test_a_call_runs_elsewhere(pool: WorkerPool) -> None:
     assert pool.call(_add, 2, 3) == 5
     assert pool.call(_process) != os.getpid()
     assert pool.call(_threads) == "1"
+
+
+def test_workers_stand_back_behind_the_process_that_clients_wait_for(pool: WorkerPool) -> None:
+    assert pool.call(_niceness) == min(19, _niceness() + NICENESS) > _niceness()
 
 
 def test_our_errors_cross_whole_and_without_their_cause(pool: WorkerPool) -> None:

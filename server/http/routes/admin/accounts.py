@@ -71,9 +71,9 @@ class GrantBody(ActBody):
 
 
 class TopUpBody(ActBody):
-    """What is added."""
+    """What is added, of either."""
 
-    epsilon: Epsilon
+    epsilon: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
     delta: Delta = 0.0
 
 

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from server.http.authentication import Reader, services_of
-from server.http.openapi import problems
+from server.http.openapi import MAX_NUMBER, problems
 from server.http.routes.admin.acts import Name, admin_router
 from server.ledger.charge import ChargeRecord, ChargeState
 from server.ledger.entry import Entry
@@ -19,7 +19,7 @@ from server.ledger_export import EXPORTS
 router = admin_router()
 
 _PAGE = 1000
-After = Annotated[int, Query(ge=0, lt=1 << 63, description="The last number of the page before.")]
+After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="The last number of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=_PAGE)]
 
 

@@ -7,7 +7,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.build import measurement
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.r2t import R2T
+from privacy.mechanisms.racing.r2t import R2T
 from privacy.sampling.design import SampleDesign
 
 

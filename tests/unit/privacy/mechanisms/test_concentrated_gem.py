@@ -10,6 +10,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import RecordedEntropy
@@ -26,7 +27,7 @@ def answer(ladder: Ladder, groups: int = 1) -> TabulatedAnswer:
 
 @pytest.mark.parametrize(("groups_per_unit", "share"), [(1, 1), (3, 3), (None, 8), (50, 8)])
 def test_selection_and_release_of_the_groups_of_a_unit_spend_rho(groups_per_unit: int | None, share: int) -> None:
-    gem = ConcentratedGem(BUDGET, groups_per_unit, ladder=Ladder(3, 3), split=0.25)
+    gem = ConcentratedGem(BUDGET, groups_per_unit, ladder=Ladder(3, 3), selection=SelectionSettings(0.25))
     released = gem.release(answer(gem.ladder, 8), SimulatedEntropy(1))
     spent = gem.selecting(8) ** 2 / 8 + (8 / released.noise_scale[0]) ** 2 / 2
     assert share * spent == pytest.approx(BUDGET.rho, rel=1e-5)
@@ -66,7 +67,7 @@ def test_a_count_of_many_people_is_close() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"groups_per_unit": 0}, {"gap": 2.0}, {"split": 1.0}, {"beta": 0.0}, {"confidence": 1.0}, {"rarity": 1.0}],
+    [{"groups_per_unit": 0}, {"gap": 2.0}, {"confidence": 1.0}],
 )
 def test_refuses_parameters_out_of_range(parameters: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import SPLIT, Gem
+from privacy.mechanisms.gem import SELECTION, Gem
+from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
@@ -33,7 +35,7 @@ def test_without_noise_it_takes_the_best_score_and_the_exact_value() -> None:
 
 def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> None:
     recorded = RecordedEntropy(SimulatedEntropy(4))
-    Gem(1.0, split=0.25, gap=0.01).release(answer(Ladder()), recorded)
+    Gem(1.0, selection=SelectionSettings(0.25), gap=0.01).release(answer(Ladder()), recorded)
     (first, selection_scale, draws), (second, release_scale, _) = recorded.draws
     assert (first, second, len(draws)) == ("geometric", "laplace", len(Ladder()))
     assert selection_scale == 2 * 1025 / 0.25
@@ -44,7 +46,7 @@ def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> No
 def test_groups_share_the_budget(groups_per_unit: int | None, share: int) -> None:
     gem = Gem(1.0, groups_per_unit, ladder=Ladder(3, 3))
     released = gem.release(answer(gem.ladder, groups=8), SimulatedEntropy(5))
-    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / (1 - SPLIT)), rel=1e-6)
+    assert released.noise_scale == pytest.approx(np.full(8, 8 * share / (1 - SELECTION.split)), rel=1e-6)
     assert gem.event == PureDP(1.0)
 
 
@@ -95,11 +97,6 @@ def test_a_typical_count_is_within_a_fifth_of_a_percent() -> None:
         {"groups_per_unit": 0},
         {"gap": -0.1},
         {"gap": 2.0},
-        {"split": 0.0},
-        {"split": 1.0},
-        {"beta": 0.0},
-        {"rarity": 1.0},
-        {"rarity": math.inf},
         {"c": -1.0},
         {"c": math.inf},
         {"confidence": 1.0},
@@ -115,14 +112,18 @@ def test_a_threshold_has_to_beat_smaller_ones_by_how_far_they_are_below() -> Non
     ladder = Ladder(0, 10)
     crowd = 3_000 * np.minimum(ladder.units, ONE) + 30 * np.minimum(ladder.units, 4 * ONE)
     table = TabulatedAnswer(crowd[None], ladder)
-    chosen = [Gem(1.0, 1, ladder=ladder, rarity=rarity).release(table, ConstantEntropy()) for rarity in (4.0, None)]
-    assert [released.tau[0] for released in chosen] == [4.0, 1.0]
+
+    def chosen(rarity: float | None) -> float:
+        gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=rarity))
+        return float(gem.release(table, ConstantEntropy()).tau[0])
+
+    assert (chosen(4.0), chosen(None)) == (4.0, 1.0)
 
 
 def test_each_doubling_too_far_is_rarer() -> None:
     """Everybody has one tuple: larger thresholds only add noise; 400,000 runs."""
     ladder = Ladder(0, 10)
-    gem = Gem(1.0, 1, ladder=ladder, rarity=4.0)
+    gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=4.0))
     table = np.full((400_000, len(ladder)), 100_000 * ONE)
     tau = gem.release(TabulatedAnswer(table, ladder), SimulatedEntropy(11)).tau
     share = np.array([(tau >= 2.0**k).mean() for k in range(6)])
@@ -131,6 +132,6 @@ def test_each_doubling_too_far_is_rarer() -> None:
 
 
 def test_the_published_scores_are_there_without_rarity() -> None:
-    gem = Gem(1.0, 1, rarity=None)
+    gem = Gem(1.0, 1, selection=replace(SELECTION, rarity=None))
     released = gem.release(answer(gem.ladder), ConstantEntropy())
     assert released.tau.tolist() == [32.0]

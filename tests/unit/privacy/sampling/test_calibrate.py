@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.rung import Rung
+from privacy.mechanisms.noise.rung import Rung
 from privacy.sampling.calibrate import choice_budget, largest_factor, release_budget
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss, choice_loss, laplace_loss

@@ -44,7 +44,7 @@ def test_linear_losses_agree_with_sixty_digits(n: int, rate: float, tau: float, 
 @pytest.mark.parametrize(("n", "rate", "tau"), SIZES[:2] + SIZES[4:])
 @pytest.mark.parametrize(("alpha", "epsilon"), [(1.5, 1e-6), (1.5, 50.0), (30.0, 0.01)])
 def test_square_losses_agree_with_sixty_digits(n: int, rate: float, tau: float, alpha: float, epsilon: float) -> None:
-    losses = [gaussian_loss(tau, tau / math.sqrt(epsilon), 0.01)]
+    losses = [gaussian_loss(tau, tau / math.sqrt(epsilon), 0.01 * tau)]
     pieces = tuple(square_pieces(losses, n, alpha * (alpha - 1)))
     expected = sixty_digits.log_moment(pieces, n, rate)
     assert abs(log_moment(pieces, n, rate) / expected - 1) < RELATIVE

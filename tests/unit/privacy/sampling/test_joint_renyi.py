@@ -15,13 +15,18 @@ from privacy.errors import InvalidParameter
 from privacy.sampling.joint_renyi import joint_renyi
 from privacy.sampling.renyi_calibrate import affordable_factor, least_noise
 from privacy.sampling.renyi_order import divergence_budget, least_epsilon
-from privacy.sampling.square_loss import SquareLoss, concentrated_loss, gaussian_loss
+from privacy.sampling.square_loss import SquareLoss, gaussian_loss
 
 LOSSES = st.lists(
     st.builds(SquareLoss, st.floats(0, 0.1), st.floats(0, 0.5), st.floats(0.001, 0.1), st.floats(0.25, 40)),
     min_size=1,
     max_size=4,
 )
+
+
+def concentrated(rho: float) -> SquareLoss:
+    """Any release that is rho-zCDP: rho as soon as one tuple comes."""
+    return SquareLoss(rho, 0.0, 0.0, 1.0)
 
 
 def brute_force(losses: list[SquareLoss], n: int, rate: float, alpha: float) -> float:
@@ -87,7 +92,7 @@ def test_a_selection_counts_once() -> None:
     """K >= 1 with probability 1 - (1 - q)^n."""
     alpha, hit = 3.0, 1 - 0.9**4
     expected = math.log1p(hit * math.expm1((alpha - 1) * alpha * 0.2)) / (alpha - 1)
-    assert joint_renyi([concentrated_loss(0.2)], 4, 0.1, alpha) == pytest.approx(expected, rel=1e-9)
+    assert joint_renyi([concentrated(0.2)], 4, 0.1, alpha) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(0.1, 1e-6), (1e-7, 1e-9), (5.0, 1e-12), (0.3, 0.01)])
@@ -122,7 +127,7 @@ def test_the_least_noise_costs_the_budget(rate: float) -> None:
 
 
 def test_what_is_affordable_was_checked() -> None:
-    losses = [gaussian_loss(8.0, 8.0), concentrated_loss(0.3)]
+    losses = [gaussian_loss(8.0, 8.0), concentrated(0.3)]
     factor = affordable_factor(losses, 100, 0.1, 5.0, 0.7)
     assert 0.7 * (1 - 1e-6) < joint_renyi([loss.times(factor) for loss in losses], 100, 0.1, 5.0) <= 0.7
 
@@ -130,17 +135,17 @@ def test_what_is_affordable_was_checked() -> None:
 @pytest.mark.parametrize("alpha", [1.0, 0.5, math.inf, math.nan])
 def test_refuses_what_is_no_order(alpha: float) -> None:
     with pytest.raises(InvalidParameter):
-        joint_renyi([concentrated_loss(1.0)], 1, 0.5, alpha)
+        joint_renyi([concentrated(1.0)], 1, 0.5, alpha)
     with pytest.raises(InvalidParameter):
         divergence_budget(1.0, 1e-6, alpha)
 
 
 def test_refuses_what_cannot_be_calibrated() -> None:
     with pytest.raises(InvalidParameter):
-        affordable_factor([concentrated_loss(0.0)], 1, 0.5, 2.0, 1.0)
+        affordable_factor([concentrated(0.0)], 1, 0.5, 2.0, 1.0)
     with pytest.raises(InvalidParameter):
-        affordable_factor([concentrated_loss(1.0)], 1, 0.5, 2.0, -1.0)
+        affordable_factor([concentrated(1.0)], 1, 0.5, 2.0, -1.0)
     with pytest.raises(InvalidParameter):
-        least_noise([concentrated_loss(1.0)], 1, 0.5, 1.0, 0.0)
+        least_noise([concentrated(1.0)], 1, 0.5, 1.0, 0.0)
     with pytest.raises(InvalidParameter):
         SquareLoss(0.0, 0.0, 1.0, 0.0)

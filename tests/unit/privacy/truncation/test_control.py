@@ -7,12 +7,12 @@ import pytest
 
 from privacy.errors import Cancelled, InvalidParameter
 from privacy.truncation.control import Control
-from privacy.truncation.first_order_solver import FirstOrderSolver
-from privacy.truncation.highs_solver import HighsSolver
-from privacy.truncation.incidence import Incidence
-from privacy.truncation.program import PreparedProgram
-from privacy.truncation.routes import certified_optimum
-from privacy.truncation.solver import LinearProgramSolver
+from privacy.truncation.programs.first_order_solver import FirstOrderSolver
+from privacy.truncation.programs.highs_solver import HighsSolver
+from privacy.truncation.programs.incidence import Incidence
+from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.programs.solver import LinearProgramSolver
 from privacy.units import ONE
 
 

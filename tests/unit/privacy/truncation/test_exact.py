@@ -1,7 +1,7 @@
 import numpy as np
 
-from privacy.truncation.certificate_kernels import add_products
 from privacy.truncation.exact import exact_sum, from_halves
+from privacy.truncation.programs.certificate_kernels import add_products
 
 
 def test_sums_beyond_int64_are_exact() -> None:

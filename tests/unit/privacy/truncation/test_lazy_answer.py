@@ -5,13 +5,13 @@ import pytest
 
 from privacy.errors import InvalidParameter, SolverFailed
 from privacy.ladder import Ladder
-from privacy.truncation.certificate import Certificate
-from privacy.truncation.cheap_bounds import cheap_bounds
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import ladder_instance
+from privacy.truncation.ladder.cheap_bounds import cheap_bounds
+from privacy.truncation.ladder.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.program import PreparedProgram
-from privacy.truncation.routes import certified_optimum
+from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
 

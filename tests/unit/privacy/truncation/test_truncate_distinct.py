@@ -5,7 +5,7 @@ from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
-from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples, projection_optimum
+from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
 
 GAP = 0.01
 

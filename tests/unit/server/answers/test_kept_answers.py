@@ -68,6 +68,18 @@ def test_the_same_analyst_pays_once() -> None:
     assert desk.measured == 1 and len(desk.ledger.charged) == 1
 
 
+def test_what_is_paid_is_free_and_nothing_else_is_looked_up() -> None:
+    desk = Desk()
+    charge = Charge("ada", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
+    assert desk.kept.paid(charge) is None
+    desk.ask()
+    again = desk.kept.paid(charge)
+    assert again is not None and value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
+    assert desk.kept.paid(charge, longest=10) is None, "the kept bytes are more"
+    assert desk.kept.paid(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
+    assert len(desk.ledger.charged) == 1
+
+
 def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> None:
     desk = Desk()
     desk.ask("ada")
@@ -76,6 +88,22 @@ def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> 
     assert (again.epsilon, value(other), value(again)) == (0.0, 1.0, 1.0)
     assert desk.measured == 1
     assert desk.ledger.dataset == 10**9
+
+
+def test_only_who_has_paid_finds_the_answer() -> None:
+    desk = Desk()
+
+    def found(analyst: str, idempotency_key: str = "") -> Served | None:
+        charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key, "q")
+        return desk.kept.find(charge)
+
+    assert found("ada") is None
+    paid = desk.ask("ada", idempotency_key="once")
+    assert found("grace") is None
+    for again in (found("ada"), found("ada", "once")):
+        assert again is not None
+        assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
+    assert desk.measured == 1 and len(desk.ledger.charged) == 1
 
 
 def test_who_cannot_pay_is_not_told() -> None:

@@ -88,3 +88,42 @@ def test_the_same_name_twice_is_refused(policy: Path, run: Run, capsys: Capture)
 def test_a_policy_that_is_not_there(tmp_path: Path, run: Run, capsys: Capture) -> None:
     assert run("analyst", "add", "ada", "--policy", str(tmp_path / "absent.toml"), "--epsilon", "1") == 2
     assert "absent.toml" in capsys.readouterr().err
+
+
+BUDGETS = """
+[budgets.analyst]
+epsilon = 4
+delta = 1e-6
+per_query_epsilon = 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "granted"),
+    [
+        ((), (4.0, 1e-6, 0.5)),
+        (("--delta", "1e-7"), (4.0, 1e-7, 0.5)),
+        (("--epsilon", "10"), (10.0, 0.0, None)),
+        (("--epsilon", "10", "--delta", "1e-8"), (10.0, 1e-8, None)),
+    ],
+)
+def test_the_policys_budget_is_given_where_no_epsilon_is(
+    given: tuple[str, ...], granted: tuple[float, float, float | None], policy: Path, run: Run
+) -> None:
+    policy.write_text(POLICY + BUDGETS)
+    assert run("analyst", "add", "ada", "--policy", str(policy), *given) == 0
+    ledger_path = policy.parent / "state" / "ledger.sqlite"
+    with closing(open_ledger(ledger_path, policy.with_suffix(".ledger.json"))) as ledger:
+        (account,) = ledger.accounts("ada")
+    assert (account.grant.epsilon, account.grant.delta, account.grant.per_query_epsilon) == granted
+
+
+@pytest.mark.parametrize(("role", "told"), [("admin", "changes who may do what"), ("auditor", "changes nothing")])
+def test_who_asks_nothing_needs_no_budget_and_is_told_of_none(
+    role: str, told: str, policy: Path, run: Run, capsys: Capture
+) -> None:
+    assert run("analyst", "add", "grace", "--policy", str(policy), "--role", role) == 0
+    said = capsys.readouterr().err
+    assert f"grace is an {role}: " in said and told in said
+    assert "may spend" not in said
+    assert run("analyst", "add", "ada", "--policy", str(policy)) == 2, "an analyst does"

@@ -59,12 +59,13 @@ def test_text_of_an_answer_drives_neither_the_terminal_nor_the_markup(
 
 
 def test_csv_holds_the_answer_and_stderr_the_rest(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
-    proxy.answer(GROUPED)
+    proxy.answer(GROUPED | {"weak": [False, True]})
     assert run("query", "SELECT 1", "--format", "csv") == 0
     out, err = capsys.readouterr()
     rows = list(csv.reader(io.StringIO(out)))
-    assert rows[0] == ["n_name", "revenue", "revenue_low", "revenue_high"]
-    assert rows[1] == ["FRANCE", "1048576.25", "1048000.0", ""]
+    assert rows[0] == ["n_name", "revenue", "revenue_lo", "revenue_hi", "weak"]
+    assert rows[1] == ["FRANCE", "1048576.25", "1048000.0", "", "false"]
+    assert rows[2][-1] == "true"
     assert len(rows) == 3
     assert "Left: epsilon 8.5" in err
 
@@ -191,6 +192,14 @@ def test_help_names_an_example(arguments: tuple[str, ...], run: Run, capsys: Cap
     assert run(*arguments, "--help") == 0
     if arguments != ("policy",):
         assert "Example:  noisegate " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("query",), ("shell",), ("analyst", "add"), ("admin", "top-up")])
+def test_each_example_stands_on_a_line_of_its_own(arguments: tuple[str, ...], run: Run, capsys: Capture) -> None:
+    run(*arguments, "--help")
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "Example:" in line]
+    assert len(lines) > 1
+    assert all(line.startswith("Example:") and line.count("Example:") == 1 for line in lines)
 
 
 def test_every_line_of_a_longer_message_is_shown(proxy: FakeProxy, run: Run, capsys: Capture) -> None:

@@ -69,10 +69,17 @@ class FakePipeline:
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
+    kept: dict[str, QueryResponse] = field(default_factory=dict)
 
     def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
+
+    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
+        return None
+
+    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
+        return self.kept.get(request.sql)
 
     def check_ready(self) -> None:
         pass
@@ -98,7 +105,9 @@ class FakePipeline:
 
 
 class FakeKeys:
-    """Knows ada's key."""
+    """Knows ada's key, as if it stood in a local file."""
+
+    local = True
 
     def __init__(self, role: Role = "analyst") -> None:
         self.role = role

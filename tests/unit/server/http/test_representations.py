@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+import threading
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,15 +12,17 @@ import pytest
 from starlette.responses import Response
 
 from server.errors import NotAcceptable
+from server.http import representations
 from server.http.answer_body import AnswerBody
-from server.http.representations import ARROW, CSV, JSON, accepted, represented
-from server.query import QueryRequest, ResultColumn
+from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, accepted, represented, written
+from server.query import QueryRequest, QueryResponse, ResultColumn
+from server.threads import Threads
 from tests.unit.server.http.fakes import answer
 
 ANSWER = answer(QueryRequest("ada", "SELECT 1", request_id="r"))
 
 
-def written(kind: str) -> Response:
+def made(kind: str) -> Response:
     response = represented(ANSWER, kind)
     assert isinstance(response, Response)
     assert response.media_type == kind
@@ -40,21 +44,61 @@ def test_the_first_form_that_there_is_is_taken(accept: str | None, kind: str) ->
     assert accepted(accept) == kind
 
 
+@pytest.mark.parametrize("kind", [JSON, CSV, ARROW])
+@pytest.mark.parametrize(("rows", "apart"), [(SHORT_CELLS // 3, False), (SHORT_CELLS // 3 + 1, True)])
+def test_long_answers_are_written_beside_the_event_loop(
+    kind: str, rows: int, apart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    response = replace(
+        ANSWER,
+        rows=ANSWER.rows[:1] * rows,
+        intervals=ANSWER.intervals[:1] * rows,
+        taus=ANSWER.taus[:1] * rows,
+    )
+    places: list[bool] = []
+
+    def noting(response: QueryResponse, kind: str) -> Response:
+        places.append(threading.current_thread() is not threading.main_thread())
+        return represented(response, kind)
+
+    monkeypatch.setattr(representations, "represented", noting)
+    sent = asyncio.run(written(response, kind, "ada", Threads(1, 1)))
+    assert (places, sent.body) == ([apart], represented(response, kind).body)
+
+
 def test_a_form_that_there_is_not_is_refused() -> None:
     with pytest.raises(NotAcceptable):
         accepted("image/png, text/html")
 
 
 def test_json_is_the_body() -> None:
-    assert represented(ANSWER, JSON) == AnswerBody.of(ANSWER)
+    assert json.loads(bytes(made(JSON).body)) == AnswerBody.of(ANSWER).model_dump(mode="json")
 
 
 def test_csv_has_names_first_and_its_charge_in_headers() -> None:
-    response = written(CSV)
+    response = made(CSV)
     names, *rows = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
     assert names[0] == "nation" and "count" in names and "count_lo" in names
     assert rows[0][0] == "FRANCE"
+    assert [names[-1], *(row[-1] for row in rows)] == ["weak", "false", "false"]
     assert (response.headers["noisegate-epsilon"], response.headers["noisegate-epsilon-left"]) == ("1.0", "9.0")
+
+
+def test_weak_rows_are_marked_in_every_form() -> None:
+    made = replace(ANSWER, weak=(True, False))
+    as_csv, as_arrow = represented(made, CSV), represented(made, ARROW)
+    assert isinstance(as_csv, Response) and isinstance(as_arrow, Response)
+    read = list(csv.DictReader(io.StringIO(bytes(as_csv.body).decode(), newline="")))
+    assert [row["weak"] for row in read] == ["true", "false"]
+    table = pa.ipc.open_stream(bytes(as_arrow.body)).read_all()
+    assert table.column("weak").to_pylist() == [True, False]
+
+
+def test_an_exact_answer_has_no_mark() -> None:
+    exact = represented(replace(ANSWER, intervals=((None,) * len(ANSWER.columns),) * 2, covers="exact"), CSV)
+    assert isinstance(exact, Response)
+    names = bytes(exact.body).decode().splitlines()[0].split(",")
+    assert len(names) == len(ANSWER.columns) and "weak" not in names
 
 
 def test_no_text_of_csv_is_a_formula_and_numbers_are_numbers() -> None:
@@ -71,7 +115,7 @@ def test_no_text_of_csv_is_a_formula_and_numbers_are_numbers() -> None:
 
 
 def test_arrow_is_one_typed_batch_with_the_rest_beside_it() -> None:
-    table = pa.ipc.open_stream(bytes(written(ARROW).body)).read_all()
+    table = pa.ipc.open_stream(bytes(made(ARROW).body)).read_all()
     assert table.column("nation").to_pylist() == ["FRANCE", "PERU"]
     assert table.schema.field("count").type == pa.int64()
     assert table.column("count").to_pylist() == [-3, 2**60]

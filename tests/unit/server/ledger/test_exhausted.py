@@ -23,13 +23,34 @@ def test_an_exhausted_delta_is_named() -> None:
     own = account("analyst:ada", Grant(1.0, 1e-7))
     error = exhausted(charge(0.1, delta=1e-6), (own,), (own,))
     assert error.message == "The query asks for delta 1e-06, but only delta 1e-07 is left."
-    assert error.hint == "At most epsilon 1.0 and delta 1e-07 still fits."
+    assert error.hint == (
+        "At most epsilon 1.0 and delta 1e-07 still fits. A custodian can grant more: "
+        "noisegate admin top-up analyst:ada --delta 1e-06, or the administration page."
+    )
+
+
+def test_every_account_that_lacks_the_delta_is_named() -> None:
+    own, dataset = account("analyst:ada", Grant(1.0)), account("dataset", Grant(0.5))
+    hint = exhausted(charge(0.1, delta=1e-6), (own, dataset), (own, dataset)).hint
+    assert hint is not None and "top-up analyst:ada --delta 1e-06 and noisegate admin top-up dataset" in hint
+
+
+def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account() -> None:
+    own, dataset = account("analyst:ada", Grant(1.0, 1e-6)), account("dataset", Grant(0.5))
+    error = exhausted(charge(0.1, delta=1e-6), (dataset,), (own, dataset))
+    assert error.message == "The query asks for delta 1e-06, but only delta 0.0 is left for the dataset as a whole."
+    assert error.hint == (
+        "With delta 0, if the question can do without, at most epsilon 0.5 still fits. A custodian can grant more: "
+        "noisegate admin top-up dataset --delta 1e-06, or the administration page."
+    )
 
 
 def test_nothing_left_is_a_matter_for_the_custodian() -> None:
     own = account("analyst:ada", Grant(1.0))
     spent = own.charged(Amount(10**9))
-    assert exhausted(charge(1.0), (spent,), (spent,)).hint == "Ask the custodian for a new budget."
+    assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
+        "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0, or the administration page."
+    )
 
 
 def test_the_short_account_is_named_and_the_hint_fits_all() -> None:

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from server.errors import LedgerUnavailable
 from server.keys import key_hash
 from server.ledger.book import Book
 from server.ledger.open_ledger import create_ledger, open_ledger
-from tests.unit.server.ledger.ledger_suite import Clock, LedgerSuite, Reopen
+from server.ledger.sqlite_store import SqliteStore
+from server.ledger.store import Reading
+from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 
 
 class TestSqliteLedger(LedgerSuite):
@@ -38,3 +45,33 @@ class TestSqliteLedger(LedgerSuite):
     def test_keys_are_not_in_the_file(self, ledger: Book, path: Path) -> None:
         ledger.close()
         assert b"ng_ada" not in path.read_bytes()
+
+    def test_a_short_read_does_not_wait_for_a_longer_one(self, ledger: Book, path: Path, marker: Path) -> None:
+        ledger.close()
+        with closing(SqliteStore(path, marker)) as store:
+            reading, go_on = threading.Event(), threading.Event()
+
+            def long(_: Reading) -> bool:
+                reading.set()
+                return go_on.wait(20)
+
+            with ThreadPoolExecutor(1) as threads:
+                waiting = threads.submit(store.read, long)
+                assert reading.wait(20)
+                try:
+                    assert store.read(lambda view: view.row("SELECT 1")) == (1,)
+                finally:
+                    go_on.set()
+                assert waiting.result()
+
+    def test_a_read_may_end_after_the_ledger_is_closed(self, ledger: Book, path: Path, marker: Path) -> None:
+        ledger.close()
+        store = SqliteStore(path, marker)
+
+        def closing_time(view: Reading) -> object:
+            store.close()
+            return view.row("SELECT 1")
+
+        assert store.read(closing_time) == (1,)
+        with pytest.raises(LedgerUnavailable):
+            store.read(lambda view: view.row("SELECT 1"))

@@ -9,6 +9,8 @@ from typing import cast
 
 import pytest
 
+from server.asking import Asking
+from server.ledger_reads import LedgerReads
 from server.pgwire.desk import CatalogShape
 from server.pgwire.pipeline_desk import Pipeline, PipelineDesk
 from server.pgwire.shadow.shadow import ShadowDatabase
@@ -54,7 +56,9 @@ def test_nobody_waits_behind_one_analysts_many_questions(many: Ask, others: Ask)
     async def asked() -> object:
         busy = Busy()
         pipeline, shadow = cast(Pipeline, busy), cast(ShadowDatabase, busy)
-        desk = PipelineDesk(pipeline, shadow, *(Threads(2, 8) for _ in range(4)))
+        lookups = Threads(2, 8)
+        reads, asking = LedgerReads(at_once=False, threads=lookups), cast(Asking, None)
+        desk = PipelineDesk(pipeline, shadow, asking, reads, Threads(2, 8), Threads(2, 8))
         waiting = [asyncio.ensure_future(many(desk, "ann")) for _ in range(5)]
         await asyncio.sleep(0.05)
         try:

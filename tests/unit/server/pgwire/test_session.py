@@ -256,12 +256,32 @@ def test_settings_reach_the_question() -> None:
 def test_intervals_are_columns_of_their_own() -> None:
     talk = Talk()
     said = talk.say(query("SET noisegate.intervals = on"), query("SELECT nation, count(*) FROM t"))
-    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None]
+    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None, b"f"]
     (described,) = [body for kind, body in said if kind == "T"]
     assert b"count_lo" in described
     assert b"nation_lo" not in described
     said = talk.say(parse("SELECT nation, count(*) FROM t"), bind(), describe(), execute(), SYNC)
-    assert len(rows(said)[0]) == 4
+    assert len(rows(said)[0]) == 5
+
+
+def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:
+    talk = Talk()
+    talk.desk.weak = (False, True, True)
+    for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
+        told = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
+        (warning,) = [one for one in told if one["S"] == "WARNING"]
+        assert "2 of 3 rows are weak" in warning["M"]
+        assert "noisegate.intervals" in warning["M"]
+    talk.say(query("SET noisegate.intervals = on"))
+    said = talk.say(query("SELECT nation, count(*) FROM t"))
+    assert [row[-1] for row in rows(said)] == [b"f", b"t", b"t"]
+    (warning,) = [one for kind, body in said if kind == "N" and (one := fields_of(body))["S"] == "WARNING"]
+    assert "noisegate.intervals" not in warning["M"]
+    said = talk.say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
+    assert [body for kind, body in said if kind == "d"][:2] == [
+        b"nation,count,count_lo,count_hi,weak\n",
+        b"FRANCE,12,10,,f\n",
+    ]
 
 
 def test_a_dry_run_explains() -> None:
@@ -272,6 +292,17 @@ def test_a_dry_run_explains() -> None:
 
 def test_the_budget_is_shown() -> None:
     assert rows(Talk().say(query("SHOW noisegate.budget"))) == [[b"10", b"0", b"9", b"0"]]
+
+
+def test_all_settings_are_shown_ours_first() -> None:
+    talk = Talk()
+    talk.say(query("SET noisegate.epsilon = 0.25"))
+    shown = rows(talk.say(query("SHOW ALL")))
+    assert {len(row) for row in shown} == {3}
+    assert [b"noisegate.epsilon", b"0.25"] in [row[:2] for row in shown]
+    assert (shown[0][0] or b"").startswith(b"noisegate.")
+    assert b"timezone" in [row[0] for row in shown]
+    assert dict(talk.say(query("show all")))["C"] == b"SHOW\0"
 
 
 def test_changed_settings_are_reported() -> None:
@@ -322,3 +353,21 @@ def test_prepared_statements_have_names_of_their_own() -> None:
     assert error(talk.say(bind(statement="b"), SYNC))["C"] == "26000"
     assert error(talk.say(bind((b"1",), statement="a"), SYNC))["C"] == "08P01"
     assert error(talk.say(message(b"F", b"\0\0\0\0"), SYNC))["C"] == "0A000"
+
+
+def test_private_rows_are_refused_unless_only_their_columns_are_wanted() -> None:
+    talk = Talk()
+    assert error(talk.say(query("SELECT name FROM each")))["C"] == "0A000"
+    assert error(talk.say(parse("SELECT name FROM each"), SYNC))["C"] == "0A000"
+    talk.say(query("SET noisegate.empty_rows = on"))
+    said = talk.say(query("SELECT name FROM each LIMIT 1"))
+    assert "".join(kind for kind, _ in said) == "NTCZ"
+    assert fields_of(said[0][1])["S"] == "WARNING"
+    assert b"relname" in dict(said)["T"]
+    assert dict(said)["C"] == b"SELECT 0\0"
+    said = talk.say(parse("SELECT name FROM each", "s"), bind(statement="s"), describe(), execute(), SYNC)
+    assert "".join(kind for kind, _ in said) == "12TNCZ"
+    assert talk.kinds(query("COPY (SELECT name FROM each) TO STDOUT")) == "NHcCZ"
+    assert not talk.desk.catalog_asked
+    assert not talk.desk.asked
+    assert error(talk.say(query("SELECT 2 FROM nowhere")))["C"] == "42P01"

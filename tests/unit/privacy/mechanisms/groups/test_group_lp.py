@@ -8,8 +8,8 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.truncation.encode import encode

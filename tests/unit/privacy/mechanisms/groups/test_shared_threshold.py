@@ -95,7 +95,7 @@ def test_the_sum_saturates_and_is_divided_and_its_widest_groups_are_sharpened_fi
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"groups_per_unit": 0}, {"gap": 2.0}, {"split": 1.0}, {"beta": 0.0}, {"confidence": 1.0}, {"rarity": 1.0}],
+    [{"groups_per_unit": 0}, {"gap": 2.0}, {"confidence": 1.0}],
 )
 def test_refuses_parameters_out_of_range(parameters: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter):

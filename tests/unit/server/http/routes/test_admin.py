@@ -51,6 +51,34 @@ def ask(ledger: Book) -> Send:
     return sent
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "meant"),
+    [
+        (
+            "POST",
+            "/analysts",
+            {"name": "grace", "epsilom": 1.0, **WHY},
+            "body.epsilom: there is no such field; did you",
+        ),
+        ("POST", "/analysts", {"name": "grace", "epsilon": 1.0, "role": "admn", **WHY}, "did you mean admin?"),
+        ("PUT", "/accounts/dataset", {"epsilon": 5.0, "accounting": "zdcp", **WHY}, "did you mean zcdp?"),
+        ("PUT", "/accounts/dataset", {"epsilon": 5.0, "window": 9, **WHY}, "did you mean window_s?"),
+        ("POST", "/policy/reload", {"confrm": "0" * 64, **WHY}, "did you mean confirm?"),
+    ],
+)
+def test_what_is_misspelt_is_told_with_what_was_meant(
+    method: str, path: str, body: dict[str, Any], meant: str, ask: Send
+) -> None:
+    problem = assert_problem(ask(method, path, json=body), 422, "08P01")
+    assert meant in problem["message"]
+
+
+def test_a_delta_alone_can_be_added(ask: Send) -> None:
+    body = ask("POST", "/accounts/analyst:ada/top-up", json={"delta": 1e-6, **WHY}).json()
+    assert (body["epsilon"], body["delta"]) == (2.0, 1e-6)
+    assert_problem(ask("POST", "/accounts/analyst:ada/top-up", json=WHY), 422, "22023")
+
+
 def spend(ledger: Book, analyst: str = "ada", epsilon: float = 0.5) -> None:
     ledger.commit(ledger.reserve(Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
 
@@ -194,3 +222,10 @@ def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Book) 
     ((act, confirmed),) = pipeline.reloads
     assert (act.by, act.reason, confirmed) == ("admin", "the study begins", "a" * 64)
     assert body["weaker"] == ["privacy.max_epsilon: raised"]
+
+
+@pytest.mark.parametrize("number", [2**53, 2**63, 10**30])
+@pytest.mark.parametrize("path", ["/charges", "/entries"])
+def test_numbers_that_no_entry_can_have_are_refused(ask: Send, path: str, number: int) -> None:
+    assert_problem(ask("GET", f"{path}?after={number}"), 422, "08P01")
+    assert ask("GET", f"{path}?after={2**53 - 1}").json() == []

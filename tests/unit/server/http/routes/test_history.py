@@ -51,7 +51,9 @@ def test_pages_go_back() -> None:
     assert past.asked == [("ada", 8, 2)]
 
 
-@pytest.mark.parametrize("wrong", ["limit=0", "limit=1001", "before=0", "before=x", "limit=1e99"])
+@pytest.mark.parametrize(
+    "wrong", ["limit=0", "limit=1001", "before=0", "before=x", "limit=1e99", f"before={2**53}", f"before={2**64}"]
+)
 def test_pages_that_are_none_are_refused(wrong: str) -> None:
     past = Past()
     assert_problem(send("GET", f"/v1/history?{wrong}", ledger=past.custody()), 422, "08P01")

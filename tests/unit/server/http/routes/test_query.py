@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from planner.errors import InvalidSyntax
 from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, KeyReused, ServerError, TooManyQueries
-from server.http.answer_body import AnswerBody
 from server.http.representations import represented
 from server.ledger.analyst import Role
 from server.query import QueryRequest, QueryResponse
@@ -119,7 +118,7 @@ def test_a_large_answer_is_written_in_a_thread(form: str, monkeypatch: pytest.Mo
     """It takes seconds, in which nobody else would be answered."""
     writers: list[threading.Thread] = []
 
-    def seen(response: QueryResponse, kind: str) -> AnswerBody | Response:
+    def seen(response: QueryResponse, kind: str) -> Response:
         writers.append(threading.current_thread())
         return represented(response, kind)
 
@@ -128,7 +127,6 @@ def test_a_large_answer_is_written_in_a_thread(form: str, monkeypatch: pytest.Mo
         return replace(one, rows=one.rows[:1] * 1_000, intervals=one.intervals[:1] * 1_000, taus=one.taus[:1] * 1_000)
 
     monkeypatch.setattr("server.http.representations.represented", seen)
-    monkeypatch.setattr("server.http.routes.asking.represented", seen)
     headers = {"Accept": form}
     pipeline = FakePipeline(answering=large)
     response = send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1"}, headers=headers)

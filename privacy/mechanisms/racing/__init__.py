@@ -1,0 +1,1 @@
+"""Noisy underestimates at every threshold, of which the largest wins."""

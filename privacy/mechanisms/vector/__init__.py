@@ -1,0 +1,1 @@
+"""One threshold for all groups, at which few people are removed."""

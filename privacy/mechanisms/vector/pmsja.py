@@ -1,0 +1,186 @@
+"""`pmsja`: a sparse vector over thresholds, a privately bounded local sensitivity, and Gaussian noise for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from privacy.accounting.divergence import pure_divergence
+from privacy.accounting.event import ZCDP, ApproxDP, Composed, PrivacyEvent, PureDP
+from privacy.accounting.orders import ORDERS
+from privacy.entropy import Entropy, checked
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.exact import exact, exact_epsilon
+from privacy.mechanisms.vector.sparse_vector import SparseVector
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
+from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
+from privacy.mechanisms.vector.vector_grid import check_least, rounding
+from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.renyi_order import divergence_budget
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.truncation.vector.shares import WHOLE
+
+SPLIT = 0.1
+"""The share of epsilon that choosing the threshold gets by default, as in the authors' program."""
+
+BOUNDING = 0.35
+"""The share of epsilon that bounding the local sensitivity gets by default."""
+
+MISSING = 0.5
+"""The share of delta with which that bound may be too small."""
+
+ALLOWANCE = 8.0
+"""How many people may be removed by default, in multiples of 1 / eps_1, as in `s4s_vector`."""
+
+
+@dataclass(frozen=True)
+class Pmsja:
+    """One threshold for all groups, a noisy bound B^ >= B on what neighbours differ by there, and noise of 2 tau B^.
+
+    B = v + 1 + h as in `S4SVector` moves by at most 1 + h, so B^ = B + Z + k, Z discrete Laplace of scale (1 + h) /
+    eps_2, is eps_2-DP; P(Z < -k) <= delta_2. Let two neighbours' sums be D apart at the threshold. Whenever 2 tau
+    B^ >= D the release is rho-zCDP; the output with B^ below that has probability at most delta_2 on either side.
+    With B^ replaced by the larger of itself and D / (2 tau) the whole is (epsilon, delta - delta_2)-DP for this
+    pair, and the same but for those outputs.
+
+    Departures from the paper's program: the gap, the monotone sparse vector, and stages composed in Renyi divergence
+    instead of added up. Source: Dong, Sun & Yi, SIGMOD 2023 (PMSJA); Vadhan, The Complexity of Differential
+    Privacy, section 3 (private bounds on local sensitivity); privacy.md section 5.
+
+    Attributes:
+      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
+      n_groups: d, the number of public groups.
+      ladder: the thresholds.
+      split, bounding: eps_1 / epsilon and eps_2 / epsilon, in (0, 1) together.
+      missing: delta_2 / delta, in (0, 1).
+      allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
+      confidence: of the intervals, over all noise, in (0, 0.98].
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    ladder: Ladder = field(default_factory=Ladder)
+    split: float = SPLIT
+    bounding: float = BOUNDING
+    missing: float = MISSING
+    allowance: float = ALLOWANCE
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not (self.split > 0 and self.bounding > 0 and self.split + self.bounding < 1 and 0 < self.missing < 1):
+            raise InvalidParameter("the shares of epsilon and delta lie between 0 and 1")
+        if not (0 < self.delta < 1 and 0 < self.confidence <= 0.98):
+            raise InvalidParameter("delta and confidence are between 0 and 1")
+        if self.n_groups < 1:
+            raise InvalidParameter("a vector has at least one group")
+
+    @property
+    def name(self) -> str:
+        """`pmsja`."""
+        return "pmsja"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """The three stages."""
+        bound = ApproxDP(float(self._bounding), float(self._missing))
+        return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose a threshold, bound the local sensitivity there, and release all groups.
+
+        Args: as `GroupMeasurement`; G = `n_groups`.
+        Returns: one noisy value per group; `noise_scale` follows from the noisy bound, which is released with it.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
+        Cost: that of `truncated_vector`, and d draws.
+        """
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program; it may be asked again, and remembers what it solved."""
+        return self.noised(taken(self, instance, entropy), entropy)
+
+    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
+        """The bound and the release: what the chosen threshold left, with noise."""
+
+        def sigma(removed: int) -> float:
+            return self.noise_per_bound * self.noisy_bound(removed, entropy)
+
+        return vector_answer(self, found, sigma, entropy)
+
+    def noisy_bound(self, removed: int, entropy: Entropy) -> float:
+        """B^, at least 1: whole steps of 2^-31 persons, of which only what has noise becomes a float, rounded up.
+
+        Args:
+          removed: in the same steps.
+        Raises: EntropyFailed.
+        """
+        drawn = checked(entropy.laplace(self._scale, 1), 1)
+        steps = removed + WHOLE + DEFAULT_GAP + int(drawn[0]) + self._shift
+        bound = max(1.0, math.nextafter(steps / WHOLE, math.inf))
+        return math.nextafter(bound + rounding(self.n_groups), math.inf)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
+        most = most_persons(self) + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
+        return half_widths(self, self.noise_per_bound * most)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon: it rests on no bound."""
+        return self.epsilon
+
+    @cached_property
+    def selection(self) -> SparseVector:
+        """The first stage."""
+        selecting = float(exact(self.split) * exact_epsilon(self.epsilon))
+        return SparseVector.monotone(selecting, self.allowance / selecting)
+
+    @cached_property
+    def rho(self) -> float:
+        """What is left for the noise, at the order where it is most."""
+        left = float(exact(self.delta) - self._missing)
+        most = max(
+            (divergence_budget(self.epsilon, left, order) - self._before(order)) / order
+            for order in ORDERS
+            if math.isfinite(order)
+        )
+        if most <= 0:
+            raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+        return most * (1 - 2.0**-30)
+
+    @cached_property
+    def noise_per_bound(self) -> float:
+        """sigma / B^, in multiples of 2 tau."""
+        sigma = (1 + 2.0**-40) / math.sqrt(2 * self.rho)
+        check_least(sigma, 1.0, self.n_groups)
+        return sigma
+
+    @property
+    def _bounding(self) -> Fraction:
+        return exact(self.bounding) * exact_epsilon(self.epsilon)
+
+    @property
+    def _missing(self) -> Fraction:
+        return exact(self.missing) * exact(self.delta)
+
+    @cached_property
+    def _scale(self) -> float:
+        """Of Z, in steps."""
+        return float((WHOLE + DEFAULT_GAP) / self._bounding) * (1 + 2.0**-50)
+
+    @cached_property
+    def _shift(self) -> int:
+        """k, in steps: P(Z < -k) = a^(k + 1) / (1 + a) <= delta_2, a = exp(-1 / scale)."""
+        tail = math.log(float(self._missing)) + math.log1p(math.exp(-1 / self._scale))
+        return max(0, math.ceil(-tail * self._scale * (1 + 2.0**-40)))
+
+    def _before(self, order: float) -> float:
+        """The divergence of the first two stages."""
+        parts = pure_divergence(exact_epsilon(self.selection.epsilon), order), pure_divergence(self._bounding, order)
+        return float(sum(parts)) * (1 + 2.0**-50)

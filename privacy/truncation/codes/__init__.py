@@ -1,0 +1,1 @@
+"""Numbers for keys of any kind."""

@@ -1,0 +1,1 @@
+"""The programs of all thresholds of a ladder at once."""

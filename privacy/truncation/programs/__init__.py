@@ -1,0 +1,1 @@
+"""One linear program: made smaller, solved, and proved."""

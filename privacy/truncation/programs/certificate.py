@@ -1,0 +1,117 @@
+"""Two bounds that anybody can check: what a solver's point is worth, whatever the solver says about it.
+
+A status ("optimal", "unknown", "almost solved") proves nothing. From x this module builds a point that is
+feasible in exact integers, and from y >= 0, any y, a bound above the optimum by weak duality:
+
+    fbar <= sum_u c_u y_u + sum_t w_t max(0, 1 - sum_{u in U(t)} y_u).
+
+Both are computed in fixed point finer than the units, so small thresholds lose nothing to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.truncation.exact import exact_sum, from_halves
+from privacy.truncation.programs.certificate_kernels import add_products, add_unpaid, fill, make_feasible
+from privacy.truncation.programs.program import PreparedProgram
+
+_CAP_BITS = 44
+"""Caps are refined to about this many bits: 2^18 tuples at the cap of one unit still sum below saturation."""
+
+_DUAL_BITS = 44
+_DUAL_ONE = 1 << _DUAL_BITS
+"""Duals are rounded to multiples of this part of one: 2^24 tuples that are priced at exactly one lose 2^-18."""
+
+_DEGENERATE = _DUAL_ONE >> 20
+"""Tuples that are priced at one, but for this much, are filled before the others."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """value <= fbar <= upper, proved. Both are multiples of 2^-bits of a unit, unsaturated Python integers."""
+
+    value: int
+    upper: int
+    bits: int
+
+    def within(self, slack: int) -> bool:
+        """Whether the bounds are at most `slack` units apart."""
+        return self.upper - self.value <= slack << self.bits
+
+    def plus(self, settled: int) -> Certificate:
+        """The same proof beside a part that is worth exactly `settled` units."""
+        return Certificate(self.value + (settled << self.bits), self.upper + (settled << self.bits), self.bits)
+
+    def beside(self, other: Certificate) -> Certificate:
+        """The proof about two programs that share nothing, from the proofs about each."""
+        bits = max(self.bits, other.bits)
+        mine, theirs = bits - self.bits, bits - other.bits
+        return Certificate(
+            (self.value << mine) + (other.value << theirs), (self.upper << mine) + (other.upper << theirs), bits
+        )
+
+    def joined(self, other: Certificate) -> Certificate:
+        """The better of each bound of two proofs about the same program."""
+        assert self.bits == other.bits
+        return Certificate(max(self.value, other.value), min(self.upper, other.upper), self.bits)
+
+    def floor(self, halvings: int = 0) -> int:
+        """The value divided by 2^halvings, in whole units, rounded down.
+
+        Sensitivity: of an exact value tau, as before rounding, because tau is a whole number of units.
+        """
+        return self.value >> (self.bits + halvings)
+
+    def ceiling(self, halvings: int = 0) -> int:
+        """The upper bound divided by 2^halvings, in whole units, rounded up."""
+        return -(-self.upper >> (self.bits + halvings))
+
+    def __repr__(self) -> str:
+        return "Certificate(<private>)"
+
+
+def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.float64]) -> Certificate:
+    """Recompute both bounds from a solver's point.
+
+    Args:
+      program: the program that was solved.
+      x: (m,) in multiples of program.scale; infeasible, not finite or nonsense only loosens the bounds.
+      y: (n,) duals; negative or not finite entries count as zero.
+    Cost: about ten passes over the owners.
+    """
+    bits = max(0, _CAP_BITS - int(program.caps.max(initial=1)).bit_length())
+    dual = np.rint(_within(y, 1.0) * _DUAL_ONE).astype(np.int64)
+    # No tuple counts for more than a cap, and `bits` is what caps have room for: a weight above them would wrap.
+    weights = np.minimum(program.weights, program.incidence.row_min(program.caps))
+    fine = PreparedProgram(weights << bits, program.incidence, program.caps << bits)
+    given = _within(x, 1.0) * float(program.scale << bits)  # the scale that the solver was given, before the cut
+    return Certificate(_primal_value(fine, given, dual), _dual_bound(fine, dual), bits)
+
+
+def _within(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """Values in [0, most]; what is no number is nothing."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
+
+
+def _primal_value(program: PreparedProgram, given: NDArray[np.float64], dual: NDArray[np.int64]) -> int:
+    """What a feasible point near the given one, in units, is worth: cut, then filled, first where the dual pays."""
+    incidence = program.incidence
+    x = np.minimum(np.floor(given).astype(np.int64), program.weights)
+    room = np.empty_like(program.caps)
+    make_feasible(incidence.indptr, incidence.units, program.caps, x, room)
+    for slack in (_DEGENERATE, _DUAL_ONE << 8):
+        fill(incidence.indptr, incidence.units, program.weights, dual, _DUAL_ONE, slack, x, room)
+    return exact_sum(x)
+
+
+def _dual_bound(program: PreparedProgram, dual: NDArray[np.int64]) -> int:
+    """The bound of this module's docstring at dual / 2^_DUAL_BITS, rounded up."""
+    incidence = program.incidence
+    total = np.zeros(2, np.uint64)
+    add_products(program.caps, dual, total)
+    add_unpaid(incidence.indptr, incidence.units, program.weights, dual, _DUAL_ONE, total)
+    return -(-from_halves(total) >> _DUAL_BITS)

@@ -1,0 +1,96 @@
+"""Of all who ask a question at once, one measures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from server.answers.encoding import encoded
+from server.answers.kept_answers import KeptAnswers
+from server.answers.released import Released
+from server.answers.served import Served
+from server.backends.columns import Domain
+from server.keys import key_hash
+from server.ledger.book import Book
+from server.query import Budget
+from tests.support.released_plan import noisy_answer
+from tests.unit.server.ledger.charges import charge
+from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, left
+
+
+class Claims(LedgerCase):
+    def test_of_two_proxies_one_gets_a_question(self, ledger: Book, reopen: Reopen) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        other = reopen()
+        first = ledger.claim(charge(0.25, answer_key="question"))
+        assert first is not None
+        for analyst in ("ada", "eve"):
+            assert other.claim(charge(0.25, analyst=analyst, answer_key="question")) is None
+        assert other.claim(charge(0.25, answer_key="another question")) is not None
+        ledger.commit(first, b"noisy")
+        assert other.claim(charge(0.25, answer_key="question")) is None
+        assert left(other) == {"analyst:ada": 0.5, "analyst:eve": 1.0}
+
+    @pytest.mark.parametrize("end", ["fail", "release"])
+    def test_who_gave_a_question_up_leaves_it_to_others(self, ledger: Book, reopen: Reopen, end: str) -> None:
+        other, first = reopen(), ledger.claim(charge(0.25, answer_key="question"))
+        assert first is not None
+        getattr(ledger, end)(first)
+        assert other.claim(charge(0.25, answer_key="question")) is not None
+
+    def test_the_dead_and_the_late_hold_no_question(self, ledger: Book, reopen: Reopen, clock: Clock) -> None:
+        other = reopen()
+        assert ledger.claim(charge(0.1, answer_key="one")) is not None
+        assert ledger.claim(charge(0.1, answer_key="two")) is not None
+        assert other.claim(charge(0.1, answer_key="one")) is None
+        clock.seconds += 601.0
+        assert other.claim(charge(0.1, answer_key="one")) is not None
+        clock.seconds -= 1.0
+        assert ledger.claim(charge(0.1, answer_key="three")) is not None
+        ledger.close()
+        assert other.claim(charge(0.1, answer_key="three")) is not None
+        assert other.budget("ada").epsilon_left == 0.5
+
+    def test_an_answer_is_sold_again_once_to_each(self, ledger: Book, reopen: Reopen) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        other = reopen()
+        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
+        again = charge(0.25, analyst="eve", answer_key="question", repeats=1)
+        sold = ledger.claim(again)
+        assert sold is not None
+        assert other.claim(again) is None
+        assert other.claim(charge(0.25, answer_key="question", repeats=1)) is None  # ada's own
+        ledger.commit(sold)
+        assert other.claim(again) is None
+        assert other.budget("eve").epsilon_left == 0.75
+
+    def test_two_proxies_that_are_asked_at_once_measure_once(self, ledger: Book, reopen: Reopen) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        together, measured = threading.Barrier(8), []
+        released = Released(Domain(()), (noisy_answer([7.0]),))
+
+        def ask(book: Book, kept: KeptAnswers, analyst: str) -> Served:
+            asked = charge(0.25, analyst=analyst, answer_key="question")
+
+            def measure() -> tuple[Released, Budget] | None:
+                reservation = book.claim(asked)
+                if reservation is None:
+                    return None
+                measured.append(reservation.id)
+                time.sleep(0.2)
+                return released, book.commit(reservation, encoded(released))
+
+            together.wait(20)
+            return kept.serve(asked, measure)
+
+        proxies = [(book, KeptAnswers(book)) for book in (ledger, reopen())]
+        with ThreadPoolExecutor(8) as threads:
+            asked = [threads.submit(ask, *proxies[n % 2], ("ada", "eve")[n // 2 % 2]) for n in range(8)]
+            served = [one.result(30) for one in asked]
+        assert len(measured) == 1
+        assert {float(one.released.noisy[0].values[0]) for one in served} == {7.0}
+        assert sorted(one.epsilon for one in served) == [0.0] * 6 + [0.25] * 2
+        assert left(ledger) == {"analyst:ada": 0.75, "analyst:eve": 0.75}

@@ -1,0 +1,92 @@
+"""Answers that are kept, and who may have them again."""
+
+from __future__ import annotations
+
+import pytest
+
+from privacy.accounting.event import ZCDP
+from server.errors import LedgerInvalid
+from server.keys import key_hash
+from server.ledger.account import Grant
+from server.ledger.book import Book
+from server.ledger.charge import Charge
+from tests.unit.server.ledger.charges import ACT, charge
+from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
+
+
+class KeptAnswers(LedgerCase):
+    def test_an_answer_is_kept_with_its_charge(self, ledger: Book) -> None:
+        assert ledger.kept_answer("question", "ada") is None
+        reservation = ledger.reserve(charge(0.25, answer_key="question", event=ZCDP(0.03)))
+        assert ledger.kept_answer("question", "ada") is None
+        ledger.commit(reservation, b"\x00 noisy")
+        kept = ledger.kept_answer("question", "ada")
+        assert kept is not None
+        assert (kept.number, kept.answer, kept.paid) == (1, b"\x00 noisy", True)
+        assert kept.charge == reservation.charge
+        assert "noisy" not in repr(kept)
+
+    def test_what_failed_keeps_no_answer(self, ledger: Book) -> None:
+        ledger.fail(ledger.reserve(charge(0.25, answer_key="question")))
+        ledger.commit(ledger.reserve(charge(0.25)), b"without a key")
+        assert ledger.kept_answer("question", "ada") is None
+        assert ledger.kept_answer("", "ada") is None
+
+    def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: Book) -> None:
+        ledger.grant("group:team", Grant(2.0), ACT)
+        ledger.grant("dataset", Grant(3.0), ACT)
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, group="team")
+        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
+        kept = ledger.kept_answer("question", "eve")
+        assert kept is not None
+        assert not kept.paid
+        again = ledger.reserve(charge(0.25, analyst="eve", answer_key="question", repeats=kept.number))
+        unsettled = ledger.kept_answer("question", "eve")
+        assert unsettled is not None
+        assert not unsettled.paid
+        ledger.commit(again)
+        assert left(ledger) == {"analyst:ada": 0.75, "analyst:eve": 0.75, "group:team": 1.75, "dataset": 2.75}
+        kept = ledger.kept_answer("question", "eve")
+        assert kept is not None
+        assert kept.paid
+
+    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Book) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        first = ledger.reserve(charge(0.25, answer_key="question"))
+        second = ledger.reserve(charge(0.25, analyst="eve", answer_key="question"))
+        ledger.commit(second, b"to eve")
+        ledger.commit(first, b"to ada")
+        for analyst, answer in (("ada", b"to ada"), ("eve", b"to eve")):
+            kept = ledger.kept_answer("question", analyst)
+            assert kept is not None
+            assert (kept.answer, kept.paid) == (answer, True)
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            charge(0.2, answer_key="question", repeats=1),  # cheaper
+            charge(0.25, 1e-9, answer_key="question", repeats=1),
+            charge(0.25, answer_key="question", repeats=1, event=ZCDP(1e-9)),
+            charge(0.25, answer_key="other", repeats=1),
+            charge(0.25, answer_key="question", repeats=2),  # not answered
+            charge(0.25, answer_key="question", repeats=9),
+            charge(0.25, repeats=1),
+        ],
+    )
+    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: Book, asked: Charge) -> None:
+        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
+        ledger.reserve(charge(0.25, answer_key="question"))
+        with pytest.raises(LedgerInvalid):
+            ledger.reserve(asked)
+        assert ledger.budget("ada").epsilon_left == 0.5
+
+    def test_the_newest_answer_to_a_plan_is_found(self, ledger: Book) -> None:
+        for epsilon in (0.1, 0.2):
+            ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
+        ledger.reserve(charge(0.3, answer_key="unanswered"))
+        ledger.commit(ledger.reserve(charge(0.3)), b"not kept")
+        newest = ledger.newest_answer("ada", "plan")
+        assert newest is not None
+        assert newest.charge.answer_key == "at 0.2"
+        assert ledger.newest_answer("eve", "plan") is None
+        assert ledger.newest_answer("ada", "another plan") is None

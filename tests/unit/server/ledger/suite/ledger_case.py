@@ -1,0 +1,40 @@
+"""What all tests of the suite have in common: their fixtures by type, and the check after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from server.ledger.book import Book
+
+Reopen = Callable[[], Book]
+"""Opens the ledger of the test once more, beside what is open; closed after the test."""
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def states(ledger: Book) -> list[str]:
+    return [record.state for record in ledger.charges()]
+
+
+def left(ledger: Book, analyst: str | None = None) -> dict[str, float]:
+    return {account.name: account.epsilon_left for account in ledger.accounts(analyst)}
+
+
+class LedgerCase:
+    """To be inherited with the fixtures `ledger` (ada may spend epsilon 1, delta 1e-6), `clock` and `reopen`."""
+
+    @pytest.fixture(autouse=True)
+    def _verified_afterwards(self, reopen: Reopen) -> Iterator[None]:
+        """Whatever a test did, the ledger follows from its entries."""
+        yield
+        assert reopen().verify().fault is None

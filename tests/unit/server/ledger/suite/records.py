@@ -1,0 +1,66 @@
+"""What the ledger says about its past."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.errors import InvalidRequest, LedgerUnavailable
+from server.keys import key_hash
+from server.ledger.account import Grant
+from server.ledger.book import Book
+from tests.unit.server.ledger.charges import ACT, charge
+from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
+
+
+class Records(LedgerCase):
+    def test_every_act_says_who_and_why(self, ledger: Book) -> None:
+        ledger.grant("dataset", Grant(3.0), ACT)
+        ledger.accept_policy("hash", ["epsilon was raised"], ACT)
+        ledger.reserve(charge(0.1))
+        acts = ledger.entries(acts_only=True)
+        assert [entry.kind for entry in acts] == ["opened", "analyst", "grant", "grant", "policy"]
+        assert all((entry.content["by"], entry.content["reason"]) == ("grace", "a test") for entry in acts[3:])
+        assert acts[-1].content["weakens"] == ["epsilon was raised"]
+        assert ledger.entries(after=5)[0].kind == "reserved"
+        with pytest.raises(InvalidRequest):
+            ledger.set_role("ada", "admin", type(ACT)("grace", "x" * 1001))
+
+    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: Book) -> None:
+        ledger.reserve(charge(0.75))
+        assert ledger.data_version() == 1
+        assert ledger.bump_data(ACT) == 2
+        assert ledger.data_version() == 2
+        assert ledger.budget("ada").epsilon_left == 0.25
+
+    def test_the_last_accepted_policy_is_known(self, ledger: Book) -> None:
+        assert ledger.accepted_policy() is None
+        ledger.accept_policy("one", [], ACT)
+        ledger.accept_policy("two", [], ACT)
+        assert ledger.accepted_policy() == "two"
+
+    def test_charges_are_listed_in_pages(self, ledger: Book, clock: Clock) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        for analyst in ("ada", "eve", "ada"):
+            ledger.commit(ledger.reserve(charge(0.1, analyst=analyst)))
+        assert [record.number for record in ledger.charges("ada")] == [1, 3]
+        assert [record.number for record in ledger.charges(after=1, limit=1)] == [2]
+        record = ledger.charges("eve")[0]
+        assert record.charge == charge(0.1, analyst="eve")
+        assert record.accounts == ("analyst:eve",)
+        assert record.reserved_at_ms == record.settled_at_ms == 1_700_000_000_000
+
+    def test_the_head_proves_the_ledger(self, ledger: Book) -> None:
+        before = ledger.verify()
+        assert (before.entries, before.fault) == (3, None)
+        ledger.reserve(charge(0.1))
+        after = ledger.verify()
+        assert after.entries == 4
+        assert after.head == ledger.entries(after=3)[0].hash.hex() != before.head
+
+    def test_closing_twice_is_once_and_the_closed_refuse(self, ledger: Book) -> None:
+        ledger.close()
+        ledger.close()
+        with pytest.raises(LedgerUnavailable):
+            ledger.reserve(charge(0.1))
+        with pytest.raises(LedgerUnavailable):
+            ledger.analyst_by_key(key_hash("ng_ada"))
