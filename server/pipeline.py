@@ -128,7 +128,7 @@ class Pipeline:
         question = self._private_question(request)
         if question is None:
             return self._free(request, cancelled)
-        if not question.plan.releases:
+        if question.only_names_groups:
             return self._listed(question, request)
         charge = question.charge(request)
         served = self.kept.serve(charge, lambda: self._released(question, charge, cancelled), cancelled)
@@ -140,6 +140,8 @@ class Pipeline:
         So it is for a question that was planned lately and whose answer is small.
         """
         question = None if request.idempotency_key else self.questions.get(self._asked(request))
+        if question is not None and question.only_names_groups:
+            return None
         served = None if question is None else self.kept.paid(question.charge(request), longest=_SMALL)
         return None if served is None or question is None else served.response(question, request.request_id)
 
@@ -150,6 +152,8 @@ class Pipeline:
         Raises: PlannerError, DuplicateRequest.
         """
         question = self._private_question(request)
+        if question is not None and question.only_names_groups:
+            return None
         served = None if question is None else self.kept.find(question.charge(request))
         return None if served is None or question is None else served.response(question, request.request_id)
 

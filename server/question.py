@@ -94,6 +94,11 @@ class Question:
         """The question that a plan answers at one version of the data."""
         return cls(plan, query, measuring, answer_key(plan, query, time_grain, data_version))
 
+    @property
+    def only_names_groups(self) -> bool:
+        """Is there nothing to measure, and nothing to charge?"""
+        return not self.plan.releases
+
     @cached_property
     def plan_hash(self) -> str:
         """Names what is read."""

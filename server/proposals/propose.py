@@ -90,6 +90,8 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
         return planning.question(replace(request, epsilon=epsilon))
 
     most = question_at(policy.max_epsilon)
+    if most.only_names_groups:
+        raise NoProposal("naming groups is exact and free", hint="ask")
     if most.plan.mechanism not in _TWO_SIDED or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
         raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)

@@ -21,6 +21,7 @@ from server.errors import (
     BackendFailed,
     BackendUnavailable,
     BudgetExhausted,
+    NoProposal,
     QueryCancelled,
     QueryFailed,
     TooManyFailures,
@@ -31,6 +32,7 @@ from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.open_ledger import create_ledger
 from server.pipeline import Pipeline
+from server.proposals.accuracy import Accuracy
 from server.query import QueryRequest
 from server.workers import WorkerLimits, WorkerPool
 from tests.support.backends import FailingBackend
@@ -117,11 +119,15 @@ def test_naming_the_groups_is_free_and_reads_nothing(
     asked = QueryRequest("ada", f"{select} FROM orders {tail}ORDER BY o_orderstatus DESC LIMIT 2")
     backend = GroupsBackend(tmp_path / "reads")
     answering = replace(pipeline(), policy=policy, backend=backend)
-    answer = answering.answer(asked)
+    for _ in range(2):
+        assert answering.kept_answer(asked) is answering.answer_at_hand(asked) is None
+        answer = answering.answer(asked)
     assert answer.rows == (("P",), ("O",))
     assert (answer.epsilon, answer.mechanism, answer.covers) == (0.0, "none", "exact")
     explained = answering.explain(asked)
     assert (explained.epsilon, explained.mechanism, explained.n_groups) == (0.0, "none", 3)
+    with pytest.raises(NoProposal, match="free"):
+        answering.propose(asked, Accuracy(interval_width=5.0))
     assert _left(ledger) == 2.0
     assert not (tmp_path / "reads").exists()
 

@@ -234,9 +234,9 @@ def test_an_exhausted_budget_and_a_refused_question_are_told_in_words(
     reply = superset.refreshed(work.add(TOO_DEAR))
     assert reply.status_code == 400
     assert "asks for epsilon 0.5, but only epsilon 0.25 is left" in reply.json()["message"]
-    (told,) = superset.asked(work.database, "SELECT o_orderkey FROM orders").json()["errors"]
-    assert "would show rows" in told["message"]
-    assert "select COUNT(*)" in told["message"]
+    (told,) = superset.asked(work.database, "SELECT max(c_acctbal) FROM customer").json()["errors"]
+    assert "MAX is not supported" in told["message"]
+    assert "one person decides a maximum" in told["message"]
     assert work.charges() == []
 
 
