@@ -109,7 +109,7 @@ class _Search:
             beside = rows >> row & 1 and step.group in self._groups[row]
             if beside and all(self._symmetry.distinct(row, other) for other in (step.row, *others)):
                 others.append(row)
-        return max(0, step.most - len(others))
+        return max(1, step.most - len(others))  # never 0: that would be taken for a proof that there is no tuple
 
 
 class _Owned:
@@ -127,9 +127,8 @@ class _Owned:
         for entry in self._entries:
             declared = self._policy.tables[entry.table.name].rows_per_unit.get(owner.relation)
             if declared is not None and position in self._owners(entry.alias, set()):
-                bits = reach.bits(owner.columns)
-                group = (entry.table.name, owner.relation, bits)
-                yield Step(reach.row(entry.alias), 0, bits, 0, declared, False, group)
+                group = (entry.table.name, owner.relation, self._roots(owner.columns))  # in the key's order
+                yield Step(reach.row(entry.alias), 0, reach.bits(owner.columns), 0, declared, False, group)
 
     def _roots(self, columns: Sequence[ColumnRef]) -> tuple[ColumnRef, ...]:
         return tuple(map(self._found.equalities.find, columns))

@@ -25,6 +25,9 @@ MAX_TABLES = 16
 MAX_TOKENS = 16_384
 """Words and signs of a statement; an IN list takes two for each value."""
 
+MAX_CTES = 64
+"""Queries in WITH; a chain of them is read as deep as it is long."""
+
 MAX_OUTPUTS = 64
 """Columns of an answer."""
 
@@ -69,8 +72,11 @@ def check_nesting(tokens: Sequence[Token]) -> None:
 
 
 def check_depth(tree: exp.Expr) -> None:
-    """Raise StatementTooComplex when the tree is deeper than MAX_CHAIN; runs of one AND / OR count once."""
-    level, depth = [tree], 0
+    """Raise StatementTooComplex when the tree is deeper than MAX_CHAIN; runs of one AND / OR count once.
+
+    And for more than MAX_CTES queries in WITH, each of which may read the one before it.
+    """
+    level, depth, queries = [tree], 0, 0
     while level:
         if depth > MAX_CHAIN:
             raise StatementTooComplex(
@@ -78,9 +84,12 @@ def check_depth(tree: exp.Expr) -> None:
             )
         below: list[exp.Expr] = []
         for node in level:  # it grows while it is read
+            queries += isinstance(node, exp.CTE)
             if not isinstance(node, (exp.And, exp.Or)):
                 below += children(node)
                 continue
             for child in children(node):
                 (level if type(child) is type(node) else below).append(child)
+        if queries > MAX_CTES:
+            raise StatementTooComplex(f"more than {MAX_CTES} queries in WITH", hint="write some where they are read")
         level, depth = below, depth + 1

@@ -114,8 +114,11 @@ class Reach:
             return
         table = self._equalities.tables[alias]
         for names, most in self._bounds(alias):
-            classes = self.bits([(alias, name) for name in names])
-            yield Step(self.row(alias), classes, classes, 0, most or 1, most is None, (table.name, names, classes))
+            columns = [(alias, name) for name in names]
+            classes = self.bits(columns)
+            # In order: rows with (x, y) and (y, x) in a key's columns have the same classes and different keys.
+            group = (table.name, names, tuple(map(self._equalities.find, columns)))
+            yield Step(self.row(alias), classes, classes, 0, most or 1, most is None, group)
         completion = completions.get(alias)
         if completion is not None:  # one parent or none
             yield Step(self.row(alias), 0, 0, 1 << self.row(completion.child), 1, True, (alias,))

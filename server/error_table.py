@@ -117,6 +117,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.CancelledByClient: Row("57014", 504),
         serving.CancelledEarly: Row("57014", 504),
         serving.TooManyQueries: Row("53300", 503),
+        serving.TooManyOwnQueries: Row("53400", 429),
         serving.RateLimited: Row("53400", 429),
         serving.NotAcceptable: Row("08P01", 406),
         serving.UnknownJob: Row("42704", 404),

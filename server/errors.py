@@ -101,6 +101,10 @@ class TooManyQueries(ServerError):
     """Every worker is busy and the queue is full."""
 
 
+class TooManyOwnQueries(TooManyQueries):
+    """As many questions of the analyst's own are under way, or wait, as one may have; nothing was charged."""
+
+
 class RateLimited(ServerError):
     """One key asks too often, or too many things at once; nothing was charged.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from server.errors import TooManyFailures, TooManyQueries
+from server.errors import TooManyFailures, TooManyOwnQueries
 
 MAX_FAILURES = 20
 WINDOW_S = 24 * 3600.0
@@ -60,7 +60,7 @@ class FailureLimit:
     def attempt(self, analyst: str, plan_hash: str) -> Iterator[Attempt]:
         """Hold the place of one failure while a query runs, and give it back unless `Attempt.fail` was called.
 
-        Raises: TooManyFailures when MAX_FAILURES queries failed within a day, or this one did; TooManyQueries when
+        Raises: TooManyFailures when MAX_FAILURES queries failed within a day, or this one did; TooManyOwnQueries when
           as many are under way as may still fail. Nothing is charged before.
         """
         attempt = Attempt()
@@ -96,4 +96,4 @@ class FailureLimit:
             raise TooManyFailures("this query failed already within a day", hint=hint)
         if len(account.failures) + account.under_way >= MAX_FAILURES:
             hint = "nothing was charged; wait for one of them to end"
-            raise TooManyQueries(f"{account.under_way} of your queries are under way", hint=hint)
+            raise TooManyOwnQueries(f"{account.under_way} of your queries are under way", hint=hint)

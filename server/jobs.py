@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from server.errors import TooManyQueries, UnknownJob
+from server.errors import TooManyOwnQueries, TooManyQueries, UnknownJob
 from server.query import QueryResponse
 
 JobState = Literal["running", "cancelling", "done"]
@@ -65,15 +65,18 @@ class Jobs:
     def start(self, analyst: str, work: Callable[[threading.Event], Awaitable[QueryResponse]]) -> Job:
         """Begin a job.
 
-        Raises: TooManyQueries when too many are kept, or the server stops; nothing was charged.
+        Raises: TooManyOwnQueries, TooManyQueries when too many are kept, or the server stops; nothing was charged.
         """
         if self._closed:
             raise TooManyQueries("the proxy is stopping", hint="ask again later; nothing was charged")
         self._forget_old()
         own = sum(job.analyst == analyst for job in self._jobs.values())
-        if own >= _MOST_OF_ONE or (own and len(self._jobs) >= _MOST):
+        if own >= _MOST_OF_ONE:
             hint = "fetch or cancel some; nothing was charged"
-            raise TooManyQueries("too many of your questions are under way or wait to be fetched", hint=hint)
+            raise TooManyOwnQueries("too many of your questions are under way or wait to be fetched", hint=hint)
+        if own and len(self._jobs) >= _MOST:
+            hint = "fetch or cancel your own, or ask again later; nothing was charged"
+            raise TooManyQueries("too many questions are under way or wait to be fetched", hint=hint)
         cancelled = threading.Event()
 
         async def answer() -> QueryResponse:

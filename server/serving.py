@@ -83,7 +83,7 @@ def wire_listener(
     """
     http = services.app.state.services
     catalogs = Threads(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
-    desk = PipelineDesk(services.pipeline, shadow, http.asking, http.reads, http.lookups, catalogs)
+    desk = PipelineDesk(services.pipeline, shadow, http.asking, http.reads, http.explanations, catalogs)
     return Listener(
         Reception(
             desk,

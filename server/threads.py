@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from server.errors import TooManyQueries
+from server.errors import TooManyOwnQueries, TooManyQueries
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -75,11 +75,13 @@ class Threads:
     ) -> Result:
         """As `call`, on behalf of somebody who may have half of the threads and half of the queue.
 
-        Raises: TooManyQueries also when half of all is the owner's already; otherwise as `call`.
+        Raises: TooManyOwnQueries when half of all is the owner's already; otherwise as `call`.
         """
         own = self._held[owner] + sum(one.owner == owner for one in self._waiting)
         if own >= self._of_one[1]:
-            raise _full("Too many of your requests are waiting.")
+            raise TooManyOwnQueries(
+                "Too many of your requests are waiting.", hint="Wait for some; nothing was charged."
+            )
         if own and self._held.total() + len(self._waiting) >= self._room:
             raise _full("Too many requests are waiting already.")
         async with self._admitted(owner):

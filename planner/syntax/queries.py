@@ -21,6 +21,7 @@ class Queries(Expressions):
     def __init__(self, lexemes: list[Lexeme]) -> None:
         super().__init__(lexemes)
         self._no_query = set()
+        self._stars: list[int] = []
 
     def statement(self) -> None:
         """A query and nothing after it, but semicolons."""
@@ -101,10 +102,15 @@ class Queries(Expressions):
             self.need("(")
             self.expressions()
             self.need(")")
+        stars = len(self._stars)
         if distinct or not self.at(*_AFTER_OUTPUTS):
             self.listed(self._output)
         if self.take("FROM"):
             self.listed(self._table)
+        elif len(self._stars) > stars:  # all columns of nothing
+            self.place = self._stars[stars]
+            self.fail()
+        del self._stars[stars:]
         if self.take("WHERE"):
             self.expression()
         if self.take("GROUP"):
@@ -116,6 +122,7 @@ class Queries(Expressions):
 
     def _output(self) -> None:
         if self.take("*"):
+            self._stars.append(self.place - 1)
             return
         self.expression()
         if self.take("AS"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 from privacy.accounting.approximate import approximate
 from privacy.accounting.event import ZCDP, PrivacyEvent, PureDP
@@ -58,6 +59,15 @@ class PureBudget:
     def mean_noise(self) -> float:
         """E|noise| in multiples of its scale."""
         return 1.0
+
+    @property
+    def allocation_power(self) -> float:
+        """Shares by this power of what noise each release needs give the least squares: noise is 1 / epsilon."""
+        return 2 / 3
+
+    def share(self, part: float) -> Self:
+        """A part of epsilon."""
+        return replace(self, epsilon=self.epsilon * part)
 
     def selecting(self, split: float) -> Fraction:
         """eps_1, when the choice of a threshold gets this share. Exact."""
@@ -125,6 +135,15 @@ class ConcentratedBudget:
     def mean_noise(self) -> float:
         """E|noise| in multiples of its scale."""
         return MEAN_GAUSSIAN
+
+    @property
+    def allocation_power(self) -> float:
+        """As of a pure budget; noise is 1 / sqrt(rho)."""
+        return 1.0
+
+    def share(self, part: float) -> Self:
+        """A part of rho."""
+        return replace(self, rho=self.rho * part)
 
     def selecting(self, split: float) -> Fraction:
         """eps_s = sqrt(8 rho_s), when the choice of a threshold gets this share of rho. Rounded down.

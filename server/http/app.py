@@ -74,7 +74,7 @@ def create_app(
         asking=Asking(pipeline, reads, Threads(running=4, waiting=256), Threads(running_queries, waiting_queries)),
         reads=reads,
         lookups=lookups,
-        explanations=Threads(running=4, waiting=64),
+        explanations=Threads(running=4, waiting=256),
         audits=Threads(running=1, waiting=16),
         readiness_checks=Threads(running=1, waiting=32),
         writing=Threads(running=2, waiting=64),

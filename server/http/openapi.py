@@ -31,8 +31,8 @@ _CODES = {
     " that is none; 54001: too complex; PD002: the policy does not bound the sensitivity;"
     " PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
     500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
-    429: "53400: the key asks too often (Retry-After says how long to wait), or too many of the analyst's queries"
-    " failed within a day",
+    429: "53400: the key asks too often (Retry-After says how long to wait), too many of the analyst's queries are"
+    " under way or wait to be fetched, or too many failed within a day",
     503: "53300: too many queries; 08006: no database; 55000: its tables changed; 58030: no ledger",
     504: "57014: over the time or memory limit",
 }

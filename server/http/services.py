@@ -74,7 +74,7 @@ class Services:
       asking: where questions wait.
       reads: of keys and budgets.
       lookups: threads for what takes milliseconds, which never queue behind anything else.
-      explanations: threads for explaining, which may ask the database for the public groups.
+      explanations: threads for explaining and describing, which may ask the database for the public groups.
       writing: threads that write long answers.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.

@@ -38,7 +38,7 @@ class CatalogShape:
 class Desk(Protocol):
     """Answers questions, whatever protocol asks them."""
 
-    async def describe(self, sql: str) -> Described:
+    async def describe(self, analyst: str, sql: str) -> Described:
         """Parameters and columns of a question. Raises: PlannerError."""
         ...
 
@@ -53,10 +53,11 @@ class Desk(Protocol):
         """What was granted and what is left."""
         ...
 
-    async def catalog_shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+    async def catalog_shape(self, analyst: str, sql: str, oids: Sequence[int]) -> CatalogShape:
         """Parameters and columns of a question to the catalog.
 
         Args:
+          analyst: who asks, and waits behind nobody else's questions.
           sql: one statement.
           oids: what the client says of its parameters; 0 for what it leaves open.
         Raises: CatalogRefused.
@@ -65,6 +66,7 @@ class Desk(Protocol):
 
     async def catalog(
         self,
+        analyst: str,
         sql: str,
         values: Sequence[bytes | None],
         formats: Sequence[int],

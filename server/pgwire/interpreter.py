@@ -125,15 +125,16 @@ class Interpreter:
 
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
         if question.catalog:
-            catalog = await self._desk.catalog_shape(question.sql, oids)
+            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
             return Shape(catalog.parameters, catalog.fields)
         intervals, dry_run = self.asked_as
+        asked = self._explained(question.sql) if dry_run else question.sql
         try:
-            described = await self._desk.describe(self._explained(question.sql) if dry_run else question.sql)
+            described = await self._desk.describe(self._analyst, asked)
         except RowsNotShown:
             if not self.settings.flag("empty_rows"):
                 raise
-            catalog = await self._desk.catalog_shape(question.sql, oids)
+            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
             return Shape(catalog.parameters, catalog.fields)
         columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
@@ -146,7 +147,8 @@ class Interpreter:
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw
-            return await self._desk.catalog(question.sql, values, formats, portal.shape.parameters, format_)
+            oids = portal.shape.parameters
+            return await self._desk.catalog(self._analyst, question.sql, values, formats, oids, format_)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
         request = QueryRequest(
             analyst=self._analyst,
@@ -169,7 +171,7 @@ class Interpreter:
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
         """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
-        described = await self._desk.catalog_shape(question.sql, portal.shape.parameters)
+        described = await self._desk.catalog_shape(self._analyst, question.sql, portal.shape.parameters)
         self._notices.warning(
             "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
         )

@@ -37,7 +37,7 @@ class PipelineDesk:
       shadow: knows the catalog; None: nothing is known of it.
       asking: where questions wait, the same as for other protocols.
       reads: where the ledger is read.
-      lookups: threads for what takes milliseconds.
+      planning: threads for describing questions, of which some take seconds.
       catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
         and budgets do not wait behind it.
     """
@@ -48,19 +48,19 @@ class PipelineDesk:
         shadow: ShadowDatabase | None,
         asking: Asking,
         reads: LedgerReads,
-        lookups: Threads,
+        planning: Threads,
         catalogs: Threads,
     ) -> None:
         self._pipeline = pipeline
         self._shadow = shadow
         self._asking = asking
         self._reads = reads
-        self._lookups = lookups
+        self._planning = planning
         self._catalogs = catalogs
 
-    async def describe(self, sql: str) -> Described:
+    async def describe(self, analyst: str, sql: str) -> Described:
         """Parameters and columns of a question."""
-        shape = await self._lookups.call(self._pipeline.describe, sql)
+        shape = await self._planning.call_for(analyst, self._pipeline.describe, sql)
         return Described(tuple(map(oid_of, shape.parameters)), shape.columns, shape.noisy)
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
@@ -71,12 +71,13 @@ class PipelineDesk:
         """What was granted and what is left."""
         return await self._reads.call(self._pipeline.budget, analyst)
 
-    async def catalog_shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+    async def catalog_shape(self, analyst: str, sql: str, oids: Sequence[int]) -> CatalogShape:
         """Parameters and columns of a question to the catalog."""
-        return await self._catalogs.call(self._known().shape, sql, oids)
+        return await self._catalogs.call_for(analyst, self._known().shape, sql, oids)
 
     async def catalog(
         self,
+        analyst: str,
         sql: str,
         values: Sequence[bytes | None],
         formats: Sequence[int],
@@ -84,7 +85,7 @@ class PipelineDesk:
         result_format: int,
     ) -> CatalogResult:
         """The answer of the catalog."""
-        return await self._catalogs.call(self._known().ask, sql, values, formats, oids, result_format)
+        return await self._catalogs.call_for(analyst, self._known().ask, sql, values, formats, oids, result_format)
 
     def _known(self) -> ShadowDatabase:
         if self._shadow is None:

@@ -20,6 +20,7 @@ from tests.benchmarks.rows import Row
 
 _FOLDER = Path(__file__).parent
 _SHARED = {"rows", "__main__"}
+_SHORTER = ("CASES", "SECONDS_OF_LOAD")
 
 
 def main(names: list[str]) -> int:
@@ -33,13 +34,13 @@ def main(names: list[str]) -> int:
     quick = bool(os.environ.get("QUICK"))
     for name in names or known:
         rows: list[Row] = importlib.import_module(f"tests.benchmarks.{name}").run(quick=quick)
-        _store(name, rows, quick or bool(os.environ.get("CASES")))
+        _store(name, rows, partial=quick or any(map(os.environ.get, _SHORTER)))
         _show(console, name, rows)
     return 0
 
 
 def _store(name: str, rows: list[Row], partial: bool) -> None:
-    """Write results/NAME.json; a quick run, or one of some CASES, goes beside it and replaces nothing."""
+    """Write results/NAME.json; a quick run, or a part of one, goes beside it and replaces nothing."""
     document = {
         "benchmark": name,
         "commit": _commit(),

@@ -2,7 +2,8 @@
 
 Part one, `mixed`: clients that wait for each answer before they ask again. Part two, `offered`: kept answers asked
 for at a fixed rate, whether or not the ones before have come, while more fresh questions than the proxy takes at once
-keep every worker busy; a latency counts from the moment at which the question was due.
+keep every worker busy; a latency counts from the moment at which the question was due. SECONDS_OF_LOAD=60 makes part
+one that long, and part two a third of it.
 """
 
 from __future__ import annotations

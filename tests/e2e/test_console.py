@@ -136,6 +136,14 @@ def test_an_exhausted_budget_is_explained(open_page: Open, demonstration: Demons
     picture(page, "exhausted")
 
 
+def test_the_noise_of_a_sum_is_told_for_what_a_row_adds(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 1.0))
+    page.get_by_label("SQL", exact=True).fill("SELECT sum(l_extendedprice), count(*) FROM lineitem")
+    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 105,000")
+    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 1,")
+
+
 def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration: Demonstration) -> None:
     """The demonstration's policy has none, so the explanation is made to ask for one."""
     page = open_page()

@@ -101,8 +101,16 @@ def test_a_request_that_is_sent_again_gets_the_answer_that_it_got(
     bump(demonstration)
     again = asked(http, key="order-7")
     assert (again["rows"], again["charge"]["epsilon"], left(http)) == (first["rows"], 0.0, 1.5)
-    other = http.post("/v1/query", json={"sql": BY_NATION, "epsilon": 0.5}, headers={"Idempotency-Key": "order-7"})
-    assert (other.status_code, other.json()["code"]) == (409, "23505")
+    for change in (
+        {"sql": BY_NATION},
+        {"epsilon": 0.25},
+        {"sampling_rate": 0.5},
+        {"sql": f"{COUNT} HAVING count(*) > 1"},
+    ):
+        body = {"sql": COUNT, "epsilon": 0.5} | change
+        other = http.post("/v1/query", json=body, headers={"Idempotency-Key": "order-7"})
+        assert (other.status_code, other.json()["code"]) == (422, "23505"), change
+        assert "another request" in other.json()["message"]
     assert left(http) == 1.5
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -18,12 +20,20 @@ def instances(draw: st.DrawFn) -> Instance:
     edges: list[Row] = draw(st.lists(st.tuples(st.integers(0, 3), VALUES), max_size=8))
     orders = [(key, draw(VALUES)) for key in range(draw(st.integers(0, 4)))]
     items = draw(st.lists(st.tuples(VALUES, VALUES), max_size=7))
-    return Instance({"person": people, "knows": edges, "orders": orders, "item": items})
+    pairs = st.tuples(st.integers(0, 3), st.integers(0, 3))
+    ties = draw(st.one_of(st.sets(pairs, max_size=8), st.just(set(permutations(range(4), 2)))))
+    if draw(st.booleans()):
+        ties |= {(b, a) for a, b in ties}
+    return Instance({"person": people, "knows": edges, "orders": orders, "item": items, "tie": sorted(ties)})
 
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    tables = draw(st.lists(st.sampled_from(["knows", "knows", "orders", "item", "person"]), min_size=1, max_size=4))
+    tables = draw(
+        st.lists(
+            st.sampled_from(["knows", "knows", "orders", "item", "person", "tie", "tie"]), min_size=1, max_size=4
+        )
+    )
     columns = [
         f"t{place}.{column.name}" for place, name in enumerate(tables) for column in SCHEMA.tables[name].columns
     ]
@@ -62,6 +72,11 @@ SHAPES = [
     "knows a, knows b, person p WHERE a.dst = b.dst AND a.src < b.src AND p.id = a.src",
     "knows a, knows b, knows c WHERE a.src = b.src AND b.dst = c.dst AND a.dst < b.dst",
     "orders p, orders q WHERE p.buyer = q.buyer AND p.num < q.num AND p.num = 1",
+    "tie x, tie y WHERE x.a = y.b AND x.b = y.a",
+    "tie x, tie y WHERE x.a = y.b AND x.b = y.a AND x.a <> y.a",
+    "tie x, tie y WHERE x.a = y.a AND x.b <> y.b",
+    "tie x, tie y, tie z WHERE x.a = y.b AND x.b = y.a AND x.a < y.a AND z.a = x.a AND z.b <> x.b",
+    "tie x, tie y, tie z WHERE x.b = y.a AND y.b = z.a AND z.b = x.a AND x.a <> y.a AND y.a <> z.a",
 ]
 
 
@@ -84,3 +99,14 @@ def test_rows_per_unit_bound_what_fan_outs_do_not(instance: Instance) -> None:
     assert (planned("SELECT count(*) FROM item", SCHEMA, policy).tuples_per_unit or 0) <= most
     pairs = planned(sql, SCHEMA, policy)
     assert max(tuples_per_unit(pairs, instance).values(), default=0) <= (pairs.tuples_per_unit or 0)
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.startswith("tie")])
+@given(instance=instances())
+@settings(max_examples=8, deadline=None)
+def test_so_do_they_where_a_key_has_two_columns(shape: str, instance: Instance) -> None:
+    ties = planned("SELECT count(*) FROM tie", SCHEMA, policy_of(instance))
+    most = max(tuples_per_unit(ties, instance).values(), default=1)
+    plan = planned(f"SELECT count(*) FROM {shape}", SCHEMA, policy_of(instance, ties_per_person=most))
+    assert plan.tuples_per_unit is not None
+    assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.tuples_per_unit

@@ -35,7 +35,16 @@ ITEM = Table(
     (),
     (ForeignKey(("o",), "orders", ("num",)),),
 )
-TABLES = (PERSON, KNOWS, ORDERS, ITEM)
+TIE = Table(
+    "tie",
+    "public",
+    (Column("a", "bigint", False), Column("b", "bigint", False)),
+    (("a", "b"),),
+    (ForeignKey(("a",), "person", ("id",)), ForeignKey(("b",), "person", ("id",))),
+)
+"""Like knows, but each pair once: a key of two columns, which two rows can hold in either order."""
+
+TABLES = (PERSON, KNOWS, ORDERS, ITEM, TIE)
 SCHEMA = Schema({table.name: table for table in TABLES})
 
 POLICY = parse_policy("""
@@ -52,6 +61,7 @@ person = "id"
 [tables.knows]
 [tables.orders]
 [tables.item]
+[tables.tie]
 """)
 
 
@@ -63,12 +73,14 @@ class Instance:
         """The most rows of the table that share their values in some columns."""
         names = [column.name for column in SCHEMA.tables[table].columns]
         places = [names.index(column) for column in columns]
-        keys = [tuple(row[place] for place in places) for row in self.rows[table]]
+        keys = [tuple(row[place] for place in places) for row in self.rows.get(table, ())]
         return max(Counter(key for key in keys if None not in key).values(), default=1)
 
 
-def policy_of(instance: Instance, *, items_per_person: int | None = None) -> Policy:
-    """The tightest promises that the instance keeps."""
+def policy_of(
+    instance: Instance, *, items_per_person: int | None = None, ties_per_person: int | None = None
+) -> Policy:
+    """The tightest promises that the instance keeps; of rows per person, those that are given."""
     declared = [
         DeclaredForeignKey(table.name, key.columns, key.references, key.key, fanout=fanout)
         for table in TABLES
@@ -76,8 +88,9 @@ def policy_of(instance: Instance, *, items_per_person: int | None = None) -> Pol
         for fanout in [instance.fanout(table.name, key.columns)]
     ]
     tables = dict(POLICY.tables)
-    if items_per_person is not None:
-        tables["item"] = TablePolicy(rows_per_unit={"person": items_per_person})
+    for table, most in (("item", items_per_person), ("tie", ties_per_person)):
+        if most is not None:
+            tables[table] = TablePolicy(rows_per_unit={"person": most})
     return replace(POLICY, foreign_keys=tuple(declared), tables=tables)
 
 
@@ -89,7 +102,9 @@ def tuples_per_unit(plan: Plan, instance: Instance) -> dict[object, int]:
             columns = ", ".join(f"{column.name} INTEGER" for column in table.columns)
             connection.execute(f"CREATE TABLE public.{table.name} ({columns})")
             marks = ", ".join("?" for _ in table.columns)
-            connection.executemany(f"INSERT INTO public.{table.name} VALUES ({marks})", instance.rows[table.name])
+            connection.executemany(
+                f"INSERT INTO public.{table.name} VALUES ({marks})", instance.rows.get(table.name, ())
+            )
         select = plan.source.select(*(owner.key for owner in plan.owners), append=False)
         owners = connection.execute(select.sql("sqlite")).fetchall()
     connection.close()

@@ -26,7 +26,7 @@ class WireDesk:
         self.catalog_asked: list[str] = []
         self.weak: tuple[bool, ...] = ()
 
-    async def describe(self, sql: str) -> Described:
+    async def describe(self, analyst: str, sql: str) -> Described:
         """Two columns, and a parameter if the text has one."""
         if "nowhere" in sql:
             raise UnknownTable("there is no table nowhere", position=sql.index("nowhere") + 1)
@@ -36,7 +36,7 @@ class WireDesk:
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event) -> QueryResponse:
         """Three rows."""
-        await self.describe(request.sql)
+        await self.describe(request.analyst, request.sql)
         if "dear" in request.sql:
             raise BudgetExhausted("only 1 is left")
         if "foreign" in request.sql:
@@ -54,12 +54,13 @@ class WireDesk:
         """Nine of ten."""
         return BUDGET
 
-    async def catalog_shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+    async def catalog_shape(self, analyst: str, sql: str, oids: Sequence[int]) -> CatalogShape:
         """One column."""
         return CatalogShape(tuple(oids), (Field("relname", 19, 64),))
 
     async def catalog(
         self,
+        analyst: str,
         sql: str,
         values: Sequence[bytes | None],
         formats: Sequence[int],

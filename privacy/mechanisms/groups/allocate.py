@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol, Self, TypeVar
 
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.exact import DOWN
 
 
-def allocate(budget: Budget, needs: Sequence[float]) -> tuple[Budget, ...]:
+class Divisible(Protocol):
+    """What can be divided: every Budget."""
+
+    @property
+    def allocation_power(self) -> float:
+        """Shares in proportion to this power of the needs are the best."""
+        ...
+
+    def share(self, part: float) -> Self:
+        """A part of it, in (0, 1]."""
+        ...
+
+
+B = TypeVar("B", bound=Divisible)
+
+
+def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:
     """Divide a budget so that the squared relative errors of all releases add up to the least.
 
     A release of relative noise k at budget 1 has k / epsilon at epsilon and k / sqrt(rho) at rho. The sum of
@@ -28,9 +44,7 @@ def allocate(budget: Budget, needs: Sequence[float]) -> tuple[Budget, ...]:
     """
     if not needs or not all(0 < need < math.inf for need in needs):
         raise InvalidParameter("every release needs something")
-    if isinstance(budget, PureBudget):
-        return tuple(PureBudget(budget.epsilon * share) for share in _shares([need ** (2 / 3) for need in needs]))
-    return tuple(ConcentratedBudget(budget.rho * share, budget.delta) for share in _shares(needs))
+    return tuple(budget.share(part) for part in _shares([need**budget.allocation_power for need in needs]))
 
 
 def _shares(parts: Sequence[float]) -> list[float]:

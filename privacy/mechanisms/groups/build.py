@@ -10,6 +10,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.exact import DOWN
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.allocate import allocate
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
@@ -60,11 +61,10 @@ def group_measurements(
     if name == "group_lp" and delta == 0:
         return tuple(_pure(one, groups_per_unit, sample) for one in sums)
     if name == "group_lp":
-        share = _share(sums, delta)
-        return tuple(_either(one, share, groups_per_unit) for one in sums)
+        shares = _shares(sums, delta)
+        return tuple(_either(one, share, groups_per_unit) for one, share in zip(sums, shares, strict=True))
     if name == "l2_clip":
-        share = _share(sums, delta)
-        return tuple(L2Clip(share, one.ladder) for one in sums)
+        return tuple(L2Clip(share, one.ladder) for one, share in zip(sums, _shares(sums, delta), strict=True))
     if name in ("pmsja", "s4s_vector"):
         each = delta / len(sums) * DOWN
         alone = sample if len(sums) == 1 else None  # amplified losses of one shared sample do not add up
@@ -87,7 +87,7 @@ def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None) ->
     return GroupLp(LaplaceOrGaussian(pure, concentrated))
 
 
-def _share(sums: Sequence[Sum], delta: float) -> ConcentratedBudget:
-    """rho of one sum; what all have together is rounded down by more than floats can be off."""
-    total = ConcentratedBudget.of(sum(one.epsilon for one in sums) * DOWN, delta)
-    return ConcentratedBudget(total.rho / len(sums) * DOWN, delta)
+def _shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:
+    """Equal shares of rho, as nothing is known of the answers; together a little less than the whole."""
+    whole = ConcentratedBudget.of(sum(one.epsilon for one in sums) * DOWN, delta)
+    return allocate(whole, [1.0] * len(sums))

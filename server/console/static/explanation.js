@@ -18,7 +18,7 @@ export function explain(explanation) {
 function privateFacts(explanation) {
   const facts = [
     ["Charge", `epsilon ${amount(explanation.epsilon)}` + (explanation.delta ? `, delta ${small(explanation.delta)}` : "")],
-    ["Expect", explanation.expected_noise.map(expected).join("; ")],
+    ["Expect", explanation.expected_noise.map((noise, place) => expected(noise, explanation.weight_bounds[place][1])).join("; ")],
     ["Protects", protection(explanation)],
   ];
   if (explanation.n_groups > 1) facts.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
@@ -28,11 +28,12 @@ function privateFacts(explanation) {
   return facts;
 }
 
-// The first threshold is the best case; noise grows with what one person may add.
-function expected([label, pairs]) {
+// Noise grows with what one person may add: what a whole row adds, and many times as much.
+function expected([label, pairs], row) {
   if (!pairs.length) return label;
-  const [tau, width] = pairs[0];
-  const [wideTau, wide] = pairs[Math.min(pairs.length - 1, 5)];
+  const first = Math.max(0, pairs.findIndex(([tau]) => tau >= row));
+  const [tau, width] = pairs[first];
+  const [wideTau, wide] = pairs[Math.min(pairs.length - 1, first + 5)];
   return `${label} within ± ${number(width)} if nobody adds more than ${number(tau)}` +
     (wide > width ? `, ± ${number(wide)} if up to ${number(wideTau)}` : "");
 }

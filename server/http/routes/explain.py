@@ -18,4 +18,4 @@ async def explain(request: Request, body: QueryBody, analyst: Analyst) -> Explan
     """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    return ExplanationBody.of(await services.explanations.call(services.pipeline.explain, question))
+    return ExplanationBody.of(await services.explanations.call_for(analyst, services.pipeline.explain, question))

@@ -102,4 +102,5 @@ async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> Pro
     """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    return ProposalBody.of(await services.explanations.call(services.pipeline.propose, question, body.accuracy()))
+    proposing = services.explanations.call_for(analyst, services.pipeline.propose, question, body.accuracy())
+    return ProposalBody.of(await proposing)

@@ -63,6 +63,11 @@ POLICY = parse_policy(TEXT)
 QUESTIONS = {
     "its labels are the groups": ("SELECT state, count(*) FROM visit {} GROUP BY state", "state IS NOT NULL", 4),
     "of a public table": ("SELECT w.kind, count(*) FROM visit v JOIN ward w ON v.ward = w.id GROUP BY 1", "", 2),
+    "that of a public row": (
+        "SELECT v.kind, count(*) FROM visit v JOIN ward w ON v.ward = w.id AND v.kind = w.kind GROUP BY v.kind",
+        "",
+        2,
+    ),
     "beside another": ("SELECT state, kind, count(*) FROM visit {} GROUP BY 1, 2", "state IS NOT NULL", 8),
     "under a condition": ("SELECT state, count(*) FROM visit WHERE state IN ('in', 'lost') GROUP BY 1", "", 2),
     "but one": ("SELECT kind, count(*) FROM visit WHERE state <> 'in' AND kind = 'a' GROUP BY kind", "", 1),

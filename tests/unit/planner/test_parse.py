@@ -115,6 +115,14 @@ def test_parentheses_in_strings_and_names_do_not_nest() -> None:
     assert parse(f"SELECT count(*) FROM a WHERE x = '{'(' * 100}' AND \"{'(' * 50}\" = 1")
 
 
+@pytest.mark.parametrize("count", [65, 1_500])
+def test_a_chain_of_queries_in_with_is_as_deep_as_it_is_long(count: int) -> None:
+    chain = ", ".join(f"t{n} AS (SELECT * FROM {f't{n - 1}' if n else 'orders'})" for n in range(count))
+    with pytest.raises(StatementTooComplex, match="64 queries in WITH"):
+        parse(f"WITH {chain} SELECT count(*) FROM t{count - 1}")
+    assert parse(f"WITH {chain.split(', t64 ')[0]} SELECT count(*) FROM t63")
+
+
 def test_deepest_statement_parses_far_down_the_stack() -> None:
     def below(frames: int) -> exp.Select:
         if frames:

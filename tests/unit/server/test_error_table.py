@@ -93,6 +93,7 @@ def test_a_row_is_an_sqlstate_and_an_http_error(row: object) -> None:
         ("BackendConnectionLost", "08006", 503),
         ("QueryCancelled", "57014", 504),
         ("TooManyQueries", "53300", 503),
+        ("TooManyOwnQueries", "53400", 429),
         ("UnsafeRole", "42501", 500),
         ("SolverFailed", "XX000", 500),
         ("BackendFailed", "XX000", 500),

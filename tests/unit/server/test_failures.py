@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from server.errors import TooManyFailures, TooManyQueries
+from server.errors import TooManyFailures, TooManyOwnQueries
 from server.failures import MAX_FAILURES, WINDOW_S, FailureLimit
 
 
@@ -68,7 +68,7 @@ def test_the_places_of_those_under_way_are_taken() -> None:
         together.wait(timeout=60)
         try:
             _fail(limit, str(number))
-        except (TooManyFailures, TooManyQueries):
+        except (TooManyFailures, TooManyOwnQueries):
             return "refused"
         return "failed"
 
@@ -82,7 +82,7 @@ def test_more_than_may_fail_are_never_under_way() -> None:
     attempts = [limit.attempt("ada", str(number)) for number in range(MAX_FAILURES)]
     for attempt in attempts:
         attempt.__enter__()
-    with pytest.raises(TooManyQueries):
+    with pytest.raises(TooManyOwnQueries):
         _fail(limit, "another")
     attempts[0].__exit__(None, None, None)
     _fail(limit, "another")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from server.errors import CancelledEarly, TooManyQueries, UnknownJob
+from server.errors import CancelledEarly, TooManyOwnQueries, TooManyQueries, UnknownJob
 from server.jobs import Jobs
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import answer
@@ -72,14 +72,15 @@ def test_waiting_does_not_end_it_and_cancelling_does() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("analysts", "room"), [(1, 16), (100, 256)])
-def test_only_so_many_are_kept(analysts: int, room: int) -> None:
+@pytest.mark.parametrize(("analysts", "room", "refusal"), [(1, 16, TooManyOwnQueries), (100, 256, TooManyQueries)])
+def test_only_so_many_are_kept(analysts: int, room: int, refusal: type[TooManyQueries]) -> None:
     async def run() -> None:
         jobs = Jobs()
         for number in range(room):
             jobs.start(f"analyst {number % analysts}", until_cancelled)
-        with pytest.raises(TooManyQueries, match="too many"):
+        with pytest.raises(TooManyQueries, match="too many") as refused:
             jobs.start("analyst 0", until_cancelled)
+        assert refused.type is refusal
         await jobs.close(0.01)
 
     asyncio.run(run())

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from server.errors import TooManyQueries
+from server.errors import TooManyOwnQueries, TooManyQueries
 from server.threads import Threads
 
 
@@ -32,7 +32,7 @@ def test_one_analyst_takes_half_of_it_at_most() -> None:
         threads = Threads(running=2, waiting=4)
         greedy = [asyncio.create_task(threads.call_for("ann", finish.wait, 20)) for _ in range(3)]
         await asyncio.sleep(0.05)
-        with pytest.raises(TooManyQueries):
+        with pytest.raises(TooManyOwnQueries):
             await threads.call_for("ann", finish.wait, 20)
         other = await asyncio.wait_for(threads.call_for("bob", finish.is_set), 5)
         finish.set()

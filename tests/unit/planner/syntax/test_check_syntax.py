@@ -9,6 +9,7 @@ from planner.parse import parse
 
 # statement, a word of the message, the text at its position, a word of the hint
 REFUSED = [
+    ("SELECT count(*) FROM (SELECT *) AS a", "*", "*) AS a", None),
     ("SELECT count(*) FROM visit JOIN patient", "ON or USING", "t", "ON"),
     ("SELECT count(*) FROM visit JOIN patient WHERE a = 1", "ON or USING", "WHERE", "ON"),
     ("SELECT count(*), FROM visit", "at FROM", "FROM", "comma"),
@@ -65,6 +66,7 @@ def test_refuses_with_place_and_hint(sql: str, word: str, at: str, hint: str | N
         "SELECT count(*) FROM a JOIN b JOIN c ON b.x = c.x ON a.x = b.x JOIN d USING (y)",
         "SELECT count(*) FROM ((a JOIN b ON a.x = b.x)) CROSS JOIN c NATURAL JOIN d",
         "SELECT count(*) FROM ((SELECT x FROM a)) AS b (y)",
+        "SELECT count(*) FROM (SELECT * FROM (SELECT *, 1 FROM a) AS b) AS c",
         "SELECT sum(((a + 1)) * (b)) total, count(*) n FROM t",
         "SELECT count(*) FROM t WHERE a = b IS NULL AND NOT c < d AND e BETWEEN 1 AND 2 + 3",
         "SELECT count(*) FROM t WHERE x = 'one' -- comment\n AND y = 'two' /* a /* b */ c */",

@@ -74,6 +74,6 @@ def test_the_queue_of_queries_is_bounded() -> None:
             await asyncio.sleep(0.2)
             assert (sum(post.done() for post in posts), len(pipeline.asked)) == (2, 1)
             finish.set()
-            assert sorted([await post for post in posts]) == [200, 200, 503, 503]
+            assert sorted([await post for post in posts]) == [200, 200, 429, 429]
 
     asyncio.run(exchange())

@@ -96,7 +96,7 @@ def test_who_does_not_exist_has_the_same_salt_after_a_restart() -> None:
     def listener(ledger_id: str) -> Listener:
         services = SimpleNamespace(
             app=SimpleNamespace(
-                state=SimpleNamespace(services=SimpleNamespace(asking=None, reads=None, lookups=None))
+                state=SimpleNamespace(services=SimpleNamespace(asking=None, reads=None, explanations=None))
             ),
             pipeline=SimpleNamespace(current=SimpleNamespace(policy=SimpleNamespace(name="demo"))),
             ledger=SimpleNamespace(id=ledger_id),

@@ -4,9 +4,14 @@ import asyncio
 import statistics
 import threading
 import time
+from collections.abc import Coroutine
 from importlib.metadata import version
+from typing import Any
+
+import httpx
 
 from server.http.app import create_app
+from server.keys import key_hash
 from server.query import Explanation, QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import (
     AUTHORIZED,
@@ -77,5 +82,34 @@ def test_who_asks_whether_it_is_ready_takes_no_thread_from_others() -> None:
             finally:
                 finish.set()
                 await asyncio.gather(*looks)
+
+    assert asyncio.run(exchange()) == 200
+
+
+def test_one_analysts_explanations_do_not_keep_anothers_waiting() -> None:
+    finish = threading.Event()
+
+    class Two(FakeKeys):
+        def analyst_by_key(self, key_hash_: str) -> str | None:
+            return {key_hash("ng_ada"): "ada", key_hash("ng_bob"): "bob"}.get(key_hash_)
+
+    def slow(request: QueryRequest) -> Explanation:
+        assert request.analyst == "bob" or finish.wait(20)
+        return explanation(request)
+
+    async def exchange() -> int:
+        async with client(create_app(FakePipeline(explaining=slow), Two().custody())) as asking:
+
+            def explain(analyst: str) -> Coroutine[Any, Any, httpx.Response]:
+                headers = {"Authorization": f"Bearer ng_{analyst}"}
+                return asking.post("/v1/explain", json={"sql": "SELECT 1"}, headers=headers)
+
+            many = [asyncio.create_task(explain("ada")) for _ in range(10)]
+            await asyncio.sleep(0.1)
+            try:
+                return (await asyncio.wait_for(explain("bob"), 5)).status_code
+            finally:
+                finish.set()
+                await asyncio.gather(*many)
 
     assert asyncio.run(exchange()) == 200

@@ -161,3 +161,15 @@ def test_jobs_need_a_key() -> None:
         assert_problem(send(method, "/v1/jobs/x", authorized=False), 401, "28P01") for method in ("GET", "DELETE")
     ]
     assert all(body["hint"] for body in bodies)
+
+
+def test_who_fetches_nothing_is_told_that_these_are_the_own() -> None:
+    async def talk(http: httpx.AsyncClient) -> None:
+        for _ in range(16):
+            assert (await http.post("/v1/query", json=QUESTION, headers=ASYNC)).status_code == 202
+        assert_problem(await http.post("/v1/query", json=QUESTION, headers=ASYNC), 429, "53400")
+        assert (await http.post("/v1/query", json=QUESTION, headers={**ASYNC, **EVE})).status_code == 202
+        slow.finish.set()
+
+    slow = Slow()
+    served(slow, talk)
