@@ -56,6 +56,17 @@ class Ownership:
         """All references of the table's rows, owning or not."""
         return self._references.get(table, ())
 
+    def paths(self) -> tuple[str, ...]:
+        """What makes rows people's own, a sentence each, for custodians to compare: units and owning foreign keys."""
+        units = [f"{name}: its rows are people" for name in self._units if name in self._references]
+        units += [f"{name}: its rows are their own where they reference nobody" for name in self._orphans]
+        keys = [
+            f"{name} ({', '.join(key.columns)}): owned through {key.references}"
+            for name, owning in self._owning.items()
+            for key in owning
+        ]
+        return tuple(sorted(units + keys))
+
     def cycles(self) -> tuple[str, ...]:
         """The tables whose rows would own one another in a circle without end; the policy must settle each."""
         return tuple(sorted(name for name in self._owned if name in self._reachable(name)))

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from planner.policy import Policy
 from planner.policy_check import validate
 from planner.schema import Schema
-from server.accepted_policy import PolicyFile, accept
+from server.accepted_policy import Change, PolicyFile, accept
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend, connected
 from server.backends.role import refuse_unsafe_role
@@ -49,7 +49,7 @@ class Services:
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class Prepared:
     """A policy that fits its database."""
 
     file: PolicyFile
@@ -74,12 +74,12 @@ def open_services(
     Raises: ConfigurationInvalid, PolicyInvalid, PolicyWeakened, BackendUnavailable, UnsafeRole, LedgerMissing,
       LedgerInvalid.
     """
-    prepared = _prepare(policy_path)
+    prepared = prepare(policy_path)
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
     workers = WorkerPool(limits, preload=measure.__module__)
     compiler = Compiler(limits.memory_bytes)
     try:
-        accept(prepared.file, ledger, Act("proxy", "start"))
+        accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
         workers.warm()
         crashed = ledger.recover()
         if crashed:
@@ -93,22 +93,25 @@ def open_services(
         ledger.close()
 
 
-def _prepare(policy_path: Path) -> _Prepared:
-    """Read a policy and compare it with the catalog and the role that it names."""
+def prepare(policy_path: Path) -> Prepared:
+    """Read a policy and compare it with the catalog and the role that it names.
+
+    Raises: ConfigurationInvalid, PolicyInvalid, BackendUnavailable, UnsafeRole.
+    """
     file = PolicyFile.read(policy_path)
     url = resolve(file.policy.database_url, policy_path.parent)
     with connected(url, _STARTUP_STATEMENT_MS) as connection:
         refuse_unsafe_role(connection)
         schema = read_schema(connection)
     validate(file.policy, schema)
-    return _Prepared(file, schema, PostgresBackend(url))
+    return Prepared(file, schema, PostgresBackend(url))
 
 
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
     """The pipeline under the policy as it is now, once everything is checked that is checked at the start."""
-    prepared = _prepare(policy_path)
+    prepared = prepare(policy_path)
     if prepared.file.policy.ledger_path != before.policy.ledger_path:
         raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
-    weaker = accept(prepared.file, before.ledger, act, confirmed)
+    weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
     renewed = replace(before, policy=prepared.file.policy, schema=prepared.schema, backend=prepared.backend)
     return renewed, weaker

@@ -20,21 +20,23 @@ def accept(
     """Put a policy in force that protects less, after showing in what. The ledger keeps who did it, and why.
 
     A running proxy takes it over at the next SIGHUP or reload, one that refused to start can start now. A policy that
-    protects as much as the one before needs no confirmation.
+    protects as much as the one before needs no confirmation. Less is protected, too, when the database has lost a
+    foreign key through which rows were owned.
 
     Example:  noisegate policy accept policy.toml --reason "the board raised the limit"
 
-    Exit codes: 0 in force, 1 not confirmed, 2 invalid, or there is no ledger.
+    Exit codes: 0 in force, 1 not confirmed, 2 invalid, or there is no ledger or no database.
     """
-    from server.accepted_policy import PolicyFile, weaker_than_accepted
+    from server.accepted_policy import Change
     from server.accepted_policy import accept as put_in_force
+    from server.services import prepare
 
-    file = PolicyFile.read(policy)
+    prepared = prepare(policy)
     with opened(policy) as ledger:
-        weaker = weaker_than_accepted(file, ledger.accepted_policy())
-        for line in weaker:
+        change = Change.to(prepared.file, prepared.schema, ledger)
+        for line in change.weaker:
             tell(f"weaker: {printable(line)}", style="yellow")
-        if weaker and not yes and not typer.confirm("Put it in force?", err=True):
+        if change.weaker and not yes and not typer.confirm("Put it in force?", err=True):
             raise CommandFailed("not confirmed; the policy before stays in force", exit_code=ExitCode.REFUSED)
-        put_in_force(file, ledger, act(reason), confirmed=file.policy.hash)
-    tell(f"The policy {file.policy.hash} is in force.")
+        put_in_force(change, ledger, act(reason), confirmed=change.hash)
+    tell(f"The policy {prepared.file.policy.hash} is in force.")

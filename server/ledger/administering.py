@@ -91,10 +91,13 @@ def top_up(journal: Journal, account: str, epsilon: float, delta: float, act: Ac
         _regrant(journal, there, there.terms.topped_up(epsilon, delta), act)
 
 
-def accept_policy(journal: Journal, policy_hash: str, weakens: Sequence[str], act: Act) -> None:
-    """Write which policy is in force."""
+def accept_policy(
+    journal: Journal, policy_hash: str, ownership: Sequence[str], weakens: Sequence[str], act: Act
+) -> None:
+    """Write which policy is in force, and what makes rows people's own under it."""
     if journal.done_before() is None:
-        journal.append("policy", {"policy_hash": policy_hash, "weakens": list(weakens)} | signed(act))
+        content = {"policy_hash": policy_hash, "ownership": list(ownership), "weakens": list(weakens)}
+        journal.append("policy", content | signed(act))
 
 
 def bump_data(journal: Journal, act: Act) -> int:

@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from server.ledger import account_rows, administering, analyst_rows, answer_rows, charge_rows
 from server.ledger.account import AccountBalance, Grant, analyst_account
@@ -137,9 +137,9 @@ class Book:
         """Add to what an account may spend."""
         self._write(administering.top_up, account, epsilon, delta, act)
 
-    def accept_policy(self, policy_hash: str, weakens: Sequence[str], act: Act) -> None:
+    def accept_policy(self, policy_hash: str, ownership: Sequence[str], weakens: Sequence[str], act: Act) -> None:
         """Record that a policy is in force from now on."""
-        self._write(administering.accept_policy, policy_hash, weakens, act)
+        self._write(administering.accept_policy, policy_hash, ownership, weakens, act)
 
     def bump_data(self, act: Act) -> int:
         """Say that the data is a new load."""
@@ -179,7 +179,13 @@ class Book:
 
     def accepted_policy(self) -> str | None:
         """The hash of the policy that was last accepted, or None."""
-        return self._store.read(_accepted_policy)
+        accepted = self._store.read(_accepted_policy)
+        return None if accepted is None else str(accepted["policy_hash"])
+
+    def accepted_ownership(self) -> tuple[str, ...] | None:
+        """What made rows people's own then; None where that was not noted."""
+        noted = (self._store.read(_accepted_policy) or {}).get("ownership")
+        return None if noted is None else tuple(noted)
 
     def data_version(self) -> int:
         """The version of the data, from 1."""
@@ -217,9 +223,12 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
     return tuple(one.at(now) for one in found)
 
 
-def _accepted_policy(reading: Reading) -> str | None:
+def _accepted_policy(reading: Reading) -> dict[str, Any] | None:
     row = reading.row(f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", "policy")
-    return None if row is None else str(json.loads(row[0])["policy_hash"])
+    if row is None:
+        return None
+    content: dict[str, Any] = json.loads(row[0])
+    return content
 
 
 def _budget(own: Balance) -> Budget:

@@ -132,8 +132,8 @@ class Administration(Protocol):
         """Add to what an account may spend; rounded down. Raises InvalidSetting, UnknownAccount."""
         ...
 
-    def accept_policy(self, policy_hash: str, weakens: Sequence[str], act: Act) -> None:
-        """Record that a policy is in force from now on, and in what it is weaker than the one before."""
+    def accept_policy(self, policy_hash: str, ownership: Sequence[str], weakens: Sequence[str], act: Act) -> None:
+        """Record that a policy is in force from now on, what makes rows people's own, and what is weaker."""
         ...
 
     def bump_data(self, act: Act) -> int:
@@ -187,6 +187,10 @@ class Records(Protocol):
 
     def accepted_policy(self) -> str | None:
         """The hash of the policy that was last accepted, or None."""
+        ...
+
+    def accepted_ownership(self) -> tuple[str, ...] | None:
+        """What made rows people's own then; None where that was not noted."""
         ...
 
     def data_version(self) -> int:

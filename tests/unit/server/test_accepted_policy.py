@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from server.accepted_policy import PolicyFile, accept, weaker_than_accepted
+from planner.schema import Schema
+from server.accepted_policy import Change, PolicyFile, accept
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
 from tests.support.planning import DEMO_POLICY
+from tests.support.tpch_schema import tpch_schema
 
 TEXT = DEMO_POLICY.read_text()
 WEAKER = TEXT.replace("max_epsilon = 4.0", "max_epsilon = 8.0")
+SCHEMA = tpch_schema()
 STRONGER = TEXT.replace("max_epsilon = 4.0", "max_epsilon = 2.0")
 
 
@@ -23,12 +26,17 @@ class Acceptances:
     """Remembers what was accepted."""
 
     accepted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    ownership: tuple[str, ...] | None = None
 
     def accepted_policy(self) -> str | None:
         return self.accepted[-1][0] if self.accepted else None
 
-    def accept_policy(self, policy_hash: str, weakens: Sequence[str], act: Act) -> None:
+    def accepted_ownership(self) -> tuple[str, ...] | None:
+        return self.ownership
+
+    def accept_policy(self, policy_hash: str, ownership: Sequence[str], weakens: Sequence[str], act: Act) -> None:
         assert act.by == "ada"
+        self.ownership = tuple(ownership)
         self.accepted.append((policy_hash, tuple(weakens)))
 
 
@@ -37,9 +45,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "policy.toml"
 
 
-def taken(path: Path, text: str, ledger: Acceptances, confirmed: str | None = None) -> tuple[str, ...]:
+def taken(
+    path: Path, text: str, ledger: Acceptances, confirmed: str | None = None, schema: Schema = SCHEMA
+) -> tuple[str, ...]:
     path.write_text(text)
-    return accept(PolicyFile.read(path), ledger, Act("ada"), confirmed)
+    return accept(Change.to(PolicyFile.read(path), schema, ledger), ledger, Act("ada"), confirmed)
 
 
 def test_the_first_policy_is_accepted_and_kept(path: Path) -> None:
@@ -101,7 +111,37 @@ def test_without_a_true_copy_every_change_is_confirmed(path: Path, copy: str | b
 def test_the_policy_in_force_is_no_weaker_than_itself(path: Path) -> None:
     path.write_text(TEXT)
     file = PolicyFile.read(path)
-    assert weaker_than_accepted(file, file.policy.hash) == ()
+    ledger = Acceptances([(file.policy.hash, ())], file.ownership(SCHEMA))
+    change = Change.to(file, SCHEMA, ledger)
+    assert (change.weaker, change.is_new, change.hash) == ((), False, file.policy.hash)
+
+
+ORDERS = SCHEMA.tables["orders"]
+UNOWNED = Schema({**SCHEMA.tables, "orders": replace(ORDERS, foreign_keys=())})
+
+
+def test_a_foreign_key_that_the_database_has_lost_is_confirmed(path: Path) -> None:
+    """The policy's text is the same, and protects nobody through it any more."""
+    ledger = Acceptances()
+    taken(path, TEXT, ledger)
+    policy_hash = PolicyFile.read(path).policy.hash
+    with pytest.raises(PolicyWeakened, match=r"orders \(o_custkey\): owned through customer, no longer") as refused:
+        taken(path, TEXT, ledger, confirmed=policy_hash, schema=UNOWNED)
+    change = Change.to(PolicyFile.read(path), UNOWNED, ledger)
+    assert refused.value.hint is not None and change.hash in refused.value.hint
+    assert taken(path, TEXT, ledger, confirmed=change.hash, schema=UNOWNED) == change.weaker
+    assert taken(path, TEXT, ledger, schema=UNOWNED) == ()
+    assert taken(path, TEXT, ledger) == (), "that it is back weakens nothing"
+    with pytest.raises(PolicyWeakened):
+        taken(path, TEXT, ledger, schema=UNOWNED)
+
+
+def test_where_ownership_was_not_noted_it_is_from_now_on(path: Path) -> None:
+    path.write_text(TEXT)
+    file = PolicyFile.read(path)
+    ledger = Acceptances([(file.policy.hash, ())])
+    assert taken(path, TEXT, ledger) == ()
+    assert ledger.ownership == file.ownership(SCHEMA) and len(ledger.accepted) == 2
 
 
 def test_no_file_no_policy(path: Path) -> None:

@@ -9,10 +9,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from planner.schema import Column, Schema, Table
+from server.accepted_policy import PolicyFile
 from server.keys import key_hash
 from server.ledger.book import Book
 from server.ledger.charge import Charge
@@ -187,6 +190,11 @@ def test_a_weaker_policy_is_shown_and_confirmed(
     shell: Shell, run: Callable[..., int], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = str(shell.policy)
+    person = Table("person", "public", (Column("id", "bigint", False),), (("id",),), ())
+    there = Schema({"person": person})
+    monkeypatch.setattr(
+        "server.services.prepare", lambda path: SimpleNamespace(file=PolicyFile.read(path), schema=there)
+    )
     assert run("policy", "accept", policy, *WHY) == 0
     shell.policy.write_text(POLICY.replace("max_epsilon = 2.0", "max_epsilon = 3.0"))
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))

@@ -15,7 +15,7 @@ from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 class Records(LedgerCase):
     def test_every_act_says_who_and_why(self, ledger: Book) -> None:
         ledger.grant("dataset", Grant(3.0), ACT)
-        ledger.accept_policy("hash", ["epsilon was raised"], ACT)
+        ledger.accept_policy("hash", ["visit: owned"], ["epsilon was raised"], ACT)
         ledger.reserve(charge(0.1))
         acts = ledger.entries(acts_only=True)
         assert [entry.kind for entry in acts] == ["opened", "analyst", "grant", "grant", "policy"]
@@ -33,10 +33,11 @@ class Records(LedgerCase):
         assert ledger.budget("ada").epsilon_left == 0.25
 
     def test_the_last_accepted_policy_is_known(self, ledger: Book) -> None:
-        assert ledger.accepted_policy() is None
-        ledger.accept_policy("one", [], ACT)
-        ledger.accept_policy("two", [], ACT)
-        assert ledger.accepted_policy() == "two"
+        assert (ledger.accepted_policy(), ledger.accepted_ownership()) == (None, None)
+        ledger.accept_policy("one", ["visit: owned"], [], ACT)
+        assert ledger.accepted_ownership() == ("visit: owned",)
+        ledger.accept_policy("two", [], [], ACT)
+        assert (ledger.accepted_policy(), ledger.accepted_ownership()) == ("two", ())
 
     def test_charges_are_listed_in_pages(self, ledger: Book, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
