@@ -32,6 +32,10 @@ def advice(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]:
     if columns and not policy.delta:
         costs = "may show found group keys, which costs a delta, and no query may spend one"
         yield "privacy.delta", f"{_some(columns)} {costs}"
+    several = tuple(name for name in columns if name.partition(".")[0] not in policy.privacy_units)
+    if several and not policy.groups_per_unit:
+        bound = "how many groups one person may reach is not bounded: questions that group by them are mostly refused"
+        yield "groups_per_unit", f"{_some(several)} may show found group keys, and {bound}"
     if policy.delta:
         yield from _budgets(policy, columns)
 

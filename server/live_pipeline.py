@@ -76,6 +76,10 @@ class LivePipeline:
         """Parameters and columns of a question."""
         return self._current.describe(sql)
 
+    def policy_hash(self) -> str:
+        """Of the policy in force."""
+        return self._current.policy.hash
+
     def check_ready(self) -> None:
         """Whether a query could be answered now."""
         self._current.check_ready()

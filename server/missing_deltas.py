@@ -31,4 +31,6 @@ def missing_deltas(policy: Policy, ledger: Payers) -> Iterator[Finding]:
         if account.name not in idle and account.grant.delta < policy.delta:
             granted = f"was granted a delta of {account.grant.delta:g}, and one query may take {policy.delta:g}"
             refused = f"questions that ask for it are refused, {delta_uses(discovered_columns(policy))}"
-            yield Finding("warning", account.name, f"{granted}: {refused}; `noisegate admin top-up` adds to it")
+            yield Finding(
+                "warning", account.name, f"{granted}: {refused}; `noisegate admin top-up --delta` adds to it"
+            )

@@ -68,6 +68,7 @@ _FOUND = (
 
 _T = TypeVar("_T")
 
+_CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 _NUMBERS = frozenset({"int8", "float8", "numeric"})
 
 
@@ -184,7 +185,7 @@ def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
     """The confidence that every interval has: a value of k releases misses at most k times as often as one."""
     misses = [math.fsum(1.0 - noisy[release].confidence for release in used) for used in _used(plan)]
-    return 1.0 - min(1.0, max(misses, default=0.0))
+    return round(1.0 - min(1.0, max(misses, default=0.0)), _CONFIDENCE_DIGITS)
 
 
 def _used(plan: Plan) -> list[frozenset[int]]:

@@ -58,7 +58,7 @@ def literal(node: exp.Expr) -> Typed:
     """A number as written, with its digits.
 
     >>> literal(exp.Literal.number("0.10")).type
-    SqlType(family=<Family.NUMERIC: 'numeric'>, precision=2, scale=2)
+    SqlType(family=<Family.NUMERIC: 'numeric'>, precision=2, scale=2, labels=())
     """
     whole, _, fraction = node.name.partition(".")
     return Typed(node.copy(), numeric(len(whole.lstrip("0")), len(fraction)))

@@ -25,7 +25,7 @@ def accept(
 
     Example:  noisegate policy accept policy.toml --reason "the board raised the limit"
 
-    Exit codes: 0 in force, 1 not confirmed, 2 invalid, or there is no ledger or no database.
+    Exit codes: 0 accepted, 1 not confirmed, 2 invalid, or there is no ledger or no database.
     """
     from server.accepted_policy import Change
     from server.accepted_policy import accept as put_in_force
@@ -39,4 +39,6 @@ def accept(
         if change.weaker and not yes and not typer.confirm("Put it in force?", err=True):
             raise CommandFailed("not confirmed; the policy before stays in force", exit_code=ExitCode.REFUSED)
         put_in_force(change, ledger, act(reason), confirmed=change.hash)
-    tell(f"The policy {prepared.file.policy.hash} is in force.")
+    tell(
+        f"The policy {prepared.file.policy.hash} is accepted; a proxy that runs takes it over at SIGHUP or a reload."
+    )

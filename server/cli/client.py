@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import ssl
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -60,8 +61,8 @@ def exchange(
     loopback = _is_loopback(address.host)
     if address.scheme == "http" and not loopback:
         tell(f"warning: {address} is not encrypted; others on the way can read your key", style="yellow")
-    # A proxy from the environment is for the world outside, never for this machine.
-    with httpx.Client(trust_env=not loopback, timeout=_timeout()) as client:
+    # A proxy from the environment is for the world outside, never for this machine; whom to trust is for both.
+    with httpx.Client(trust_env=not loopback, verify=_trusted(address), timeout=_timeout()) as client:
         try:
             response = client.request(
                 method,
@@ -70,6 +71,9 @@ def exchange(
                 json=sent,
             )
         except httpx.ConnectError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                hint = "SSL_CERT_FILE=cert.pem in the environment names the certificate to trust"
+                raise CommandFailed(f"the certificate of {url} is not trusted", hint=hint) from error
             raise CommandFailed(
                 f"nothing answers at {url}", hint="start the proxy with `noisegate serve`, or name it with --url"
             ) from error
@@ -80,6 +84,11 @@ def exchange(
     if not response.is_success:
         raise _refusal(response, url, sql)
     return response
+
+
+def _trusted(address: httpx.URL) -> ssl.SSLContext | bool:
+    """Whose certificates are believed: the system's, and what SSL_CERT_FILE and SSL_CERT_DIR name."""
+    return ssl.create_default_context() if address.scheme == "https" else True
 
 
 def _timeout() -> httpx.Timeout:

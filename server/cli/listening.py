@@ -8,6 +8,7 @@ from server.cli.failure import CommandFailed
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
+_EVERYWHERE = ("0.0.0.0", "::")
 _BACKLOG = 128
 
 
@@ -32,6 +33,11 @@ def listen(host: str, port: int, option: str) -> socket.socket:
         hint = f"choose another {option} or --host"
         raise CommandFailed(f"cannot listen on {host}:{port}: {reason}", hint=hint) from error
     return listener
+
+
+def reachable(host: str) -> str:
+    """The name under which others reach what listens on a host: this machine's where it listens everywhere."""
+    return socket.gethostname() if host in _EVERYWHERE else host
 
 
 def address(listener: socket.socket, host: str) -> str:

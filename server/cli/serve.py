@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from server.cli.failure import CommandFailed
-from server.cli.listening import LOOPBACK, address, listen
+from server.cli.listening import LOOPBACK, address, listen, reachable
 from server.cli.terminal import tell
 
 
@@ -92,10 +92,12 @@ def serve(
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         signal.signal(signal.SIGHUP, lambda *_: Thread(target=reload_policy, args=(services.pipeline,)).start())
         scheme = "http" if files is None else "https"
-        tell(f"Noisegate listens on {scheme}://{address(http_socket, host)}: a console, and an API for programs.")
+        listening = address(http_socket, reachable(host))
+        tell(f"Noisegate listens on {scheme}://{listening}: a console, and an API for programs.")
         if wire_socket is not None:
             name = services.pipeline.current.policy.name
-            where = f"host={host} port={wire_socket.getsockname()[1]} dbname={name} user=ANALYST"
+            tls = "" if files is None else " sslmode=verify-full"
+            where = f"host={reachable(host)} port={wire_socket.getsockname()[1]} dbname={name} user=ANALYST{tls}"
             tell(f'psql and drivers: psql "{where}", with the key as password. Ctrl-C stops both.')
         if host not in LOOPBACK and files is None:
             hint = "give --tls-certificate and --tls-key, or put TLS in front"

@@ -27,6 +27,10 @@ class Pipeline(Answers, Protocol):
         """What a query would do and cost; reads nothing, charges nothing."""
         ...
 
+    def policy_hash(self) -> str:
+        """Of the policy in force."""
+        ...
+
     def check_ready(self) -> None:
         """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
         ...

@@ -59,7 +59,7 @@ def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> s
         return None
     more = f"--delta {charge.delta!r}" if lacking else f"--epsilon {charge.epsilon!r}"
     acts = " and ".join(f"noisegate admin top-up {name} {more}" for name in lacking or [short[0].name])
-    return f"A custodian can grant more: {acts}, or the administration page."
+    return f"A custodian can grant more: {acts} (with --policy and --reason), or the administration page."
 
 
 def _delta_short(charge: Charge, account: Balance) -> bool:
@@ -74,7 +74,10 @@ def _fitting(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
     if epsilon <= 0:
         return None
     if 0 == delta < charge.delta:
-        return f"With delta 0, if the question can do without, at most epsilon {epsilon!r} still fits."
+        return (
+            f"With delta 0 (`--delta 0`, `SET noisegate.delta = 0`), which most questions can do with at more noise,"
+            f" at most epsilon {epsilon!r} still fits."
+        )
     fits = f"epsilon {epsilon!r}" + (f" and delta {delta!r}" if delta < charge.delta else "")
     return f"At most {fits} still fits."
 

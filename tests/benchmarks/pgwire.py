@@ -29,6 +29,7 @@ from tests.support.wire_proxy import WireProxy, wire_proxy
 
 _SCALE = 0.01
 _CONNECTIONS = 500
+_ANALYSTS = 10  # who may have a hundred sessions each
 _BAR_MB = 200.0
 _MESSAGES = 50
 _QUESTION = b"SELECT count(*) FROM orders"
@@ -92,10 +93,11 @@ def _seconds_to_answer(cursor: psycopg.Cursor, prepare: bool | None) -> float:
 
 def _memory(proxy: WireProxy, conninfo: str) -> Iterator[Row]:
     """What `_CONNECTIONS` that are open and idle add to the proxy's memory."""
+    others = [proxy.conninfo(*proxy.analyst(1.0)) for _ in range(_ANALYSTS)]
     before = _resident_mb(proxy.process)
     with ExitStack() as opened:
-        for _ in range(_CONNECTIONS):
-            opened.enter_context(psycopg.connect(conninfo))
+        for number in range(_CONNECTIONS):
+            opened.enter_context(psycopg.connect(others[number % _ANALYSTS]))
         time.sleep(1.0)
         cost = _resident_mb(proxy.process) - before
         answering = _seconds_to_answer(opened.enter_context(psycopg.connect(conninfo)).cursor(), None)

@@ -53,7 +53,11 @@ async function load() {
     return [String(number), when(at), kind, String(by), String(reason), element("code", {}, JSON.stringify(details))];
   }));
   byId("policy").replaceChildren(
-    element("dt", {}, "Policy in force"), element("dd", {}, element("code", {}, dataset.policy_hash ?? "none accepted yet")),
+    element("dt", {}, "Policy in force"), element("dd", {}, element("code", {}, dataset.policy_hash)),
+    ...(dataset.accepted_policy_hash === dataset.policy_hash ? [] : [
+      element("dt", {}, "Accepted, not in force yet"),
+      element("dd", {}, element("code", {}, dataset.accepted_policy_hash ?? "none"), " (a reload takes it over)"),
+    ]),
     element("dt", {}, "Data version"), element("dd", {}, String(dataset.data_version)),
   );
 }

@@ -44,6 +44,14 @@ def test_keys_to_be_found_want_a_delta() -> None:
     assert advised(opened(delta=1e-7)) == {}
 
 
+def test_keys_of_which_a_person_may_have_several_want_a_bound() -> None:
+    found = TablePolicy(columns={"o_orderstatus": ColumnPolicy(discover=True)})
+    policy = replace(demo_policy(), delta=1e-7, groups_per_unit={})
+    policy = replace(policy, tables={**policy.tables, "orders": found})
+    assert "orders.o_orderstatus may show found group keys" in advised(policy)["groups_per_unit"]
+    assert advised(replace(policy, groups_per_unit={"customer": 2})) == {}
+
+
 @pytest.mark.parametrize(
     ("budgets", "told"),
     [

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
 from server.http.routes.admin.acts import ActBody, admin_router
+from server.http.services import Services
 
 router = admin_router()
 
@@ -35,17 +36,25 @@ class PolicyBody(BaseModel):
 class DatasetBody(BaseModel):
     """What every charge and every kept answer rests on."""
 
-    policy_hash: str | None
+    policy_hash: str = Field(description="Of the policy that this proxy answers under.")
+    accepted_policy_hash: str | None = Field(
+        description="Of the one that was accepted last; where it is another, a reload takes it over."
+    )
     data_version: int
+
+    @classmethod
+    async def of(cls, services: Services) -> DatasetBody:
+        """As it is now."""
+        accepted = await services.lookups.call(services.ledger.accepted_policy)
+        version = await services.lookups.call(services.ledger.data_version)
+        return cls(policy_hash=services.pipeline.policy_hash(), accepted_policy_hash=accepted, data_version=version)
 
 
 @router.get("/dataset", responses=problems(401, 403, 429, 500, 503))
 async def dataset(request: Request, reader: Reader) -> DatasetBody:
-    """Which policy was accepted last, and the version of the data."""
+    """Which policy is in force, which was accepted last, and the version of the data."""
     del reader
-    services = services_of(request)
-    accepted = await services.lookups.call(services.ledger.accepted_policy)
-    return DatasetBody(policy_hash=accepted, data_version=await services.lookups.call(services.ledger.data_version))
+    return await DatasetBody.of(services_of(request))
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
@@ -60,6 +69,5 @@ async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody
 async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
     """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending."""
     services = services_of(request)
-    version = await services.lookups.call(services.ledger.bump_data, body.act(admin))
-    accepted = await services.lookups.call(services.ledger.accepted_policy)
-    return DatasetBody(policy_hash=accepted, data_version=version)
+    await services.lookups.call(services.ledger.bump_data, body.act(admin))
+    return await DatasetBody.of(services)

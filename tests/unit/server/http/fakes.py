@@ -81,6 +81,9 @@ class FakePipeline:
     def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
         return self.kept.get(request.sql)
 
+    def policy_hash(self) -> str:
+        return "0" * 64
+
     def check_ready(self) -> None:
         pass
 

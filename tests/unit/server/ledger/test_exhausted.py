@@ -25,7 +25,7 @@ def test_an_exhausted_delta_is_named() -> None:
     assert error.message == "The query asks for delta 1e-06, but only delta 1e-07 is left."
     assert error.hint == (
         "At most epsilon 1.0 and delta 1e-07 still fits. A custodian can grant more: "
-        "noisegate admin top-up analyst:ada --delta 1e-06, or the administration page."
+        "noisegate admin top-up analyst:ada --delta 1e-06 (with --policy and --reason), or the administration page."
     )
 
 
@@ -40,8 +40,9 @@ def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account()
     error = exhausted(charge(0.1, delta=1e-6), (dataset,), (own, dataset))
     assert error.message == "The query asks for delta 1e-06, but only delta 0.0 is left for the dataset as a whole."
     assert error.hint == (
-        "With delta 0, if the question can do without, at most epsilon 0.5 still fits. A custodian can grant more: "
-        "noisegate admin top-up dataset --delta 1e-06, or the administration page."
+        "With delta 0 (`--delta 0`, `SET noisegate.delta = 0`), which most questions can do with at more noise,"
+        " at most epsilon 0.5 still fits. A custodian can grant more: "
+        "noisegate admin top-up dataset --delta 1e-06 (with --policy and --reason), or the administration page."
     )
 
 
@@ -49,7 +50,8 @@ def test_nothing_left_is_a_matter_for_the_custodian() -> None:
     own = account("analyst:ada", Grant(1.0))
     spent = own.charged(Amount(10**9))
     assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
-        "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0, or the administration page."
+        "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and --reason),"
+        " or the administration page."
     )
 
 

@@ -204,7 +204,11 @@ def test_the_ledger_is_verified_and_exported(ask: Send, ledger: Book) -> None:
 def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: Book) -> None:
     spend(ledger)
     assert ask("POST", "/data/bump", json=WHY).json()["data_version"] == 2
-    assert ask("GET", "/dataset").json() == {"policy_hash": None, "data_version": 2}
+    assert ask("GET", "/dataset").json() == {
+        "policy_hash": "0" * 64,
+        "accepted_policy_hash": None,
+        "data_version": 2,
+    }
     assert ledger.budget("ada").epsilon_left == 1.5
 
 
