@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from privacy.accounting.saved_spending import load, save
@@ -29,10 +30,19 @@ def balances(reading: Reading, names: tuple[str, ...]) -> tuple[Balance, ...]:
 
 def balance(reading: Reading, name: str) -> Balance:
     """One account. Raises UnknownAccount."""
-    found = balances(reading, (name,))
-    if not found:
+    return asked_balance(reading, name)()
+
+
+def asked_balance(reading: Reading, name: str) -> Callable[[], Balance]:
+    """What returns one account as it is now, or raises UnknownAccount; asked for beside other questions."""
+    rows = reading.asked(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", name)
+
+    def found() -> Balance:
+        for row in rows():
+            return _balance(row)
         raise UnknownAccount("There is no account of that name.", hint="noisegate admin accounts lists them")
-    return found[0]
+
+    return found
 
 
 def insert(writing: Writing, account: Balance) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from privacy.accounting.saved_spending import Spent, load, save
@@ -77,11 +77,10 @@ def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: 
     )
 
 
-def last_number(reading: Reading) -> int:
-    """How many charges there are."""
-    row = reading.row("SELECT coalesce(max(number), 0) FROM charges")
-    assert row is not None, "an aggregate has a row"
-    return int(row[0])
+def asked_last_number(reading: Reading) -> Callable[[], int]:
+    """What returns how many charges there are; asked for beside other questions."""
+    rows = reading.asked("SELECT coalesce(max(number), 0) FROM charges")
+    return lambda: int(rows()[0][0])
 
 
 def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tuple[ChargeRecord, ...]:

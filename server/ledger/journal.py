@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from server.ledger.chain import canonical, chained
@@ -24,20 +25,20 @@ class Journal:
         self.writing = writing
         self.instance = instance
         self.operation = operation
-        self._head = writing.head
-        self._at_ms = max(writing.now_ms, writing.head.at_ms)
+        self._last: Head | None = None  # that it wrote itself
 
-    @property
+    @cached_property
     def at_ms(self) -> int:
         """The ledger's time: the clock, but never before the last entry; a clock set back cannot renew a window."""
-        return self._at_ms
+        return max(self.writing.now_ms, self.writing.head.at_ms)
 
     def append(self, kind: str, content: Mapping[str, object]) -> int:
         """Write the next entry; returns its number."""
-        number, at_ms, text = self._head.number + 1, self.at_ms, canonical(content)
-        link = chained(self._head.hash, number, at_ms, kind, self.instance, self.operation, text)
+        head = self._last or self.writing.head
+        number, at_ms, text = head.number + 1, self.at_ms, canonical(content)
+        link = chained(head.hash, number, at_ms, kind, self.instance, self.operation, text)
         self.writing.run(INSERT, number, at_ms, kind, self.instance, self.operation, text, link)
-        self._head = Head(number, at_ms, link)
+        self._last = Head(number, at_ms, link)
         return number
 
     def done_before(self) -> dict[str, Any] | None:

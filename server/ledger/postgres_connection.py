@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import psycopg
@@ -65,29 +65,45 @@ class PostgresView:
     Attributes:
       connection: in a transaction.
       clock: for tests; otherwise the server's.
-      head: the last entry when a write began; not read for views that only read.
       retried: whether a commit of the same work may have been done before.
-      server_ms: the server's clock when a write began.
+      beginning: what a write asked for at its beginning: the server's clock, and the last entry. It is waited for
+        with the work's own first question.
     """
 
     connection: psycopg.Connection[tuple[Any, ...]]
     clock: Clock | None = None
-    head: Head = NO_HEAD
     retried: bool = False
-    server_ms: int | None = None
+    beginning: Callable[[], list[tuple[Any, ...]]] | None = None
 
-    @property
+    @cached_property
     def now_ms(self) -> int:
-        """The clock."""
+        """The clock; the server's is read once."""
         if self.clock is not None:
             return round(self.clock() * 1000)
-        if self.server_ms is None:
-            self.server_ms = int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0])
-        return self.server_ms
+        if self.beginning is not None:
+            return int(self._began[0])
+        return int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0])
+
+    @cached_property
+    def head(self) -> Head:
+        """The last entry when a write began; views that only read do not know it."""
+        if self.beginning is None or self._began[1] is None:
+            return NO_HEAD
+        _, number, at_ms, link = self._began
+        return Head(number, at_ms, bytes(link))
+
+    @cached_property
+    def _began(self) -> tuple[Any, ...]:
+        assert self.beginning is not None, "only a write asks for it"
+        return self.beginning()[0]
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         return self.connection.execute(_placed(statement), values).fetchall()
+
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """The rows of a query that goes out with the next ones, when they are wanted."""
+        return self.connection.execute(_placed(statement), values).fetchall
 
     def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
@@ -121,11 +137,12 @@ def write_transaction(
             with connection.pipeline():
                 connection.execute(_BEGIN_WRITE)
                 connection.execute(_LOCK)
-                server_ms, *last = connection.execute(_TIME_AND_HEAD).fetchall()[0]
-                head = NO_HEAD if last[0] is None else Head(last[0], last[1], bytes(last[2]))
-                yield PostgresView(connection, clock, head, retried, server_ms)
-            # All of it was done without an error, which a COMMIT alone would not tell.
-            connection.execute("COMMIT")
+                yield PostgresView(connection, clock, retried, connection.execute(_TIME_AND_HEAD).fetchall)
+                # Sent with the last statements: after an error the server skips what follows in the pipeline, so a
+                # COMMIT that is done says that all of it was.
+                done = connection.execute("COMMIT")
+            if done.statusmessage != "COMMIT":
+                raise LedgerUnavailable("The ledger's database did not commit.")
         except BaseException:
             with suppress(psycopg.Error):  # a lost connection has rolled back by itself
                 connection.execute("ROLLBACK")

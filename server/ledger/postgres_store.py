@@ -94,9 +94,10 @@ class PostgresStore:
         with write_transaction(self._writer, self._clock, retried) as view:
             if new and self._known.number and hash_of(view, self._known.number) != self._known.hash:
                 raise LedgerInvalid("The ledger's database came back without what it had promised to keep.")
+            done = work(view)
             self._known = view.head  # durable: what is written now is not yet
             write_marker(self._marker, Marker(self.id, view.head.number, view.head.hash.hex()))
-            return work(view)
+            return done
 
     def _read_once(self, work: Callable[[Reading], T]) -> T:
         if self._reader is None or self._reader.closed:

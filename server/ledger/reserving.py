@@ -36,6 +36,7 @@ def reserve(journal: Journal, charge: Charge) -> Reservation | Short:
     """Write the reservation; nothing is written for a charge that does not fit. Raises: as `Ledger.reserve`."""
     if (done := journal.done_before()) is not None:
         return Reservation(done["charge"], charge)
+    last_number = charge_rows.asked_last_number(journal.writing)
     payer = _payer(journal.writing, charge.analyst)
     _check_unused(journal.writing, charge)
     _check_repeats(journal.writing, charge)
@@ -46,7 +47,7 @@ def reserve(journal: Journal, charge: Charge) -> Reservation | Short:
     short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
     if short:
         return Short(short, paying)
-    number = charge_rows.last_number(journal.writing) + 1
+    number = last_number() + 1
     entry = journal.append("reserved", charge_rows.reserved_content(number, charge, paying, amounts))
     charge_rows.insert(journal.writing, number, entry, charge, journal.instance)
     for one in paying:

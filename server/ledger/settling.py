@@ -24,6 +24,7 @@ def settle(journal: Journal, reservation: Reservation, state: Settled, answer: b
     Raises: LedgerInvalid when it is not reserved any more, or was never by this instance.
     """
     own = analyst_account(reservation.charge.analyst)
+    balance = account_rows.asked_balance(journal.writing, own)  # only what is given back changes it
     if journal.done_before() is None:
         answer_key, entry = _reserved(journal, reservation.id, state)
         kept = answer if answer_key and state == "committed" and reservation.charge.repeats is None else None
@@ -33,7 +34,8 @@ def settle(journal: Journal, reservation: Reservation, state: Settled, answer: b
             answer_rows.keep(journal.writing, reservation.id, answer_key, kept)
         if state == "released":
             _give_back(journal, entry)
-    return account_rows.balance(journal.writing, own).at(journal.at_ms)
+            balance = account_rows.asked_balance(journal.writing, own)
+    return balance().at(journal.at_ms)
 
 
 def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:

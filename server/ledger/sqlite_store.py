@@ -47,6 +47,11 @@ class SqliteView:
         """All rows of a query."""
         return self.connection.execute(statement, values).fetchall()
 
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """The rows of a query, as they are now."""
+        rows = self.rows(statement, *values)
+        return lambda: rows
+
     def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
         found: tuple[Any, ...] | None = self.connection.execute(statement, values).fetchone()

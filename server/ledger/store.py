@@ -33,6 +33,10 @@ class Reading(Protocol):
         """The clock."""
         ...
 
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """What returns all rows of a query, as they are now; those asked at once wait for a server once."""
+        ...
+
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         ...
