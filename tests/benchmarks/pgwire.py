@@ -96,14 +96,18 @@ def _memory(proxy: WireProxy, conninfo: str) -> Iterator[Row]:
     others = [proxy.conninfo(*proxy.analyst(1.0)) for _ in range(_ANALYSTS)]
     before = _resident_mb(proxy.process)
     with ExitStack() as opened:
-        for number in range(_CONNECTIONS):
-            opened.enter_context(psycopg.connect(others[number % _ANALYSTS]))
+        idle = [
+            opened.enter_context(psycopg.connect(others[number % _ANALYSTS], autocommit=True))
+            for number in range(_CONNECTIONS)
+        ]
         time.sleep(1.0)
         cost = _resident_mb(proxy.process) - before
+        alive = sum(one.execute("SHOW server_version").fetchone() is not None for one in idle)
         answering = _seconds_to_answer(opened.enter_context(psycopg.connect(conninfo)).cursor(), None)
     case = f"{_CONNECTIONS} idle TLS connections"
     yield Row(case, "memory of the proxy before", before, "MB")
     yield Row(case, "memory that they add", cost, "MB", most=_BAR_MB)
+    yield Row(case, "of which answer afterwards", alive, "connections", least=_CONNECTIONS)
     yield Row(case, "kept answer beside them", answering * 1e3, "ms")
 
 
