@@ -60,7 +60,7 @@ def _run(console: Console, demonstration: Demonstration) -> None:
     analyst = f"demo-{time.time_ns()}"
     key = add_analyst(demonstration, _BUDGET, name=analyst)
     new_data(demonstration)
-    wire_port = free_port(WIRE_PORT)
+    wire_port = free_port(0 if os.environ.get("DEMO_EXIT") else WIRE_PORT)  # somebody else may want the usual one
     with proxy(demonstration, options=("--wire-port", str(wire_port))) as address:
         console.print(f"the proxy listens on {address}; a new analyst has a budget of epsilon {_BUDGET:g}")
         print_questions(console, QUERIES)
