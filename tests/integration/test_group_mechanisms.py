@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -53,9 +54,10 @@ def test_without_a_delta_noise_is_pure_and_larger(backend: DuckdbBackend) -> Non
 
 
 def test_several_owners_share_a_threshold(backend: DuckdbBackend) -> None:
-    answer = _asked(backend, MEETINGS)
-    assert (answer.mechanism, answer.delta) == ("group_lp", 1e-6)
-    assert _error(answer, 9000 / PLACES) < 1.2  # 0.16 as a rule; a threshold two steps too high, 0.65
+    answers = [_asked(backend, MEETINGS) for _ in range(5)]
+    assert {(answer.mechanism, answer.delta) for answer in answers} == {("group_lp", 1e-6)}
+    errors = [_error(answer, 9000 / PLACES) for answer in answers]
+    assert median(errors) < 0.5, errors  # one of some hundred takes a threshold that is too high
 
 
 @pytest.mark.parametrize("mechanism", ["group_lp", "l2_clip", "pmsja", "s4s_vector"])
