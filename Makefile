@@ -2,6 +2,9 @@
 
 PYTHON ?= python3
 NAME ?=
+LOCK ?= requirements.lock
+UPGRADE ?=
+RECORD ?=
 BIN := .venv/bin
 WORKERS ?= 2
 
@@ -9,22 +12,37 @@ WORKERS ?= 2
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
 export NUMBA_CACHE_DIR := $(CURDIR)/.noisegate/cache/numba
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
+# Compiled modules are kept whatever the environment says: each process of a proxy starts in a third of the time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all clients superset audit benchmark lint format readme clean
+.PHONY: help demo check unit test test-all coverage clients superset audit benchmark lint format lock readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-.venv/installed: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+PYTHON_IS_NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# From the lock come wheels only: what a source distribution builds with, no hash of ours covers. The file that is made
+# says which lock the environment is of.
+.venv/installed: pyproject.toml $(LOCK)
+	@$(PYTHON_IS_NEW_ENOUGH)
 	@mkdir -p .noisegate/tmp
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (the first time takes a few minutes)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+ifneq ($(LOCK),)
+	@$(BIN)/python $(PIP_INSTALL) --only-binary :all: --require-hashes --requirement $(LOCK) \
+		|| { echo "$(LOCK) could not be installed; pip says above why. A hash that does not match means that a file is not"; \
+		echo "the one that was tested: find out why. If there is no wheel for this platform or this Python, take versions"; \
+		echo "that are not locked, and so are not those that were tested: make LOCK= .venv/installed"; exit 1; }
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+else
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[test,benchmark]'
+endif
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
-	@touch $@
+	@echo '$(LOCK)' > $@
 
 .noisegate/tmp:
 	@mkdir -p $@
@@ -32,17 +50,41 @@ help: ## show these lines
 demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
 	@$(BIN)/python -W error::ResourceWarning -m tests.demo
 
-test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+PYTEST := -m pytest -n $(WORKERS) --dist loadgroup
+QUICK_TESTS := $(PYTEST) -m 'not slow' --durations 20
+
+# The two run side by side: tests that wait for a disk or a clock leave mypy the processor. Either's failure fails it.
+check: .venv/installed ## what to run at every change, within 90 seconds: ruff, mypy, import-linter, unit tests
+	@$(MAKE) --no-print-directory --jobs 2 lint unit
+
+unit: .venv/installed .noisegate/tmp ## the unit tests, which start no database and no proxy
+	@$(BIN)/python $(QUICK_TESTS) tests/unit tests/test_structure.py
+
+test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`, within ten minutes; names the 20 slowest tests
+	@$(BIN)/python $(QUICK_TESTS)
 
 test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on any skip
-	@NOISEGATE_NO_SKIPS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	@NOISEGATE_NO_SKIPS=1 $(BIN)/python $(PYTEST)
 
-# Clients of PostgreSQL for tests/e2e/clients, under licences of their own (psycopg2: LGPL): the product needs none of
-# them. pgcli has an environment of its own, as it wants other versions of what the proxy uses.
-DEBIAN_CLIENTS := postgresql-client nodejs default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql
+# Floors are of what `make test` runs; tests that are skipped here cover nothing, so a record wants `make clients`.
+coverage: .venv/installed .noisegate/tmp ## branch coverage of each folder; fails below the floors, which RECORD=1 renews
+	@rm -rf .noisegate/coverage && mkdir -p .noisegate/coverage
+	@$(BIN)/coverage run $(QUICK_TESTS) \
+		|| echo "tests failed; traced, some that wait for moments do: make test says which count. The floors all the same:"
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage json --quiet -o .noisegate/coverage/report.json
+	@$(BIN)/python -m tests.coverage_floors .noisegate/coverage/report.json $(if $(RECORD),--record)
 
-clients: .venv/installed ## real clients of PostgreSQL, from PyPI, npm and Debian, for the end-to-end tests
+# Clients of PostgreSQL for tests/e2e/clients, under licences of their own (psycopg2: LGPL; DBD::Pg: GPL or Artistic):
+# the product needs none of them. What wants other versions of what the proxy uses, or much beside itself, has an
+# environment of its own: pgcli, dbt, and the others in Python together. dbt 1.11 and later want a parser from GitHub.
+DEBIAN_CLIENTS := postgresql-client nodejs default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql \
+	php-cli php-pgsql ruby ruby-pg ruby-activerecord ruby-sequel libdbd-pg-perl pgbouncer \
+	golang-go golang-github-jackc-pgx-v4-dev golang-github-lib-pq-dev
+PYTHON_CLIENTS := adbc-driver-postgresql connectorx django 'ibis-framework[postgres]' pandas polars 'psycopg[binary]' \
+	pyarrow sqlalchemy streamlit
+
+clients: .venv/installed .noisegate/tmp ## real clients of PostgreSQL, from PyPI, npm and Debian, for the end-to-end tests
 	@missing=; for package in $(DEBIAN_CLIENTS); do case $$package in \
 		postgresql-client) command -v psql ;; nodejs) command -v node ;; default-jdk-headless) command -v javac ;; \
 		*) dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -o 'ok installed' ;; \
@@ -50,29 +92,31 @@ clients: .venv/installed ## real clients of PostgreSQL, from PyPI, npm and Debia
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ]; then apt-get install --quiet --quiet --yes --no-install-recommends $$missing; \
 	else echo "not installed, as only root may: apt-get install$$missing"; fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check asyncpg pandas psycopg2-binary pyodbc sqlalchemy
+	@sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' $(or $(LOCK),/dev/null) > .noisegate/tmp/locked.txt  # which they may not move
+	@$(BIN)/python $(PIP_INSTALL) --constraint .noisegate/tmp/locked.txt asyncpg pandas psycopg2-binary pyodbc sqlalchemy
 	@mkdir -p .noisegate/clients
 	@test -x .noisegate/clients/pgcli/bin/python || $(BIN)/python -m venv .noisegate/clients/pgcli
-	@.noisegate/clients/pgcli/bin/python -m pip install --quiet --disable-pip-version-check pgcli
-	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix .noisegate/clients/node pg; \
-	else echo "not installed, as it needs npm: pg of node"; fi
+	@.noisegate/clients/pgcli/bin/python $(PIP_INSTALL) pgcli
+	@test -x .noisegate/clients/dbt/bin/python || $(BIN)/python -m venv .noisegate/clients/dbt
+	@.noisegate/clients/dbt/bin/python $(PIP_INSTALL) 'dbt-core<1.11' dbt-postgres
+	@test -x .noisegate/clients/python/bin/python || $(BIN)/python -m venv .noisegate/clients/python
+	@.noisegate/clients/python/bin/python $(PIP_INSTALL) $(PYTHON_CLIENTS)
+	@if ! command -v npm >/dev/null; then echo "not installed, as it needs npm: clients of node"; else \
+		npm install --silent --no-audit --no-fund --prefix .noisegate/clients/node pg postgres \
+		&& npm install --silent --no-audit --no-fund --prefix .noisegate/clients/cube @cubejs-backend/postgres-driver \
+		&& npm install --silent --no-audit --no-fund --prefix .noisegate/clients/evidence @evidence-dev/postgres; fi
 
 # Apache-2.0; 0.8 GB. flask-caching 2.4 and later do not fit Superset 6.1, which forgets to ask for cachetools and rich.
 superset: .venv/installed ## Apache Superset, for its end-to-end test; needs Python 3.11 or 3.12
 	@mkdir -p .noisegate/clients
 	@test -x .noisegate/clients/superset/bin/python || $(BIN)/python -m venv .noisegate/clients/superset
-	@.noisegate/clients/superset/bin/python -m pip install --quiet --disable-pip-version-check apache-superset==6.1.0 \
+	@.noisegate/clients/superset/bin/python $(PIP_INSTALL) apache-superset==6.1.0 \
 		cachetools 'flask-caching<2.4' psycopg2-binary rich
 
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
 	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit
 
-.venv/drawing: .venv/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,benchmark]'
-	@rm -rf noisegate.egg-info
-	@touch $@
-
-benchmark: .venv/drawing ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
+benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
 	@$(BIN)/python -m tests.benchmarks $(NAME)
 
 lint: .venv/installed ## ruff, mypy, import-linter
@@ -84,6 +128,21 @@ lint: .venv/installed ## ruff, mypy, import-linter
 format: .venv/installed ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+# uv asks the index that pip is set to, unless told another; the file names none. What it writes is one version of each
+# package, for every platform and Python that pyproject.toml admits. Versions already in the file stay where they can.
+lock: ## requirements.lock, with hashes, from pyproject.toml; UPGRADE=1 takes the newest versions
+	@$(PYTHON_IS_NEW_ENOUGH)
+	@test -x .noisegate/lock/bin/python || $(PYTHON) -m venv .noisegate/lock
+	@.noisegate/lock/bin/python $(PIP_INSTALL) uv==0.13.9
+	@.noisegate/lock/bin/python -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > .noisegate/lock/build-system.in
+	@index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$(.noisegate/lock/bin/python -m pip config get global.index-url 2>/dev/null)}}; \
+	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+	.noisegate/lock/bin/uv pip compile pyproject.toml .noisegate/lock/build-system.in --extra test --extra benchmark \
+		--universal --python-version 3.11 --fork-strategy fewest --only-binary :all: $(if $(UPGRADE),--upgrade) \
+		--python .noisegate/lock/bin/python --no-python-downloads --cache-dir .noisegate/cache/uv --quiet \
+		--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.lock
 
 readme: .venv/installed ## write the demonstration's output into README.md
 	@$(BIN)/python -m tests.demo.readme

@@ -55,6 +55,10 @@ class RowsNotShown(UnsupportedSQL):
     """A SELECT over private tables that would show their rows, or groups without a number: it has no aggregate."""
 
 
+class NoRowAsked(RowsNotShown):
+    """The same, of which a condition or LIMIT 0 leaves no row: a tool asks for the columns."""
+
+
 class UnreadableValue(InvalidSyntax):
     """A quoted value that its type cannot be read from."""
 
@@ -65,6 +69,10 @@ class UnreadableMoment(InvalidSyntax):
 
 class UndefinedOperator(UnsupportedSQL):
     """Two types that no operator compares."""
+
+
+class AmbiguousFunction(UnsupportedSQL):
+    """A call that several functions of one name fit."""
 
 
 class InvalidSetting(PlannerError):

@@ -1,4 +1,4 @@
-"""Public limits on a statement, applied before anything recursive reads it."""
+"""Public limits on a statement, applied before anything recursive reads it, and on what it may spend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import StatementTooComplex, StatementTooLong
-from planner.trees import children
+from planner.sql.trees import children, position_of
+
+MIN_EPSILON = 1e-4
+"""The least that a query may ask for: below it no answer says anything, and noise scales leave their range."""
+
+MAX_EPSILON = 1e3
+"""The most that a query may ask for, and a policy allow: far above it losses are no longer computed with, and a
+factor of e^1000 protects nobody long before. Budgets, of which many queries spend, go further."""
+
+MIN_DELTA = 1e-15
+"""The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
 
 MAX_LENGTH = 65_536
 """Characters of a statement."""
@@ -34,11 +44,19 @@ MAX_OUTPUTS = 64
 MAX_GROUPS = 100_000
 """Groups of an answer."""
 
+MAX_CELLS = 1_000_000
+"""Groups of an answer times its columns: ten columns of as many groups as there may be, 24 of forty thousand."""
+
+MAX_KEY_BYTES = 1 << 26
+"""Characters of the texts among an answer's group keys, each as often as it is shown."""
+
 MAX_PUBLIC_ROWS = 100_000
 """Rows of an answer from public tables."""
 
 MAX_PUBLIC_BYTES = 1 << 25
 """What the cells of such an answer may take, a few bytes for each and the characters of texts."""
+
+_FEWER = "ask for fewer columns at a time, group by fewer or coarser keys, or name some of the groups in WHERE"
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
@@ -48,7 +66,30 @@ _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 def check_length(sql: str) -> None:
     """Raise StatementTooLong when the text is longer than MAX_LENGTH characters."""
     if len(sql) > MAX_LENGTH:
-        raise StatementTooLong(f"the statement is longer than {MAX_LENGTH} characters", hint="ask a shorter question")
+        message = f"the statement is longer than {MAX_LENGTH} characters"
+        raise StatementTooLong(message, hint="ask a shorter question", position=MAX_LENGTH + 1)
+
+
+def check_cells(groups: int, columns: int) -> None:
+    """Raise StatementTooComplex when an answer of so many groups and columns has more than MAX_CELLS cells.
+
+    Both are public, so it is known before anything is charged.
+    """
+    if groups * columns > MAX_CELLS:
+        said = f"{groups:,} groups x {columns:,} columns are {groups * columns:,} cells, more than {MAX_CELLS:,}"
+        raise StatementTooComplex(f"the answer is too large: {said}", hint=_FEWER)
+
+
+def check_keys(characters: int) -> None:
+    """Raise StatementTooComplex when the texts of group keys have more than MAX_KEY_BYTES characters."""
+    if characters > MAX_KEY_BYTES:
+        said = f"its group keys have {characters:,} characters, more than {MAX_KEY_BYTES:,}"
+        raise StatementTooComplex(f"the answer is too large: {said}", hint=_FEWER)
+
+
+def most_groups(columns: int) -> int:
+    """How many groups an answer of so many columns may have."""
+    return min(MAX_GROUPS, MAX_CELLS // max(1, columns))
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:
@@ -80,7 +121,9 @@ def check_depth(tree: exp.Expr) -> None:
     while level:
         if depth > MAX_CHAIN:
             raise StatementTooComplex(
-                f"an expression is deeper than {MAX_CHAIN} levels", hint="split the expression into several queries"
+                f"an expression is deeper than {MAX_CHAIN} levels",
+                hint="split the expression into several queries",
+                position=position_of(tree),
             )
         below: list[exp.Expr] = []
         for node in level:  # it grows while it is read
@@ -91,5 +134,6 @@ def check_depth(tree: exp.Expr) -> None:
             for child in children(node):
                 (level if type(child) is type(node) else below).append(child)
         if queries > MAX_CTES:
-            raise StatementTooComplex(f"more than {MAX_CTES} queries in WITH", hint="write some where they are read")
+            message, place = f"more than {MAX_CTES} queries in WITH", position_of(tree)
+            raise StatementTooComplex(message, hint="write some where they are read", position=place)
         level, depth = below, depth + 1

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Literal, get_args
 
 from sqlglot import exp
 
-from planner.released import ReleasedExpression, SortKey
+from planner.released_expression import ReleasedExpression, SortKey
+from planner.sql.result_types import KeyCell, ResultType
+from privacy.registry import MechanismName
 
-MechanismName = Literal["gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector"]
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
-ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
+
+SizeClass = Literal["linear", "equi_joined", "unbounded"]
+SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
+"""From the least to the most that a join may explode."""
 
 _GAP = 0.01
+
 _EXACT_PARTIES = 2
 
 
@@ -51,9 +56,6 @@ class Release:
     determined: bool = False
 
 
-KeyCell = str | int | float | bool | None
-
-
 @dataclass(frozen=True)
 class GroupKey:
     """One GROUP BY key.
@@ -61,12 +63,12 @@ class GroupKey:
     Attributes:
       key: SQL expression over the join tuple.
       type: the result type of the key.
-      left_out: a sentence for people: which rows fall into no group; None where all fall into one.
+      omitted: a sentence for people: which rows fall into no group; None where all fall into one.
     """
 
     key: exp.Expr
     type: ResultType
-    left_out: str | None = None
+    omitted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,16 @@ class GroupSelection:
       delta: the part of the query's delta: more than 0 where keys are found among the private rows, which may only
         show what could be there without any one unit (privacy.md section 7); 0 where all keys are public.
       minimum: the custodian's minimum frequency, or None.
+      votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
+        (`privacy.mechanisms.groups.vote_threshold`)? Otherwise it counts as one in each of at most
+        `Plan.groups_per_unit`.
     """
 
     weight: exp.Expr
     epsilon: float
     delta: float
     minimum: int | None
+    votes: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,13 +161,32 @@ class SamplingPlan:
 
 
 @dataclass(frozen=True)
+class JoinSize:
+    """The public size of a join.
+
+    Attributes:
+      kind: its class (`planner.sensitivity.join_size`).
+      free_steps: how many rows beyond the first no key and no fan-out finds; each multiplies by an unknown number.
+      most_tuples: the most join tuples by declared numbers of rows and fan-outs; None where none follows.
+      undeclared: the tables whose numbers of rows would have to be declared for `most_tuples`.
+      apart: where the class is unbounded, two tables that no key connects, by name.
+    """
+
+    kind: SizeClass = "linear"
+    free_steps: int = 0
+    most_tuples: int | None = None
+    undeclared: tuple[str, ...] = ()
+    apart: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """What will be read, released and charged.
 
     Attributes:
       source: the join after provenance completion: FROM and WHERE, no select list.
       owners: the distinct owner positions of a join tuple (the union over every base row).
-      releases: at least one, but where groups are only named (`planner.group_listing`).
+      releases: at least one, but where groups are only named (`planner.planning.list_groups`).
       group_keys: empty without GROUP BY.
       domains: where their values come from; each key stands in one of them.
       outputs: the columns of the answer, in the order of the select list.
@@ -182,6 +207,12 @@ class Plan:
         change, as many groups may leave as enter. None: there is no such rule, or a key's owner needs none.
       selection: which groups are shown; None shows all.
       release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
+      size: how large the join can become.
+      first_moment_s: when its answer may leave first, in seconds after it was put (`planner.planning.answer_times`);
+      0: at
+        any time.
+      notes: sentences for people: what of the question is hardly meant.
+      exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
     """
 
     source: exp.Select
@@ -206,6 +237,15 @@ class Plan:
     group_rule: int | None = None
     selection: GroupSelection | None = None
     release_delta: float = 0.0
+    size: JoinSize = field(default_factory=JoinSize)
+    first_moment_s: float = 0.0
+    notes: tuple[str, ...] = ()
+    exchanges: bool = False
+
+    @property
+    def columns(self) -> int:
+        """How many columns the answer has, or releases where those are more: each holds a value per group."""
+        return max(len(self.outputs), len(self.releases))
 
     def gap(self, release: Release) -> float:
         """eta of a release, the solver's constant relative gap: 0 where exact integers are always within reach.
@@ -215,6 +255,11 @@ class Plan:
         (privacy.md section 2, fact 5).
         """
         return _gap(len(self.owners) + (release.distinct is not None))
+
+    @property
+    def finds_any_number(self) -> bool:
+        """Are groups found among private rows, in any number of which one unit may be?"""
+        return self.groups_per_unit is None and any(domain.is_discovered for domain in self.domains)
 
     @property
     def selection_gap(self) -> float:
@@ -247,6 +292,8 @@ class BackendQuery:
       counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
         for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
       domain_keys: per domain, the places of its keys; empty: each key has a domain of its own, in order.
+      columns: of the answer, or its releases where those are more; they decide how many groups it may have, and
+        nothing of what is read.
     """
 
     join: str | None
@@ -259,6 +306,13 @@ class BackendQuery:
     sampling_rate: float | None = None
     counted: bool = False
     domain_keys: tuple[tuple[int, ...], ...] = ()
+    columns: int = field(default=1, compare=False)
+
+    def what_is_read(self) -> dict[str, object]:
+        """Everything that decides what is read, by name."""
+        facts = asdict(self)
+        del facts["columns"]
+        return facts
 
     @property
     def discovered(self) -> tuple[int, ...]:

@@ -28,8 +28,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     >>> nearest("epsilon", ["epsilom", "delta"]), nearest("epsilon", [])
     ('epsilom', None)
     """
-    spelled: dict[str, str] = {}
+    by_lower_case: dict[str, str] = {}
     for known in sorted(names)[:_MOST_NAMES]:
-        spelled.setdefault(known.lower(), known)
-    found = get_close_matches(name.lower()[:_LONGEST], spelled, n=1)
-    return spelled[found[0]] if found else None
+        by_lower_case.setdefault(known.lower(), known)
+    found = get_close_matches(name.lower()[:_LONGEST], by_lower_case, n=1)
+    return by_lower_case[found[0]] if found else None

@@ -11,8 +11,11 @@ from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
+from opendp.domains import atom_domain, vector_domain  # each by itself: opendp.prelude loads all that is installed
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import enable_features
 
 from privacy.errors import EntropyFailed, InvalidParameter
 
@@ -110,11 +113,11 @@ def _draws(kind: Literal["laplace", "gaussian"], scale: float, size: int) -> NDA
 
 @lru_cache(maxsize=_CACHED_SCALES)
 def _measurement(kind: Literal["laplace", "gaussian"], scale: float) -> Any:
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    enable_features("contrib")
+    domain = vector_domain(atom_domain(T="i64"))
     if kind == "gaussian":
-        return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
-    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+        return make_gaussian(domain, l2_distance(T="f64"), scale=scale)
+    return make_laplace(domain, l1_distance(T="i64"), scale=scale)
 
 
 def _draw(measurement: Any, size: int) -> NDArray[np.int64]:

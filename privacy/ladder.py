@@ -25,6 +25,8 @@ _PRECISE_BITS = 50
 class Ladder:
     """Powers of `base` from base**low to base**high, in normalised weight.
 
+    Source: R2T (SIGMOD 2022), whose thresholds are the powers of 2; DP-S4S (SIGMOD 2026), section 3.2.
+
     Attributes:
       low: exponent of the smallest threshold, which is 2^-20 or more.
       high: exponent of the largest threshold, which is 2^32 or less (where loads saturate).
@@ -76,3 +78,16 @@ class Ladder:
         units = int(self._power(exponent) * (1 << WEIGHT_BITS))
         spare = max(0, units.bit_length() - _PRECISE_BITS)
         return units >> spare << spare
+
+
+def useful_ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:
+    """The thresholds that can help; a tuple weighs at most 1.
+
+    Args:
+      whole: every weight is 0 or 1, so that a threshold below 1 cannot help.
+      tuples_per_unit: Delta, a public bound on the join tuples of one unit, above which none can; or None.
+    """
+    full = Ladder(low=0) if whole else Ladder()
+    if tuples_per_unit is None:
+        return full
+    return Ladder(full.low, min(full.high, (tuples_per_unit - 1).bit_length()))

@@ -55,7 +55,18 @@ _FAILED = Row(
     "XX000", 500, "The proxy could not finish this request.", "Tell the custodian the request id; it is in the log."
 )
 _NOT_READY = Row("F0000", 500, "The proxy is not set up to serve.", "Tell the custodian.")
-_LEDGER = Row("58030", 503, "The budget ledger cannot be used, so nothing is answered.", "Tell the custodian.")
+_LEDGER = Row(
+    "58030",
+    503,
+    "The budget ledger cannot be used, so nothing is answered; nothing was charged for this.",
+    "Tell the custodian.",
+)
+_UNSETTLED = Row(
+    "58030",
+    503,
+    "The budget ledger could not keep the answer, so it is not given; it was charged.",
+    "Tell the custodian. Asked again, the question is charged again.",
+)
 _NO_DATABASE = Row("08006", 503, "The database cannot be reached.", "Try again later.")
 
 TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
@@ -64,6 +75,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         planning.UnreadableValue: Row("22P02", 400),
         planning.UnreadableMoment: Row("22007", 400),
         planning.UndefinedOperator: Row("42883", 400),
+        planning.AmbiguousFunction: Row("42725", 400),
         planning.StatementTooLong: Row("54000", 413),
         planning.StatementTooComplex: Row("54001", 422),
         planning.ReadOnly: Row("25006", 403),
@@ -72,6 +84,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         planning.AmbiguousColumn: Row("42702", 400),
         planning.UnsupportedSQL: Row("0A000", 422),
         planning.RowsNotShown: Row("0A000", 422),
+        planning.NoRowAsked: Row("0A000", 422),
         planning.InvalidSetting: Row("22023", 422),
         planning.SensitivityUnbounded: Row("PD002", 422),
         planning.PolicyInvalid: _NOT_READY,
@@ -84,6 +97,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         privacy.InvalidParameter: _FAILED,
         privacy.EntropyFailed: _FAILED,
         serving.AuthenticationFailed: Row("28P01", 401),
+        serving.AnalystDisabled: Row("28000", 401),
         serving.InvalidRequest: Row("08P01", 422),
         serving.BudgetExhausted: Row("PD001", 403),
         serving.QueryTooExpensive: Row("PD001", 403),
@@ -93,6 +107,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.Forbidden: Row("42501", 403),
         serving.PolicyWeakened: Row("PD004", 409),
         serving.PolicyRejected: Row("PD005", 409),
+        serving.DataUnchecked: Row("55000", 503),
         serving.BackendUnavailable: _NO_DATABASE,
         serving.BackendConnectionLost: Row(
             "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
@@ -118,6 +133,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.CancelledEarly: Row("57014", 504),
         serving.TooManyQueries: Row("53300", 503),
         serving.TooManyOwnQueries: Row("53400", 429),
+        serving.AnswersTooLarge: Row("53200", 503),
+        serving.OwnAnswersTooLarge: Row("53200", 503),
         serving.RateLimited: Row("53400", 429),
         serving.NotAcceptable: Row("08P01", 406),
         serving.UnknownJob: Row("42704", 404),
@@ -126,8 +143,30 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.WorkerFailed: _FAILED,
         serving.UnsafeRole: Row("42501", 500, _NOT_READY.sentence, _NOT_READY.hint),
         serving.LedgerMissing: _LEDGER,
-        serving.LedgerInvalid: _LEDGER,
+        serving.LedgerInvalid: Row(
+            "58030", 503, "The budget ledger is not what it was, so nothing is answered.", "Tell the custodian."
+        ),
         serving.LedgerUnavailable: _LEDGER,
+        serving.LedgerFull: Row(
+            "53100",
+            503,
+            "The budget ledger's disk is full, so nothing is answered; nothing was charged for this.",
+            _LEDGER.hint,
+        ),
+        serving.LedgerReadOnly: Row(
+            "25006",
+            503,
+            "The budget ledger is read-only, so nothing is answered; nothing was charged for this.",
+            _LEDGER.hint,
+        ),
+        serving.LedgerUncertain: Row(
+            "58030",
+            503,
+            "The budget ledger was lost while it was written, so nothing is answered; a charge may stand.",
+            "See what is left once it is back, and tell the custodian.",
+        ),
+        serving.ChargeUnsettled: _UNSETTLED,
+        serving.SettledBefore: _UNSETTLED,
         serving.AnalystExists: Row("42710", 409),
         serving.UnknownAnalyst: Row("42704", 404),
         serving.UnknownAccount: Row("42704", 404),

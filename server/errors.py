@@ -21,6 +21,10 @@ class AuthenticationFailed(ServerError):
     """No key, or one that belongs to nobody."""
 
 
+class AnalystDisabled(AuthenticationFailed):
+    """The key is right, and its holder is disabled."""
+
+
 class InvalidRequest(ServerError):
     """A request body that is not what the API documents."""
 
@@ -55,6 +59,10 @@ class PolicyWeakened(ServerError):
 
 class PolicyRejected(ServerError):
     """A policy that is invalid or does not fit the database was not taken over."""
+
+
+class DataUnchecked(ServerError):
+    """The policy declares keys that this version of the data has not been checked for."""
 
 
 class BackendUnavailable(ServerError):
@@ -105,6 +113,14 @@ class TooManyOwnQueries(TooManyQueries):
     """As many questions of the analyst's own are under way, or wait, as one may have; nothing was charged."""
 
 
+class AnswersTooLarge(ServerError):
+    """No room for one more large answer while others are being read; it is kept, and asking again is free."""
+
+
+class OwnAnswersTooLarge(AnswersTooLarge):
+    """The analyst's own readers hold as much as one may."""
+
+
 class RateLimited(ServerError):
     """One key asks too often, or too many things at once; nothing was charged.
 
@@ -135,6 +151,26 @@ class LedgerInvalid(ServerError):
 
 class LedgerUnavailable(ServerError):
     """The ledger could not be read or written; without it nothing is asked of the database."""
+
+
+class LedgerFull(LedgerUnavailable):
+    """There is no room for another entry; what is kept can still be read."""
+
+
+class LedgerReadOnly(LedgerUnavailable):
+    """The ledger's file system or database takes no writes."""
+
+
+class LedgerUncertain(LedgerUnavailable):
+    """The ledger's database was lost during a write: whether it was done is not known."""
+
+
+class ChargeUnsettled(LedgerUnavailable):
+    """The ledger could not be told what became of a charge, so no answer leaves; the charge stands."""
+
+
+class SettledBefore(LedgerInvalid):
+    """The charge was settled already, as that of a proxy that was taken for dead; it stands, and no answer leaves."""
 
 
 class AnalystExists(ServerError):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from planner.placeholders import Value
-from planner.plan import MechanismName, ResultType
+from planner.binding.placeholders import Value
+from planner.sql.result_types import ResultType
+from privacy.registry import MechanismName
+from server.answer_columns import LazyRows
+
+_CELL_BYTES = 64  # of a number or a short text, as an object
 
 Cell = str | int | float | bool | None
 
@@ -24,6 +29,7 @@ class QueryRequest:
       parameters: the values of `$1`, `$2`, ...
       sampling_rate: which share of the join tuples to answer from, or None for all of them.
       idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
+      search_path: the schemas in which tables without one are looked for; None for the policy's.
     """
 
     analyst: str
@@ -35,6 +41,7 @@ class QueryRequest:
     parameters: tuple[Value, ...] = ()
     sampling_rate: float | None = None
     idempotency_key: str = ""
+    search_path: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class ResultColumn:
     type: ResultType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interval:
     """An interval for one cell; None stands for unbounded."""
 
@@ -77,7 +84,8 @@ class QueryResponse:
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
       budget: the analyst's budget after the charge.
-      weak: per row, whether the budget was so small for it that its values may be cut to any part of the truth.
+      weak: per row, whether its values may be cut to any part of the truth: by a budget that was too small for it,
+        or by the policy's rule of groups per unit.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
       notes: sentences for people, for example that truncation bias is outside of the interval.
@@ -85,8 +93,8 @@ class QueryResponse:
     """
 
     columns: tuple[ResultColumn, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    intervals: tuple[tuple[Interval | None, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]
+    intervals: Sequence[tuple[Interval | None, ...]]
     confidence: float
     covers: str
     mechanism: str
@@ -95,9 +103,27 @@ class QueryResponse:
     budget: Budget
     request_id: str
     weak: tuple[bool, ...] = ()
-    taus: tuple[tuple[tuple[float, ...] | None, ...], ...] = ()
+    taus: Sequence[tuple[tuple[float, ...] | None, ...]] = ()
     notes: tuple[str, ...] = field(default=())
     cached: bool = False
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells: rows times columns."""
+        return len(self.rows) * len(self.columns)
+
+    @property
+    def n_bytes(self) -> int:
+        """What it takes in memory, about; that of its group keys, which other answers share, apart."""
+        parts = (self.rows, self.intervals, self.taus)
+        lazy = sum(part.n_bytes for part in parts if isinstance(part, LazyRows))
+        return lazy or _CELL_BYTES * self.n_cells
+
+    def has_intervals(self, column: int) -> bool:
+        """Has any row of the column an interval?"""
+        if isinstance(self.intervals, LazyRows):
+            return self.intervals.has(column)
+        return any(row[column] is not None for row in self.intervals)
 
 
 @dataclass(frozen=True)
@@ -105,12 +131,12 @@ class StatementShape:
     """What is known of a question before its values are.
 
     Attributes:
-      parameters: the type of each `$n`.
+      parameters: the type of each `$n`, as in `planner.describe.Description`.
       columns: of the answer.
       noisy: per column, is it a noisy number, with an interval?
     """
 
-    parameters: tuple[ResultType, ...]
+    parameters: tuple[str, ...]
     columns: tuple[ResultColumn, ...]
     noisy: tuple[bool, ...]
 
@@ -172,6 +198,7 @@ class Explanation:
         None where nothing rests on them.
       tables, conditions: the join graph.
       ownership: per owner, the foreign keys that lead to it.
+      nobodys_rows: which rows belong to nobody, so that no answer counts them; None where each has an owner.
       n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
       group_sources: per group key, its SQL and where its values come from.
       groups_reason: why one unit reaches `groups_per_unit` groups.
@@ -203,3 +230,4 @@ class Explanation:
     groups_reason: str = ""
     mechanisms: tuple[ReleaseMechanism, ...] = ()
     selection: str | None = None
+    nobodys_rows: str | None = None

@@ -1,23 +1,34 @@
-"""A query over private tables, planned: everything about it that does not depend on who asks."""
+"""A query over private tables, planned: everything about it that does not depend on who asks.
+
+What two questions must share to have one answer, and the hash that names a rewritten query in the ledger.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from planner.plan import BackendQuery, Plan
+from planner.plan import BackendQuery, GroupSelection, Plan, Release
+from planner.released_expression import RowCount, is_never_true
 from privacy.accounting.event import Composed, PrivacyEvent
-from server.answers.key import answer_key
-from server.ledger.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
+from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
-from server.measuring import Measuring
-from server.plan_hash import plan_hash
 from server.query import QueryRequest, QueryResponse
-from server.recent import Recent
+from server.scheduling.lru_cache import LruCache
+from server.workers.measure import Measuring
 
-_SHOWN = 4  # one, but for analysts who paid for different answers to one question
+_SHOWN = 1024
+
+_SHOWN_BYTES = 64 << 20
+
+shown_answers: LruCache[tuple[int, int], QueryResponse] = LruCache(_SHOWN, _SHOWN_BYTES, lambda shown: shown.n_bytes)
+"""Answers that were served again, by the question's `serial` and the charge of their releases."""
+
+_serials = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,15 @@ class Asked:
 
     @classmethod
     def of(cls, request: QueryRequest, now: datetime, data_version: int, policy_hash: str, fingerprint: str) -> Asked:
-        """What a request asks, whoever sends it."""
+        """What a request asks, whoever sends it.
+
+        Args:
+          request: what was sent.
+          now: the time that the statement's clock shows.
+          data_version: how often the data was loaded.
+          policy_hash: of the policy in force.
+          fingerprint: of the catalog.
+        """
         return cls(_words(request), now, data_version, policy_hash, fingerprint)
 
 
@@ -49,7 +68,8 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
-    return request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+    words = request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+    return words if request.search_path is None else (*words, request.search_path)
 
 
 def request_hash(request: QueryRequest) -> str:
@@ -72,14 +92,14 @@ class Question:
       query: what the database is asked.
       measuring: how all of it is measured.
       answer_key: names the answer under a policy, a data version and a moment.
-      shown: answers that were served again, by the charge of their releases.
+      serial: no other question of this process has it.
     """
 
     plan: Plan
     query: BackendQuery
     measuring: Measuring
     answer_key: str
-    shown: Recent[int, QueryResponse] = field(default_factory=lambda: Recent(_SHOWN), compare=False, repr=False)
+    serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
 
     @classmethod
     def of(
@@ -91,13 +111,29 @@ class Question:
         time_grain: str,
         data_version: int,
     ) -> Question:
-        """The question that a plan answers at one version of the data."""
+        """The question that a plan answers at one version of the data.
+
+        Args:
+          plan: what was asked, in normal form.
+          query: what the database is asked.
+          measuring: how it is measured.
+          time_grain: the policy's: how coarse the statement's clock is.
+          data_version: how often the data was loaded.
+        """
         return cls(plan, query, measuring, answer_key(plan, query, time_grain, data_version))
 
     @property
     def only_names_groups(self) -> bool:
         """Is there nothing to measure, and nothing to charge?"""
         return not self.plan.releases
+
+    @property
+    def shows_no_row(self) -> bool:
+        """Is no row of the answer shown, whatever is released: LIMIT 0, or a HAVING that is never true?"""
+        plan = self.plan
+        never = plan.having is not None and is_never_true(plan.having)
+        counted = any(isinstance(output.expression, RowCount) for output in plan.outputs)
+        return (plan.limit == 0 or never) and not counted
 
     @cached_property
     def plan_hash(self) -> str:
@@ -132,3 +168,59 @@ class Question:
             idempotency_key=request.idempotency_key,
             request_hash=request_hash(request),
         )
+
+
+def plan_hash(query: BackendQuery) -> str:
+    """SHA-256 of everything that decides what is read."""
+    document = json.dumps(query.what_is_read(), sort_keys=True, default=str)
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+_VERSION = 1
+
+
+def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: int) -> str:
+    """Name everything that decides what is released, and nothing that only decides how it is shown.
+
+    Parameters, and the moment that now() stands for, are literals of the plan by now, aliases and spacing are gone.
+    Output names, HAVING, ORDER BY and LIMIT read released values only and are left out.
+
+    Args:
+      plan: what is released, with its policy's hash.
+      query: what is read, with the schema's fingerprint.
+      time_grain: what the policy snaps now() to.
+      data_version: the custodian's.
+    Returns: SHA-256 in hex.
+    """
+    sampling, chosen = plan.sampling, plan.selection
+    document = {
+        "version": _VERSION,
+        "policy": plan.policy_hash,
+        "data_version": data_version,
+        "time_grain": time_grain,
+        "read": query.what_is_read(),
+        "releases": [_measured(release) for release in plan.releases],
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "mechanism": plan.mechanism,
+        "groups_per_unit": plan.groups_per_unit,
+        "tuples_per_unit": plan.tuples_per_unit,
+        "owners": len(plan.owners),
+        "release_delta": plan.release_delta,
+        "group_rule": plan.group_rule,
+        "selection": None if chosen is None else _selecting(chosen),
+        "sampling": None if sampling is None else [sampling.strategy, sampling.rate, sampling.amplifies],
+    }
+    # repr tells a date of a declared domain from the text that looks like it.
+    text = json.dumps(document, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _selecting(selection: GroupSelection) -> list[object]:
+    """What decides which groups are shown, beside how many of them one unit reaches."""
+    return [selection.epsilon, selection.delta, selection.minimum, *(["votes"] if selection.votes else [])]
+
+
+def _measured(release: Release) -> list[object]:
+    """What a mechanism is told of a release; its SQL is part of the query."""
+    return [release.weight_bound, release.epsilon, release.whole, release.distinct is not None, release.determined]

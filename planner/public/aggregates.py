@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner import numbers
-from planner.alignment import number, settle
+from planner.binding.aggregates import check_typed
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.positions import position_of
+from planner.expressions import arithmetic
+from planner.expressions.coercion import number, settle
+from planner.expressions.scalar import Binder, Digits, Scalar
+from planner.expressions.strings import as_text
 from planner.public.exact import divided, double, typed
-from planner.scalar import Binder, Digits, Scalar
-from planner.sql_nodes import cast_sql
-from planner.sql_types import Family, SqlType
-from planner.texts import as_text
-from planner.trees import copied
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
@@ -46,12 +47,13 @@ class _Call:
         return _filtered(kind(this=taken), self.condition)
 
 
-def bind_aggregate(node: exp.Expr, rows: Binder) -> Scalar | None:
+def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column], exp.Expr]) -> Scalar | None:
     """What an aggregate call gives; None for anything else.
 
     Args:
       node: as parsed, with its FILTER.
       rows: binds its argument.
+      present: of `t.*`, a column of t that is NULL only where an outer join finds no row of it.
     Raises: UnsupportedSQL, InvalidSyntax.
     """
     where = node.expression.this if isinstance(node, exp.Filter) else None
@@ -66,17 +68,20 @@ def bind_aggregate(node: exp.Expr, rows: Binder) -> Scalar | None:
         if not isinstance(function, exp.Count):
             raise InvalidSyntax("only COUNT takes *", position=position_of(node))
         return _count(node, _filtered(exp.Count(this=exp.Star()), condition))
+    if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star) and isinstance(function, exp.Count):
+        return _count(node, _filtered(exp.Count(this=present(argument)), condition))
     distinct = isinstance(argument, exp.Distinct)
     if distinct and len(argument.expressions) != 1:
         raise UnsupportedSQL("DISTINCT over several columns is not supported here", position=position_of(argument))
     value = rows.scalar(argument.expressions[0] if distinct else argument)
     if isinstance(function, (exp.Sum, exp.Avg)):
+        check_typed(function, argument.expressions[0] if distinct else argument)
         value = number(value, rows)
     call = _Call(node, settle(value, _TEXT, rows), distinct, condition)
     if isinstance(function, exp.Count):
         return _count(node, call.of(exp.Count))
     if call.argument.is_null:
-        return numbers.null(node)
+        return arithmetic.null(node)
     if isinstance(function, exp.Sum):
         return _sum(call)
     return _average(call) if isinstance(function, exp.Avg) else _extreme(call, type(function))
@@ -116,7 +121,7 @@ def _average(call: _Call) -> Scalar:
 
 
 def _extreme(call: _Call, kind: type[exp.Expr]) -> Scalar:
-    """MIN and MAX of numbers, texts and moments."""
+    """MIN and MAX of numbers, texts and datetimes."""
     argument = call.argument
     assert argument.type is not None, "typed"
     if argument.type.family in _NO_ORDER:

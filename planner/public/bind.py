@@ -7,75 +7,79 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from planner.bound_query import bound_column
-from planner.clock import replace_clock
+from planner.binding.clock import replace_clock
+from planner.binding.from_clause import CommonTable, common_tables
+from planner.binding.limit_offset import row_count
 from planner.errors import UnsupportedSQL
-from planner.from_clause import CommonTable, common_tables
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.plan import ResultType
-from planner.policy import Policy
-from planner.positions import position_of
+from planner.policy.policy import Policy
 from planner.public.from_items import FromItems
 from planner.public.query import PublicQuery
 from planner.public.relation import Relation, RelationColumn
 from planner.public.select import bind_select, named_place, sort_column
 from planner.public.tables import PublicScope, PublicTables
-from planner.row_count import row_count
 from planner.schema import Schema
-from planner.sql_nodes import cast_sql
-from planner.sql_types import Family, SqlType
-
-_SHOWN: dict[Family, ResultType] = {
-    Family.INTEGER: "int8",
-    Family.NUMERIC: "numeric",
-    Family.FLOAT: "float8",
-    Family.TEXT: "text",
-    Family.CHAR: "text",
-    Family.UUID: "text",
-    Family.BOOL: "bool",
-    Family.DATE: "date",
-    Family.TIMESTAMP: "timestamp",
-    Family.TIMESTAMPTZ: "timestamp",
-}
-_AS_TEXT = (Family.DATE, Family.TIMESTAMP, Family.UUID)
+from planner.sql.columns import bound_column
+from planner.sql.result_types import ResultType, shown_as
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import position_of, tables_of
 
 
-def bind_public(tree: exp.Query, schema: Schema, policy: Policy, now: datetime | None = None) -> PublicQuery:
+def bind_public(
+    tree: exp.Query,
+    schema: Schema,
+    policy: Policy,
+    now: datetime | None = None,
+    search_path: Sequence[str] | None = None,
+) -> PublicQuery:
     """Resolve every name of a statement and type every column of its answer.
 
     Args:
-      tree: from `planner.parse.read`, within `planner.public.grammar`; it is not changed.
+      tree: from `planner.parsing.parse.read`, within `planner.public.grammar`; it is not changed.
       schema: the catalog.
       policy: names the public tables; a statement that names any other is refused.
       now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
+      search_path: where tables without a schema are looked for; None: as the policy says.
     Returns: a statement of generated aliases, checked names and known functions only.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """
-    tables = PublicTables(schema, policy)
+    tables = PublicTables(schema, policy, search_path)
     relation = _Queries(tables).query(replace_clock(tree, now, policy.time_grain), None, {})
     alias = relation.enter(tables)
-    shown = [_shown(bound_column(alias, f"c{place}"), column) for place, column in enumerate(relation.columns)]
-    statement = relation.selected(tables, shown, sort=True, alias=alias, at_most=MAX_PUBLIC_ROWS + 1)
+    items = tree.selects if len(tree.selects) == len(relation.columns) else [tree] * len(relation.columns)
+    shown = [
+        _shown(bound_column(alias, f"c{place}"), column, item)
+        for place, (column, item) in enumerate(zip(relation.columns, items, strict=True))
+    ]
+    statement = relation.selected(
+        tables, [sql for _, sql in shown], sort=True, alias=alias, at_most=MAX_PUBLIC_ROWS + 1
+    )
     return PublicQuery(
         statement=statement,
-        columns=tuple((column.name, _SHOWN[column.type.family]) for column in relation.columns),
-        reads=tuple(dict.fromkeys(table.name for table in statement.find_all(exp.Table))),
+        columns=tuple((column.name, kind) for column, (kind, _) in zip(relation.columns, shown, strict=True)),
+        reads=tuple(dict.fromkeys(_read(table, schema) for table in tables_of(statement))),
         fingerprint=schema.fingerprint,
         tables={entry.alias: entry.table for entry in tables.entries},
     )
 
 
-def _shown(column: exp.Expr, described: RelationColumn) -> exp.Expr:
-    """As the answer has it: whole numbers as bigint, moments as ISO text, which every driver can hold."""
-    family = described.type.family
-    if family not in _SHOWN:
+def _read(node: exp.Table, schema: Schema) -> str:
+    """The canonical name of a table of the statement."""
+    table = schema.at(node.db, node.name)
+    assert table is not None, "a statement has tables of the catalog only"
+    return table.name
+
+
+def _shown(column: exp.Expr, described: RelationColumn, item: exp.Expr) -> tuple[ResultType, exp.Expr]:
+    """Type and SQL, as the answer has it. Raises: UnsupportedSQL for a type that is not shown."""
+    found = shown_as(column, described.type)
+    if found is None:
         hint = "leave it out of the select list"
-        raise UnsupportedSQL(f"a column of this type is not shown: {described.name!r}", hint=hint)
-    if family is Family.INTEGER:
-        return cast_sql(column, "BIGINT")
-    if family is Family.TIMESTAMPTZ:
-        return cast_sql(exp.AtTimeZone(this=column, zone=exp.Literal.string("UTC")), "TEXT")
-    return cast_sql(column, "TEXT") if family in _AS_TEXT else column
+        raise UnsupportedSQL(
+            f"a column of this type is not shown: {described.name!r}", hint=hint, position=position_of(item)
+        )
+    return found
 
 
 class _Queries:

@@ -12,15 +12,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from planner import numbers
-from planner.alignment import number, whole_literal
 from planner.errors import UnsupportedSQL
-from planner.positions import position_of
-from planner.ranges import Bounds
-from planner.scalar import Binder, Digits, Scalar, repeated, wrap
-from planner.sql_nodes import cast_sql
-from planner.sql_types import Family, SqlType
-from planner.trees import copied
+from planner.expressions import arithmetic
+from planner.expressions.coercion import number, whole_literal
+from planner.expressions.intervals import Bounds
+from planner.expressions.scalar import Binder, Digits, Scalar, repeated, wrap
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
 
 _DOUBLE = SqlType(Family.FLOAT)
 _ANY = Bounds(-1e15, 1e15, 1e-15, integral=False)
@@ -42,12 +41,19 @@ def as_it_stands(scalar: Scalar) -> Scalar:
 
 
 def typed(node: exp.Expr, kind: SqlType, sql: exp.Expr, digits: Digits | None = None) -> Scalar:
-    """An expression of known type."""
-    return as_it_stands(Scalar(node, kind, sql, lambda: numbers.null(node).measured(), digits))
+    """An expression of known type.
+
+    Args:
+      node: the construct as written.
+      kind: its type.
+      sql: its SQL.
+      digits: of a number, where they are known.
+    """
+    return as_it_stands(Scalar(node, kind, sql, lambda: arithmetic.null(node).measured(), digits))
 
 
 def double(node: exp.Expr, sql: exp.Expr) -> Scalar:
-    """A double."""
+    """A bound scalar of type double precision from its SQL."""
     return typed(node, _DOUBLE, sql)
 
 
@@ -60,8 +66,8 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     """`x / y`: between whole numbers the fraction is dropped, as PostgreSQL does; otherwise a double."""
     left, right = (number(binder.scalar(part), binder) for part in (node.this, node.args["expression"]))
     if left.is_null or right.is_null:
-        return numbers.null(node)
-    exact, divisor = numbers.exact_form(left), numbers.exact_form(right)
+        return arithmetic.null(node)
+    exact, divisor = arithmetic.exact_form(left), arithmetic.exact_form(right)
     if exact is not None and divisor is not None and exact[1].integral and divisor[1].integral:
         sql = exp.IntDiv(this=exact[0], expression=_nonzero(divisor[0], right))
         digits = Digits(exact[1].whole, 0, True)
@@ -80,11 +86,11 @@ def _nonzero(sql: exp.Expr, divisor: Scalar) -> exp.Expr:
 
 
 def remainder(node: exp.Expr, binder: Binder) -> Scalar:
-    """`mod(x, y)`, `x % y` of exact numbers; it has the sign of x."""
+    """`mod(x, y)`, `x % y` of exact numbers; it has the sign of x. Raises: UnsupportedSQL."""
     left, right = (number(binder.scalar(part), binder) for part in (node.this, node.args["expression"]))
     if left.is_null or right.is_null:
-        return numbers.null(node)
-    a, b = numbers.exact_form(left), numbers.exact_form(right)
+        return arithmetic.null(node)
+    a, b = arithmetic.exact_form(left), arithmetic.exact_form(right)
     if a is None or b is None:
         hint = "use columns of a whole or numeric type"
         raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
@@ -94,12 +100,12 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def square_root(node: exp.Expr, binder: Binder) -> Scalar:
-    """sqrt(x)."""
+    """`sqrt(x)`, NULL where x is negative."""
     return _where(node, node.this, binder, lambda x: exp.GTE(this=x, expression=_zero()), lambda x: exp.Sqrt(this=x))
 
 
 def exponential(node: exp.Expr, binder: Binder) -> Scalar:
-    """exp(x)."""
+    """`exp(x)`, NULL where x lies outside of -700 to 700."""
     low, high = (cast_sql(exp.Literal.string(str(end)), "DOUBLE PRECISION") for end in (-_EXPONENT, _EXPONENT))
     return _where(
         node, node.this, binder, lambda x: exp.Between(this=x, low=low, high=high), lambda x: exp.Exp(this=x)
@@ -132,7 +138,7 @@ def _where(
     """A function of a double where a condition on it holds, NULL elsewhere."""
     inner = number(binder.scalar(argument), binder)
     if inner.is_null:
-        return numbers.null(node)
+        return arithmetic.null(node)
     x = repeated(as_double(inner), node)
     return double(node, exp.Case(ifs=[exp.If(this=holds(copied(x)), true=sql(x))]))
 
@@ -149,4 +155,4 @@ HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Binder], Scalar]] = {
     exp.Ln: logarithm,
     exp.Log: logarithm,
 }
-"""What takes the place of `planner.functions`: there it wants a proof that no row makes it fail."""
+"""What takes the place of `planner.expressions.functions`: there it wants a proof that no row makes it fail."""

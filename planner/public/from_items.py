@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import bound_column
+from planner.binding.derived_columns import NAMESPACE, named, within_view
+from planner.binding.from_clause import CommonTable, is_comma
+from planner.binding.scope import Meaning, Source, fold
 from planner.errors import AmbiguousColumn, InvalidSyntax, UnsupportedSQL
-from planner.from_clause import CommonTable, is_comma
-from planner.positions import position_of
-from planner.projection import named
 from planner.public.relation import Relation, aliased
 from planner.public.scalar import PublicBinder, Subquery
 from planner.public.tables import PublicScope, PublicTables
-from planner.scope import Meaning, Source, fold
-from planner.sql_nodes import conjunction, table_sql
+from planner.sql.columns import bound_column
+from planner.sql.sql_nodes import conjunction, table_sql
+from planner.sql.trees import position_of
 
 Item = tuple[exp.Expr, list[Source]]
 """SQL of an item of FROM, and what it brings into scope."""
@@ -25,7 +25,14 @@ BindQuery = Callable[[exp.Expr, PublicScope | None, Mapping[str, CommonTable]], 
 
 
 class FromItems:
-    """Binds the items of one FROM."""
+    """Binds the items of one FROM.
+
+    Args:
+      tables: the public tables of the catalog.
+      outer: the scope around the SELECT, whose names a subquery may use; or None.
+      visible: the common tables that FROM may name.
+      query, subquery: bind a derived table, and a subquery within a condition.
+    """
 
     def __init__(
         self,
@@ -111,8 +118,10 @@ class FromItems:
                 joined = exp.Subquery(this=inner) if inner.args.get("joins") else inner
                 return self._joined_inside(node, (joined, sources))
             name = fold(alias.this) if alias is not None and alias.this is not None else None
-            relation = self._query(body, self._outer, self._visible)
-            return self._joined_inside(node, self._derived(name, relation, _aliases(alias), position))
+            with within_view(node):
+                relation = self._query(body, self._outer, self._visible)
+            namespace = node.meta.get(NAMESPACE)
+            return self._joined_inside(node, self._derived(name, relation, _aliases(alias), position, namespace))
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, item: Item) -> Item:
@@ -143,14 +152,21 @@ class FromItems:
             self._enter(written, namespace, named(meant, _aliases(alias), position), position)
         ]
 
-    def _derived(self, name: str | None, relation: Relation, columns: Sequence[str], position: int | None) -> Item:
+    def _derived(
+        self,
+        name: str | None,
+        relation: Relation,
+        columns: Sequence[str],
+        position: int | None,
+        namespace: str | None = None,
+    ) -> Item:
         alias = relation.enter(self._tables)
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, (alias, f"c{place}")) for place, column in enumerate(relation.columns)
         ]
         first = len(self._tables.entries) - 1
         statement = relation.statement(self._tables)
-        source = self._enter(name, None, named(meant, columns, position), position, first)
+        source = self._enter(name, namespace, named(meant, columns, position), position, first)
         return aliased(statement, alias), [source]
 
     def _enter(

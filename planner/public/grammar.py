@@ -1,4 +1,4 @@
-"""What a statement over public tables may hold beyond `planner.grammar`; anything else is refused by name."""
+"""What a statement over public tables may hold beyond `planner.parsing.grammar`; anything else is refused by name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from planner.grammar import ALLOWED, Refusal, check_grammar, unknown_construct, unknown_part
+from planner.parsing.grammar import ALLOWED, Refusal, check_grammar, unknown_construct, unknown_part
 
 _UNARY = frozenset({"this"})
 _SET = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
 
 PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
     **{kind: parts for kind, parts in ALLOWED.items() if kind is not exp.TableSample},
-    exp.Table: frozenset({"this", "db", "alias", "joins"}),
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
     exp.In: ALLOWED[exp.In] | {"query"},
     exp.Exists: _UNARY,
     exp.Min: _UNARY,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from sqlglot import exp
 
-from planner.dialects.duckdb_public import duckdb_public_sql
-from planner.plan import ResultType
-from planner.rewrite import Dialect, to_sql
 from planner.schema import Table
+from planner.sql.result_types import ResultType
 
 
 @dataclass(frozen=True)
@@ -47,11 +44,3 @@ class PublicStatement:
     sql: str
     types: tuple[ResultType, ...]
     fingerprint: str
-
-
-def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> PublicStatement:
-    """The text for a database. Raises: UnsupportedSQL for what the dialect cannot say with the same meaning."""
-    write: Callable[[exp.Expr], str] = to_sql
-    if dialect == "duckdb":
-        write = partial(duckdb_public_sql, tables=query.tables)
-    return PublicStatement(write(query.statement), tuple(kind for _, kind in query.columns), query.fingerprint)

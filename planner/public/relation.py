@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import bound_column
 from planner.public.tables import PublicTables
 from planner.schema import Column, Table
-from planner.sql_nodes import named_sql
-from planner.sql_types import Family, SqlType
+from planner.sql.columns import bound_column
+from planner.sql.sql_nodes import named_sql
+from planner.sql.sql_types import Family, SqlType
 
 _INTEGER_DIGITS = 10
 _WORDS = {
@@ -62,7 +62,7 @@ class Relation:
 
     @property
     def types(self) -> tuple[SqlType, ...]:
-        """Of its columns."""
+        """The type of each column, in order."""
         return tuple(column.type for column in self.columns)
 
     def statement(self, tables: PublicTables) -> exp.Query:
@@ -111,12 +111,12 @@ class Relation:
 
 
 def aliased(query: exp.Query, alias: str) -> exp.Subquery:
-    """`(query) AS "alias"`."""
+    """A subquery in FROM: `(query) AS "alias"`."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 def type_words(kind: SqlType) -> str:
-    """A type in words that `planner.sql_types.sql_type` reads.
+    """A type in words that `planner.sql.sql_types.sql_type` reads.
 
     >>> type_words(SqlType(Family.NUMERIC, 15, 2)), type_words(SqlType(Family.TEXT, 25))
     ('numeric(15,2)', 'varchar(25)')

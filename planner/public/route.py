@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
-from planner.policy import Policy
-from planner.scope import fold
+from planner.binding.scope import fold, table_reference
+from planner.policy.policy import Policy
+from planner.policy.table_lookup import find_table
+from planner.schema import Schema
+from planner.sql.trees import tables_of
 
 
-def names_private_table(tree: exp.Query, policy: Policy) -> bool:
+def names_private_table(
+    tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> bool:
     """Does some table reference of the statement mean a table that the policy names and does not call public?
 
     It decides only which way refuses what neither can answer: on the public way every reference is looked up
     again, and one that is not public is refused there.
 
     Args:
-      tree: from `planner.parse.read`.
+      tree: from `planner.parsing.parse.read`.
+      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
     Cost: references times nesting.
     """
-    return any(_is_private(table, policy) for table in tree.find_all(exp.Table))
+    return any(_is_private(table, schema, policy, search_path) for table in tables_of(tree))
 
 
-def _is_private(table: exp.Table, policy: Policy) -> bool:
+def _is_private(table: exp.Table, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> bool:
     if not isinstance(table.this, exp.Identifier):
         return False
-    name = fold(table.this)
-    if name not in policy.tables or policy.is_public(name):
+    reference = table_reference(table)
+    found = find_table(reference, schema, policy, search_path)
+    if found is None or policy.is_public(found.name):
         return False
-    return table.args.get("db") is not None or not _means_cte(table, name)
+    return not means_cte(table)
 
 
-def _means_cte(table: exp.Table, name: str) -> bool:
-    """Is there a CTE of that name around it, before it where it stands in a CTE itself?"""
+def means_cte(table: exp.Table) -> bool:
+    """Is there a CTE of its name around it, before it where it stands in a CTE itself?"""
+    if table.args.get("db") is not None:
+        return False
+    name = fold(table.this)
     child: exp.Expr = table
     node = table.parent
     while node is not None:

@@ -1,4 +1,4 @@
-"""Expressions over public rows or groups of them, by the table of `planner.functions`."""
+"""Expressions over public rows or groups of them, by the table of `planner.expressions.functions`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from planner import numbers
-from planner.alignment import align, settle
+from planner.binding.group_keys import determined
+from planner.binding.scope import Source
 from planner.errors import UnsupportedSQL
-from planner.functions import TABLE
-from planner.moments import not_a_number
-from planner.positions import position_of
+from planner.expressions import arithmetic
+from planner.expressions.coercion import align, settle
+from planner.expressions.datetimes import not_a_number
+from planner.expressions.functions import TABLE
+from planner.expressions.predicates import truth
+from planner.expressions.scalar import Digits, Scalar, wrap
+from planner.expressions.strings import as_text
 from planner.public.aggregates import AGGREGATES, bind_aggregate
 from planner.public.exact import HANDLERS, as_it_stands
 from planner.public.tables import PublicScope
-from planner.scalar import Digits, Scalar, wrap
-from planner.scope import Source
-from planner.sql_nodes import cast_sql
-from planner.sql_types import Family, SqlType
-from planner.texts import as_text
-from planner.trees import columns_of, copied, holds
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import columns_of, copied, holds, position_of
 
 _BOOL = SqlType(Family.BOOL)
 _TEXT = SqlType(Family.TEXT)
@@ -60,9 +61,9 @@ class PublicBinder:
         if isinstance(node, exp.Column):
             return self._column(node)
         if isinstance(node, exp.Literal) and not node.is_string:
-            return as_it_stands(numbers.literal(node))
+            return as_it_stands(arithmetic.literal(node))
         if isinstance(node, exp.Null):
-            return numbers.null(node)
+            return arithmetic.null(node)
         if isinstance(node, (exp.Literal, exp.Parameter)):
             return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
         if isinstance(node, (exp.Subquery, exp.Exists)) or (isinstance(node, exp.In) and node.args.get("query")):
@@ -96,13 +97,13 @@ class PublicBinder:
         assert isinstance(found, exp.Column), "every name means a column: subqueries are not flattened"
         kind = self._scope.type_of(found)
         sql = cast_sql(found, "TEXT") if kind.family is Family.ENUM else found
-        return as_it_stands(Scalar(node, kind, sql, lambda: numbers.null(node).measured(), _digits(kind)))
+        return as_it_stands(Scalar(node, kind, sql, lambda: arithmetic.null(node).measured(), Digits.of(kind)))
 
     def _nested(self, node: exp.Expr) -> Scalar:
         """A subquery with one row and column as a value, EXISTS (...), x IN (...)."""
         if isinstance(node, exp.Exists):
             statement, _ = self._subquery(node.this, self._scope)
-            return _truth(node, exp.Exists(this=statement))
+            return truth(node, exp.Exists(this=statement))
         written = node.args["query"] if isinstance(node, exp.In) else node
         statement, kinds = self._subquery(written, self._scope)
         if len(kinds) != 1:
@@ -114,20 +115,25 @@ class PublicBinder:
         if not isinstance(node, exp.In):
             return column
         left, _ = align(node, [_no_char(self.scalar(node.this)), column], self)
-        return _truth(node, exp.In(this=wrap(left.sql), query=exp.Subquery(this=statement)))
+        return truth(node, exp.In(this=wrap(left.sql), query=exp.Subquery(this=statement)))
 
 
 class GroupBinder(PublicBinder):
-    """Binds expressions over groups: keys, aggregates, and what is computed from them."""
+    """Binds expressions over groups: keys, aggregates, and what is computed from them.
 
-    def __init__(self, scope: PublicScope, subquery: Subquery, keys: Sequence[Scalar]) -> None:
+    Args:
+      keys: of GROUP BY; a column that depends on a primary key among them is appended when it is named, since not
+        every database knows that it has one value in each group.
+    """
+
+    def __init__(self, scope: PublicScope, subquery: Subquery, keys: list[Scalar]) -> None:
         super().__init__(scope, subquery)
         self._rows = PublicBinder(scope, subquery)
         self._keys = keys
         self._own = {entry.alias for source in scope.sources for entry in scope.tables[source.first : source.last]}
 
     def _special(self, node: exp.Expr) -> Scalar | None:
-        aggregate = bind_aggregate(node, self._rows)
+        aggregate = bind_aggregate(node, self._rows, self._scope.never_null)
         if aggregate is not None or not self._keys or not holds(node, exp.Column):
             return aggregate
         if holds(node, exp.AggFunc, exp.Query):
@@ -140,6 +146,9 @@ class GroupBinder(PublicBinder):
         column = found.plain.this if isinstance(found.plain, exp.Cast) else found.plain
         assert isinstance(column, exp.Column), "a column, or the label of one"
         if column.table in self._own:
+            if determined(column, self._scope, [key.plain for key in self._keys]):
+                self._keys.append(found)
+                return found
             hint = "group by it, or aggregate it"
             message = f"column {column.name!r} is not a group key"
             raise UnsupportedSQL(message, hint=hint, position=position_of(node))
@@ -161,15 +170,3 @@ class GroupBinder(PublicBinder):
 def _no_char(part: Scalar) -> Scalar:
     """Subqueries give texts for char(n)."""
     return as_text(part) if part.type is not None and part.type.family is Family.CHAR else part
-
-
-def _truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
-    return Scalar(node, _BOOL, sql, lambda: not_a_number(node, _BOOL))
-
-
-def _digits(kind: SqlType) -> Digits | None:
-    if kind.family is Family.INTEGER:
-        return Digits(kind.precision or 19, 0, True)
-    if kind.family is Family.NUMERIC and kind.precision is not None and kind.scale is not None:
-        return Digits(max(kind.precision - kind.scale, 1), max(kind.scale, 0), False)
-    return None

@@ -7,22 +7,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from planner.binding.group_keys import constant_place
+from planner.binding.limit_offset import default_name, row_count
+from planner.binding.scope import fold
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL
-from planner.group_keys import position_in
+from planner.expressions.scalar import Scalar, wrap
+from planner.expressions.strings import as_text
 from planner.limits import MAX_OUTPUTS
-from planner.output_names import default_name
-from planner.positions import position_of
 from planner.public.exact import as_double
 from planner.public.from_items import FromItems
 from planner.public.relation import Relation, RelationColumn, SortColumn
 from planner.public.scalar import GroupBinder, PublicBinder, Subquery
-from planner.row_count import row_count
-from planner.scalar import Scalar
-from planner.scope import fold
-from planner.sql_nodes import cast_sql, named_sql
-from planner.sql_types import Family, SqlType
-from planner.texts import as_text
-from planner.trees import copied, holds
+from planner.sql.sql_nodes import cast_sql, named_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, holds, position_of
 
 _TEXT = SqlType(Family.TEXT)
 
@@ -73,6 +71,9 @@ class _Select:
         shown = [output.sql for output in outputs]
         hidden: list[SqlType] = []
         order = list(self._order(outputs, shown, hidden, distinct))
+        keys = [copied(key.plain) for key in self._keys if key.plain is not None]  # all are known only now
+        if keys:
+            self._body.set("group", exp.Group(expressions=keys))
         self._body.set("expressions", [named_sql(sql, f"c{place}") for place, sql in enumerate(shown)])
         return Relation(
             self._body,
@@ -92,9 +93,6 @@ class _Select:
         where, having = self._select.args.get("where"), self._select.args.get("having")
         if where is not None:
             self._body.set("where", exp.Where(this=self._rows.predicate(where.this)))
-        if self._keys:
-            keys = [key.plain for key in self._keys]
-            self._body.set("group", exp.Group(expressions=[copied(key) for key in keys if key is not None]))
         if having is not None:
             self._body.set("having", exp.Having(this=self._binder.predicate(having.this)))
 
@@ -107,9 +105,10 @@ class _Select:
         return key
 
     def _meant(self, item: exp.Expr) -> exp.Expr:
-        if isinstance(item, exp.Literal) and not item.is_string:
-            items = self._select.expressions
-            found: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
+        items = self._select.expressions
+        place = constant_place(len(items), item.unnest(), "GROUP BY")
+        if place is not None:
+            found: exp.Expr = items[place].unalias()
             return found
         if isinstance(item, exp.Column) and item.args.get("table") is None:
             try:
@@ -161,8 +160,9 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
     Raises: UnsupportedSQL for a name that several columns have, InvalidSyntax for a position that is not there.
     """
     node = item.this.unnest()
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return position_in(len(names), node, "ORDER BY")
+    place = constant_place(len(names), node, "ORDER BY")
+    if place is not None:
+        return place
     if not isinstance(node, exp.Column) or node.args.get("table") is not None:
         return None
     places = [place for place, name in enumerate(names) if name == fold(node.this)]
@@ -185,6 +185,9 @@ def _output(name: str, value: Scalar) -> _Output:
         return _Output(name, as_double(value), SqlType(Family.FLOAT))
     value = as_text(value)
     assert value.type is not None, "typed"
+    if value.zoned:  # computed at UTC
+        zoned = exp.AtTimeZone(this=wrap(value.sql), zone=exp.Literal.string("UTC"))
+        return _Output(name, zoned, SqlType(Family.TIMESTAMPTZ))
     return _Output(name, value.sql, value.type)
 
 

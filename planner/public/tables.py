@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable
+from planner.binding.bound_query import BoundTable, column_copy
+from planner.binding.scope import Scope, Source, Tables
 from planner.errors import StatementTooComplex, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.limits import MAX_TABLES
-from planner.policy import ColumnPolicy, Policy
-from planner.positions import position_of
+from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table
-from planner.scope import Scope, Source, Tables
+from planner.sql.trees import copied, position_of
 
 MAX_SUBQUERIES = 64
 """Subqueries, uses of a CTE and sides of a set operation in one public query."""
@@ -21,8 +21,8 @@ MAX_SUBQUERIES = 64
 class PublicTables(Tables):
     """Base tables, each of them public, and subqueries, which are tables without a namespace."""
 
-    def __init__(self, schema: Schema, policy: Policy) -> None:
-        super().__init__(schema, policy)
+    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None) -> None:
+        super().__init__(schema, policy, search_path)
         self._sizes = {True: 0, False: 0}
 
     def lookup(self, node: exp.Table) -> Table:
@@ -54,6 +54,17 @@ class PublicScope(Scope):
     def __init__(self, tables: PublicTables, outer: PublicScope | None) -> None:
         super().__init__(tables)
         self._outer = outer
+
+    def never_null(self, star: exp.Column) -> exp.Column:
+        """Of `t.*`, the first column of t that no row of it has NULL. Raises: UnknownTable; UnsupportedSQL."""
+        source = self._qualified(star, self.sources)
+        base = self.tables[source.first].table.namespace  # a subquery says NULL of none of its columns
+        for name in source.columns if base else ():
+            column = super().resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
+            if isinstance(column, exp.Column) and not self._tables.nullable(column):
+                return column_copy(column)
+        message, hint = "COUNT over the rows of what has no column that is never NULL", "write COUNT(*)"
+        raise UnsupportedSQL(message, hint=hint, position=position_of(star))
 
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
         """As a Scope does; a name that means nothing here may mean something outside."""

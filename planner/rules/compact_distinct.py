@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.sql_nodes import named_sql
+from planner.sql.sql_nodes import named_sql
 
 
 def compact_distinct(
@@ -16,6 +16,11 @@ def compact_distinct(
 
     A maximum, not a sum: a second tuple of the same people with the same value adds nothing to a count of
     distinct values, and a weight is either whole or zero (privacy.md section 7).
+
+    Args:
+      source, owners, keys: as of `compact_provenance`.
+      value: the canonical SQL of what is counted.
+      weight: the whole weight, 2^30, where the tuple counts, otherwise 0.
 
     >>> from sqlglot import parse_one
     >>> source = parse_one("SELECT FROM orders", dialect="postgres")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.sql_nodes import cast_sql, named_sql
+from planner.sql.sql_nodes import cast_sql, named_sql
 
 SATURATION = 1 << 62
 """Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
@@ -16,6 +16,12 @@ def compact_provenance(
     source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], weights: Sequence[exp.Expr]
 ) -> exp.Select:
     """One row per distinct owners and group keys.
+
+    Args:
+      source: the join after provenance completion: FROM and WHERE, no select list.
+      owners: the keys of the owner positions.
+      keys: the group keys.
+      weights: of one tuple, each a bigint in units of 2^-30 of its bound W.
 
     >>> from sqlglot import parse_one
     >>> source = parse_one("SELECT FROM orders", dialect="postgres")

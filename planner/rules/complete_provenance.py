@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.bound_query import bound_column
-from planner.schema import ForeignKey, Table
-from planner.sql_nodes import add_conditions, conjunction, table_sql
-from planner.trees import copied
-
-
-@dataclass(frozen=True)
-class Completion:
-    """A parent to join.
-
-    Attributes:
-      alias: its new name.
-      table: what it is.
-      child: alias of the row that references it.
-      key: the foreign key.
-      nullable: the columns of `key.columns` that may be NULL in the child.
-    """
-
-    alias: str
-    table: Table
-    child: str
-    key: ForeignKey
-    nullable: tuple[str, ...]
+from planner.sensitivity.provenance import Completion
+from planner.sql.columns import bound_column
+from planner.sql.sql_nodes import add_conditions, conjunction, table_sql
+from planner.sql.trees import copied
 
 
 def complete_provenance(
@@ -43,7 +23,7 @@ def complete_provenance(
     removed would leave its children to nobody, and one person's rows could add more than their own tuples.
 
     >>> from sqlglot import parse_one
-    >>> from planner.schema import Column
+    >>> from planner.schema import Column, ForeignKey, Table
     >>> orders = Table("orders", "public", (Column("o_orderkey", "bigint", False),), (("o_orderkey",),), ())
     >>> key = ForeignKey(("l_orderkey",), "orders", ("o_orderkey",))
     >>> before = parse_one("SELECT FROM lineitem AS l", dialect="postgres")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.sql_nodes import cast_sql, named_sql
+from planner.sql.sql_nodes import cast_sql, named_sql
 
 SATURATION = 1 << 32
 """Counts stop here: as many full weights as a total can hold."""
@@ -20,6 +20,9 @@ def count_tuples(
     Tuples of one row are alike, so that keeping each with probability q is the same as keeping a binomial number
     of them. The database needs no randomness, and its plan stays parallel. COUNT(*) has one weight: its rows are
     those of `compact_provenance`.
+
+    Args:
+      source, owners, keys, weights: as of `compact_provenance`.
 
     >>> from sqlglot import parse_one
     >>> source = parse_one("SELECT FROM orders", dialect="postgres")

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from planner.literals import number_sql
-from planner.sql_nodes import cast_sql
-from planner.trees import copied
+from planner.sql.literals import number_sql
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.trees import copied
 
 UNITS = 1 << 30
 """The weight 1.0 in units."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.bound_query import BoundTable, column_ref
-from planner.sql_nodes import add_conditions, conjunction, table_sql
-from planner.trees import columns_of
+from planner.binding.bound_query import BoundTable
+from planner.sql.columns import column_ref
+from planner.sql.sql_nodes import add_conditions, conjunction, table_sql
+from planner.sql.trees import columns_of
 
 
 def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:

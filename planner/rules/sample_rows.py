@@ -6,7 +6,7 @@ import struct
 
 from sqlglot import exp
 
-from planner.trees import copied
+from planner.sql.trees import copied
 
 _CUTOFFS = 1 << 32
 

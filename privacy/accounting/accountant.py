@@ -1,13 +1,11 @@
-"""What every accountant does: turn events into amounts that add up, and amounts into (epsilon, delta)."""
+"""The Protocols: an accountant turns events into amounts that add up; a filter says whether one more fits."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
 from privacy.accounting.event import PrivacyEvent
-from privacy.accounting.renyi_spent import RenyiSpent
-from privacy.accounting.zcdp_spent import ZCDPSpent
 
 A = TypeVar("A", Charge, ZCDPSpent, RenyiSpent)
 """The amounts there are."""
@@ -39,4 +37,27 @@ class Accountant(Protocol[A]):
         Holds when no output decided whether to reach this amount, or when a filter bounds it. For a running
         total on which one acts, ask an `Odometer`.
         """
+        ...
+
+
+@runtime_checkable
+class PrivacyFilter(Protocol[A]):
+    """A budget and the rule that keeps it.
+
+    All releases that a filter admitted together are `granted`-DP, also when each request, its event and the
+    decision to go on depend on all outputs so far. Stateless: what is spent is given in and stored elsewhere.
+    """
+
+    @property
+    def accountant(self) -> Accountant[A]:
+        """Turns events into charges of the currency in which this filter counts."""
+        ...
+
+    @property
+    def granted(self) -> Charge:
+        """The (epsilon, delta) that is never exceeded."""
+        ...
+
+    def admits(self, spent: A, charge: A) -> bool:
+        """Whether `charge` fits beside what is already spent."""
         ...

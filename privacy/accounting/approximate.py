@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge
 from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.accounting.orders import ORDERS
-from privacy.accounting.renyi_accountant import RenyiAccountant
+from privacy.accounting.renyi import RenyiAccountant
 from privacy.errors import InvalidParameter
 
 _LEAST_EPSILON = 1e-9

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from privacy.accounting.charge import ATTO_DIGITS, NANO_DIGITS, Charge
+from privacy.accounting.amounts import ATTO_DIGITS, NANO_DIGITS, Charge
 from privacy.accounting.orders import FEMTO_DIGITS, UNBOUNDED, nats
 
 _SLACK = 2.0**-47

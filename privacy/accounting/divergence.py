@@ -15,7 +15,7 @@ from privacy.accounting.event import (
     RenyiCurve,
     refusal,
 )
-from privacy.accounting.spelled import UPWARD, spelled
+from privacy.exact import UPWARD, decimal_fraction
 
 _SMALL = 2.0**-20
 """Below this order * epsilon the quadratic bound exceeds the exact divergence by less than 1e-12 of it."""
@@ -33,9 +33,9 @@ def divergence(event: PrivacyEvent, order: float) -> Fraction | None:
     Raises: InvalidParameter that names an event without a rule, or a curve that does not know the order.
     """
     if isinstance(event, (PureDP, ApproxDP)):
-        return pure_divergence(spelled(event.epsilon), order)
+        return pure_divergence(decimal_fraction(event.epsilon), order)
     if isinstance(event, BoundedRange):
-        epsilon = spelled(event.epsilon)
+        epsilon = decimal_fraction(event.epsilon)
         pure = pure_divergence(epsilon, order)
         return pure if order == math.inf else min(pure, epsilon**2 / 8 * Fraction(order))
     if isinstance(event, RenyiCurve):
@@ -49,9 +49,9 @@ def divergence(event: PrivacyEvent, order: float) -> Fraction | None:
 def linear_rate(event: PrivacyEvent) -> Fraction | None:
     """rho of an event whose divergence is bounded by rho * order and by nothing else; exact. None for others."""
     if isinstance(event, ZCDP):
-        return spelled(event.rho)
+        return decimal_fraction(event.rho)
     if isinstance(event, DiscreteGaussian):
-        return spelled(event.sensitivity) ** 2 / (2 * spelled(event.scale) ** 2)
+        return decimal_fraction(event.sensitivity) ** 2 / (2 * decimal_fraction(event.scale) ** 2)
     return None
 
 

@@ -6,13 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from privacy.accounting.accountant import A
-from privacy.accounting.charge import Charge
-from privacy.accounting.privacy_filter import PrivacyFilter
-from privacy.accounting.renyi_filter import RenyiFilter
-from privacy.accounting.renyi_spent import RenyiSpent
-from privacy.accounting.zcdp_filter import ZCDPFilter
-from privacy.accounting.zcdp_spent import ZCDPSpent
+from privacy.accounting.accountant import A, PrivacyFilter
+from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
+from privacy.accounting.renyi import RenyiFilter
+from privacy.accounting.zcdp import ZCDPFilter
 
 A_contra = TypeVar("A_contra", Charge, ZCDPSpent, RenyiSpent, contravariant=True)
 """The amounts that an odometer reads."""

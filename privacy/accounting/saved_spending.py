@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privacy.accounting.charge import Charge
-from privacy.accounting.renyi_spent import RenyiSpent
-from privacy.accounting.zcdp_spent import ZCDPSpent
+from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
 from privacy.errors import InvalidParameter
 
 VERSION = 1

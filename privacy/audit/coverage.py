@@ -17,6 +17,7 @@ def coverage_upper_bound(hits: int, runs: int, failure_probability: float) -> fl
     Returns: a number that is below the true probability with probability at most `failure_probability`
       (Clopper-Pearson, one-sided).
     Raises: InvalidParameter for counts or a probability out of range.
+    Source: Clopper and Pearson (1934).
     """
     if not (0 <= hits <= runs and runs >= 1):
         raise InvalidParameter("an interval covers in some of the runs")

@@ -13,13 +13,13 @@ from privacy.accounting.event import ZCDP, PrivacyEvent, PureDP
 from privacy.accounting.largest_rho import largest_rho
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import DOWN, exact, exact_epsilon
 from privacy.ladder import Ladder
-from privacy.mechanisms.exact import DOWN, exact, exact_epsilon
-from privacy.mechanisms.noise.gaussian_rung import GaussianRung
-from privacy.mechanisms.noise.rung import Rung, rungs
-from privacy.mechanisms.selection.exponential_choice import exponential_choice
+from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
+from privacy.mechanisms.selection.exponential_choice import exponential_choice, proposal_scale
 from privacy.mechanisms.selection.lazy_choice import Choice, noisy_choice
-from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.scores import Scores, selection_scale
 from privacy.noisy_answer import NoiseKind
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -42,7 +42,7 @@ class PureBudget:
 
     @property
     def delta(self) -> float:
-        """0."""
+        """delta, of the release: 0, as its privacy is pure."""
         return 0.0
 
     @property
@@ -52,7 +52,7 @@ class PureBudget:
 
     @property
     def noise(self) -> NoiseKind:
-        """`laplace`."""
+        """The distribution that the budget buys noise from: `laplace`."""
         return "laplace"
 
     @property
@@ -81,9 +81,14 @@ class PureBudget:
         """The noise scale of sensitivity 1 for a part of epsilon."""
         return float(1 / part)
 
-    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[Rung, ...]:
+    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[ThresholdNoise, ...]:
         """A release at each threshold that spends a part of epsilon."""
         return rungs(ladder, gap, part)
+
+    def choice_scale(self, selecting: Fraction, length: int) -> float:
+        """Of the noise of `choose` among so many thresholds, in its own steps. Public."""
+        del length
+        return selection_scale(selecting)
 
     def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
         """A threshold in every group, each for eps_1. Raises: EntropyFailed; SolverFailed."""
@@ -96,6 +101,7 @@ class ConcentratedBudget:
 
     The shares of several releases add up in rho and are converted to (epsilon, delta) once, for all of them: their
     epsilons at the delta, one by one, add up to more.
+    Source: Bun and Steinke, TCC 2016; McSherry and Talwar, FOCS 2007, for the choice.
 
     Attributes:
       rho: > 0.
@@ -114,7 +120,10 @@ class ConcentratedBudget:
     @classmethod
     def of(cls, epsilon: float, delta: float) -> ConcentratedBudget:
         """The largest rho that (epsilon, delta) buys. Raises: InvalidParameter when it buys none."""
-        return cls(largest_rho(epsilon, delta), delta)
+        rho = largest_rho(epsilon, delta)
+        if not rho:
+            raise InvalidParameter("no zero-concentrated release is worth this epsilon and delta")
+        return cls(rho, delta)
 
     @cached_property
     def epsilon(self) -> float:
@@ -123,12 +132,12 @@ class ConcentratedBudget:
 
     @property
     def event(self) -> PrivacyEvent:
-        """rho-zCDP."""
+        """The privacy event of the whole share: rho-zCDP, without a delta of its own."""
         return ZCDP(self.rho)
 
     @property
     def noise(self) -> NoiseKind:
-        """`gaussian`."""
+        """The distribution that the budget buys noise from: `gaussian`."""
         return "gaussian"
 
     @property
@@ -160,10 +169,14 @@ class ConcentratedBudget:
         """sigma of sensitivity 1 for a part of rho."""
         return math.sqrt(1 / (2 * part))
 
-    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[GaussianRung, ...]:
+    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[GaussianThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
         grids = rungs(ladder, gap, Fraction(1))  # for their steps alone
-        return tuple(GaussianRung(grid, float(part) * DOWN) for grid in grids)
+        return tuple(GaussianThresholdNoise(grid, float(part) * DOWN) for grid in grids)
+
+    def choice_scale(self, selecting: Fraction, length: int) -> float:
+        """As of a pure budget."""
+        return proposal_scale(selecting, length)
 
     def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
         """A threshold in every group, each for eps_s. Raises: InvalidParameter; EntropyFailed; SolverFailed."""

@@ -9,17 +9,16 @@ from fractions import Fraction
 import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
+from privacy.exact import DOWN, check_confidence, check_gap, check_groups, groups_reached
 from privacy.ladder import Ladder
+from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import DOWN
-from privacy.mechanisms.noise.gaussian_rung import GaussianRung
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups, groups_reached
+from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
+from privacy.mechanisms.noise.release import check_rungs, release_noise, released
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -60,7 +59,7 @@ class ConcentratedGem:
 
     @property
     def name(self) -> str:
-        """`gem`."""
+        """`gem`: an analyst asks for one mechanism, whichever noise is less."""
         return "gem"
 
     @property
@@ -94,7 +93,16 @@ class ConcentratedGem:
         steps = self._rungs(answer.n_groups)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
         price = np.array(self.prices(answer.n_groups)) * self.ladder.taus
-        return two_sided(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
+        return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self._scores(n_groups)
+        check_scale(self.budget.choice_scale(self.selecting(n_groups), len(self.ladder)))
+        check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -122,7 +130,7 @@ class ConcentratedGem:
         """E|noise| in multiples of (1 + gap) tau."""
         return MEAN_GAUSSIAN / math.sqrt(2 * (float(self._releasing(n_groups)) * DOWN))
 
-    def _rungs(self, n_groups: int) -> tuple[GaussianRung, ...]:
+    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
         return self.budget.rungs(self.ladder, self.gap, self._releasing(n_groups))
 
     def _releasing(self, n_groups: int) -> Fraction:

@@ -9,14 +9,13 @@ import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
+from privacy.exact import check_confidence, check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
+from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import exact_epsilon, group_epsilon
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.noise.rung import Rung
-from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
-from privacy.mechanisms.two_sided import half_widths, two_sided
+from privacy.mechanisms.noise.release import check_rungs, release_noise, released
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -25,10 +24,10 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 class Fixed:
     """v(tau) + Lap((1 + gap) tau / eps) at one public threshold: nothing is selected, so the release gets everything.
 
-    epsilon-DP: each group's release spends epsilon / L0 (see Rung), and one unit reaches at most L0 groups. For
-    COUNT(DISTINCT x) where every owner of a tuple determines x, one unit reaches one value, so tau = 1 cuts nothing
-    and v is the plain count. The noise is that of the truncated count all the same: a unit that reaches more
-    values after all would be cut to one.
+    epsilon-DP: each group's release spends epsilon / L0 (see ThresholdNoise), and one unit reaches at most L0
+    groups. For COUNT(DISTINCT x) where every owner of a tuple determines x, one unit reaches one value, so tau = 1
+    cuts nothing and v is the plain count. The noise is that of the truncated count all the same: a unit that reaches
+    more values after all would be cut to one.
     Source: privacy.md section 7.
 
     Attributes:
@@ -54,12 +53,12 @@ class Fixed:
 
     @property
     def name(self) -> str:
-        """`fixed`."""
+        """`fixed`: a name for records and EXPLAIN; no question asks for it."""
         return "fixed"
 
     @property
     def ladder(self) -> Ladder:
-        """The one threshold."""
+        """The one threshold at which counts are truncated, as a ladder."""
         return Ladder(self.exponent, self.exponent)
 
     @property
@@ -89,7 +88,14 @@ class Fixed:
         exact = np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
         values = released(exact, noise, index, (rung,))
         chose_nothing = np.full(answer.n_groups, np.inf)
-        return two_sided(values, index, (rung,), chose_nothing, self)
+        return answer_with_interval(values, index, (rung,), chose_nothing, self)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_rungs((self._rung(n_groups),))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -103,6 +109,6 @@ class Fixed:
         """
         return half_widths((self._rung(n_groups),), self.confidence)
 
-    def _rung(self, n_groups: int) -> Rung:
+    def _rung(self, n_groups: int) -> ThresholdNoise:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        return Rung(int(self.ladder.units[0]), self.gap, share)
+        return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)

@@ -10,19 +10,18 @@ from functools import lru_cache, partial
 import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
+from privacy.exact import check_confidence, check_gap, check_groups, exact, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
+from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.noise.rung import Rung, rungs
-from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups
+from privacy.mechanisms.noise.release import check_rungs, release_noise, released
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.selection.lazy_choice import noisy_choice
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.calibrate import choice_budget, release_budget
 from privacy.sampling.design import SampleDesign
@@ -87,12 +86,12 @@ class Gem:
 
     @property
     def name(self) -> str:
-        """`gem`."""
+        """`gem`: the generalised exponential mechanism over thresholds."""
         return "gem"
 
     @property
     def delta(self) -> float:
-        """0."""
+        """delta, of the release: 0, as its privacy is pure."""
         return self.budget.delta
 
     @property
@@ -122,7 +121,19 @@ class Gem:
         steps = rungs(self.ladder, self.gap, releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
         price = np.array(self.prices(answer.n_groups)) * self.ladder.taus
-        return two_sided(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
+        return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        More groups leave less epsilon for each, and cost more in the scores.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        selecting, releasing = self._budgets(n_groups)
+        self._scores(selecting, releasing, n_groups)
+        check_scale(self.budget.choice_scale(selecting, len(self.ladder)))
+        check_rungs(rungs(self.ladder, self.gap, releasing))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
@@ -179,4 +190,4 @@ def _sampled_budgets(
 
 
 def _loss(tau_units: int, gap: float, budget: float) -> Loss:
-    return Rung(tau_units, gap, Fraction(budget)).loss
+    return ThresholdNoise(tau_units, gap, Fraction(budget)).loss

@@ -20,7 +20,7 @@ class GroupMeasurement(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name."""
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
         ...
 
     @property
@@ -59,5 +59,16 @@ class GroupMeasurement(Protocol):
         """What one release tells about a unit beyond the bound that amplification rests on, for all groups. Public.
 
         At the same delta. `epsilon`, unless amplification by sampling was claimed.
+        """
+        ...
+
+
+class ServedGroupMeasurement(GroupMeasurement, Protocol):
+    """One that a server runs: it can say beforehand whether its noise can be drawn."""
+
+    def check_noise(self, n_groups: int) -> None:
+        """Refuse noise that leaves its range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
         """
         ...

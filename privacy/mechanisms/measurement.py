@@ -16,7 +16,7 @@ class Measurement(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name."""
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
         ...
 
     @property
@@ -55,4 +55,15 @@ class Measurement(Protocol):
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
+        ...
+
+
+class ServedMeasurement(Measurement, Protocol):
+    """One that a server runs: it can say beforehand whether its noise can be drawn."""
+
+    def check_noise(self, n_groups: int) -> None:
+        """Refuse noise that leaves its range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
         ...

@@ -51,6 +51,7 @@ class SampleDesign:
 
         Args:
           cell: the part of epsilon that belongs to one group of one release, in (0, epsilon].
+        Raises: InvalidParameter.
         """
         if cell <= 0:
             raise InvalidParameter("epsilon must be positive")

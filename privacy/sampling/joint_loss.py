@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from privacy.errors import InvalidParameter
-from privacy.sampling.growth import Piece, log_moment
+from privacy.sampling.growth.growth import Piece, log_moment
 from privacy.sampling.loss import Loss
 
 _MAX_LOSS = 1e5

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from privacy.errors import InvalidParameter
-from privacy.sampling.growth import Piece, log_moment
+from privacy.sampling.growth.growth import Piece, log_moment
 from privacy.sampling.square_loss import SquareLoss
 
 

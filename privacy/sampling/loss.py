@@ -45,6 +45,7 @@ def laplace_loss(tau: float, scale: float, beside: float = 0.0) -> Loss:
       tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
       scale: of the noise, > 0.
       beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
+    Raises: InvalidParameter.
     """
     if not scale > 0:
         raise InvalidParameter("a noise scale is positive")

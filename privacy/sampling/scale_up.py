@@ -34,6 +34,7 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
       rate: q in (0, 1].
       thresholds: how many a mechanism could choose from.
     Returns: `released_sample` with values, tau and noise_scale divided by q.
+    Raises: InvalidParameter.
     Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; privacy.md section 4.
     """
     if not 0 < rate <= 1 or thresholds < 1:
@@ -61,6 +62,7 @@ def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
       noisy: a release of normalised weights.
       rate: q in (0, 1].
     Returns: `truncated_sample`: the interval covers the noise alone, around the sample's truncated answer over q.
+    Raises: InvalidParameter.
     """
     if not 0 < rate <= 1:
         raise InvalidParameter("a sampling rate lies in (0, 1]")

@@ -54,6 +54,7 @@ def gaussian_loss(tau: float, scale: float, beside: float = 0.0) -> SquareLoss:
       tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
       scale: sigma, > 0.
       beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
+    Raises: InvalidParameter.
     """
     if not scale > 0:
         raise InvalidParameter("a noise scale is positive")

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Literal
 
 from privacy.errors import Cancelled, InvalidParameter, TooLarge
 
 Progress = Callable[[str, int], None]
 """Called with the name of a stage and how many of its steps are done."""
+
+SolverName = Literal["certified", "reference"]
+"""Which solver is asked first: the fast ones, or cvxpy's. Every point is certified alike, whoever found it."""
 
 
 @dataclass(frozen=True, eq=False)

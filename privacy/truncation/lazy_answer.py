@@ -14,7 +14,7 @@ from privacy.truncation.core_bounds import core_bounds
 from privacy.truncation.ladder.reduced import Instance, Reduced
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS
 
@@ -41,6 +41,8 @@ class LazyAnswer:
     half pays for rounding down after scaling. With gap 0 the optimiser must be exact, and so must the scaling.
 
     Not safe for use from several threads.
+
+    Source: R2T and DP-S4S, program (1); privacy.md section 2.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class LazyAnswer:
 
     @property
     def ladder(self) -> Ladder:
-        """The thresholds."""
+        """The public thresholds, one per column of the answer."""
         return self._ladder
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.ladder.filing import add_loads, capped_totals
+from privacy.truncation.ladder.level_index_kernels import add_loads, capped_totals
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 
 

@@ -34,7 +34,7 @@ class TabulatedAnswer:
         return self.values, self.values
 
     def sharpen(self, group: int, index: int) -> None:
-        """Nothing to learn."""
+        """Tighten the bounds of one cell: nothing is left to learn, as every value is known."""
 
     def solve(self, group: int, index: int) -> int:
         """The value of one cell."""

@@ -7,20 +7,25 @@ from functools import partial
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.control import QUIET, Control
+from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.flow.exact_flow import exact_optimum
 from privacy.truncation.ladder.cheap_bounds import cheap_bounds
 from privacy.truncation.ladder.ladder_instance import ladder_instance
 from privacy.truncation.ladder.small_flow import small_optimum
 from privacy.truncation.ladder.small_groups import settle_small_groups
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.programs.routes import certified_optimum
 from privacy.truncation.single_owner import single_owner
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 def truncate(
-    tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float, control: Control = QUIET
+    tuples: CodedJoinTuples,
+    release: int,
+    ladder: Ladder,
+    gap: float,
+    control: Control = QUIET,
+    solver: SolverName = "certified",
 ) -> TruncatedAnswer:
     """Maximise the total weight with every privacy unit contributing at most tau, per group and threshold.
 
@@ -33,6 +38,8 @@ def truncate(
       gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
         exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
       control: watches and stops the solves, the later ones too.
+      solver: which is asked first where gap > 0. Whichever answers, v is its certified value and the sensitivity that
+        of every v in the interval below.
     Returns: v in [fbar - gap * tau, fbar], int64 units, saturating at MAX_UNITS.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go. With gap 0
       the value is floor(fbar), and tau is a whole number of units, so rounding down adds nothing.
@@ -55,4 +62,4 @@ def truncate(
         return LazyAnswer(
             instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
         )
-    return LazyAnswer(instance, bounds, ladder, gap, partial(certified_optimum, control=control))
+    return LazyAnswer(instance, bounds, ladder, gap, partial(certified_optimum, control=control, solver=solver))

@@ -7,18 +7,22 @@ from functools import partial
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.control import QUIET, Control
+from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.distinct.distinct_bounds import distinct_bounds
 from privacy.truncation.distinct.distinct_instance import distinct_instance
 from privacy.truncation.flow.exact_flow import exact_optimum
 from privacy.truncation.ladder.reduced import WholePrograms
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 def truncate_distinct(
-    tuples: DistinctTuples, ladder: Ladder, gap: float, control: Control = QUIET
+    tuples: DistinctTuples,
+    ladder: Ladder,
+    gap: float,
+    control: Control = QUIET,
+    solver: SolverName = "certified",
 ) -> TruncatedAnswer:
     """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
@@ -33,6 +37,7 @@ def truncate_distinct(
       gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
       control: watches and stops the solves, the later ones too.
+      solver: as of `truncate`.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
       decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
@@ -43,5 +48,6 @@ def truncate_distinct(
     instance = distinct_instance(tuples)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
-    optimiser = partial(exact_optimum if gap == 0 else certified_optimum, control=control)
+    certified = partial(certified_optimum, control=control, solver=solver)
+    optimiser = partial(exact_optimum, control=control) if gap == 0 else certified
     return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)

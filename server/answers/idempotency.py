@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.errors import DuplicateRequest, KeyReused
-from server.ledger.amounts import charged_delta, charged_epsilon
+from server.ledger.accounts.amounts import charged_delta, charged_epsilon
 from server.ledger.charge import Charge, KeptAnswer
 from server.ledger.ledger import Charges
 

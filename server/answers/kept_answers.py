@@ -5,20 +5,24 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from planner.limits import check_cells
 from server.answers.encoding import decoded
 from server.answers.idempotency import first_attempt
-from server.answers.released import Released
+from server.answers.released import Released, alone_if_large
 from server.answers.served import Served
-from server.answers.single_flight import SingleFlight, check_waiting
-from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.charge import Charge, KeptAnswer, Reservation
 from server.ledger.ledger import Charges
 from server.query import Budget
-from server.recent import Recent
+from server.scheduling.lru_cache import LruCache
+from server.scheduling.single_flight import SingleFlight, check_waiting
 
 _RECENT = 1024
+_RECENT_BYTES = 64 << 20
+_SMALL = 1 << 13  # bytes of a kept answer: some 800 values
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4)
 """Between looks for an answer that another proxy measures; the last one again and again."""
 
@@ -31,6 +35,61 @@ Measure = Callable[[], tuple[Released, Budget] | None]
 
 
 @dataclass(frozen=True)
+class Paid:
+    """A kept answer that the analyst who asks was charged for.
+
+    Attributes:
+      budget: the analyst's, which serving it does not change.
+    """
+
+    kept: KeptAnswer
+    budget: Budget
+
+    @property
+    def small(self) -> bool:
+        """Is it decoded and shown in milliseconds?"""
+        return len(self.kept.answer) <= _SMALL
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A question of a statement that asks several.
+
+    Attributes:
+      charge: what it would cost.
+      check: that it may be claimed; everything that is public about it is looked at before anything is charged.
+      measure: under a reservation, which it settles whatever happens.
+      columns: of the answer.
+    """
+
+    charge: Charge
+    check: Callable[[], None]
+    measure: Callable[[Reservation], tuple[Released, Budget]]
+    columns: int
+
+
+class _GivenBack:
+    """A context in which a reservation is given back unless it was begun."""
+
+    def __init__(self, ledger: Charges, reservation: Reservation) -> None:
+        self._ledger = ledger
+        self._reservation = reservation
+        self._begun = False
+
+    def begun(self) -> Reservation:
+        """The reservation, for whoever settles it from now on."""
+        self._begun = True
+        return self._reservation
+
+    def __enter__(self) -> _GivenBack:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if not self._begun:
+            self._ledger.release(self._reservation)
+
+
+@dataclass(frozen=True)
 class KeptAnswers:
     """The answers that a ledger keeps.
 
@@ -40,79 +99,146 @@ class KeptAnswers:
     Attributes:
       ledger: keeps them.
       flights: one measurement per question at a time, within this proxy.
-      recent: releases by the number of their charge, so that a busy dashboard's are read once.
+      releases: releases by the number of their charge, so that a busy dashboard's are read once.
     """
 
     ledger: Charges
     flights: SingleFlight = field(default_factory=SingleFlight)
-    recent: Recent[int, Released] = field(default_factory=lambda: Recent(_RECENT))
+    releases: LruCache[int, Released] = field(
+        default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda released: released.n_bytes)
+    )
 
-    def find(self, charge: Charge) -> Served | None:
+    def find(self, charge: Charge) -> Paid | None:
         """What the analyst has paid for already, which is free; None where the question must be charged.
 
-        Raises: DuplicateRequest.
-        Cost: two reads of the ledger; waits for nobody.
+        Raises: KeyReused, DuplicateRequest.
+        Cost: two reads of the ledger, two more with an idempotency key; waits for nobody.
         """
         earlier = first_attempt(self.ledger, charge)
-        return self.paid(charge) if earlier is None else self._again(earlier, charge.analyst)
+        kept = self._lookup(charge) if earlier is None else earlier
+        return None if kept is None or not kept.paid else self._paid(kept, charge)
 
-    def paid(self, charge: Charge, longest: int | None = None) -> Served | None:
-        """As `find`, whatever the idempotency key.
+    def again(self, paid: Paid) -> Served:
+        """Serve it again, free. Reads no ledger.
 
-        Args:
-          longest: the bytes of a kept answer above which None is returned; None: any length.
+        Raises: LedgerInvalid for bytes that are no answer.
         """
-        kept = self._lookup(charge)
-        if kept is None or not kept.paid or (longest is not None and len(kept.answer) > longest):
-            return None
-        return self._again(kept, charge.analyst)
+        return Served(self._released(paid.kept), paid.budget, 0.0, 0.0, paid.kept.number)
 
-    def serve(self, charge: Charge, measure: Measure, cancelled: threading.Event | None = None) -> Served:
+    def serve(
+        self, charge: Charge, measure: Measure, cancelled: threading.Event | None = None, columns: int = 1
+    ) -> Served:
         """Serve what a charge is for.
 
         Args:
           charge: what the question would cost; its `answer_key` names the question.
           measure: claims the charge and measures; called by one thread at a time, and only where nothing is kept.
           cancelled: ends a wait for others early.
-        Raises: BudgetExhausted and its kin for an answer that must be paid; DuplicateRequest; TooManyQueries and
-          CancelledEarly for what others measured all the while; what `measure` raises.
+          columns: of the answer.
+        Raises: StatementTooComplex for an answer that would be too large; BudgetExhausted and its kin for one that
+          must be paid; DuplicateRequest; TooManyQueries and CancelledEarly for what others measured all the while;
+          what `measure` raises.
         """
-        found = self.find(charge)
-        if found is not None:
-            return found
+        paid = self.find(charge)  # it was looked up before, but may have waited long for its turn
+        if paid is not None:
+            return self.again(paid)
         end = time.monotonic() + _WAIT_S
         with self.flights.alone(charge.answer_key, _WAIT_S, cancelled):
             for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
-                served = self._once(charge, measure)  # while this thread waited, another one may have finished
+                served = self._once(
+                    charge, measure, columns
+                )  # while this thread waited, another one may have finished
                 if served is not None:
                     return served
                 check_waiting(end, cancelled)
                 time.sleep(pause_s)
         raise AssertionError("the wait ends")
 
-    def _once(self, charge: Charge, measure: Measure) -> Served | None:
+    def serve_together(
+        self, wanted: Sequence[Wanted], charged: list[str], cancelled: threading.Event | None = None
+    ) -> tuple[Served, ...]:
+        """Serve several questions of one statement: every charge is reserved before the first one is measured.
+
+        Args:
+          wanted: the questions; those with one answer key are one, and charged once.
+          charged: where the answer key of each is noted once its charge stands and its answer is kept.
+          cancelled: ends a wait for others early.
+        Raises: as `serve`. Where a charge does not fit, none is made. What was measured before a failure stays
+          charged, and kept; what was not begun is given back.
+        """
+        end = time.monotonic() + _WAIT_S
+        questions = {one.charge.answer_key: one for one in wanted}
+        with ExitStack() as stack:
+            for key in sorted(questions):  # two statements never wait in a ring
+                stack.enter_context(self.flights.alone(key, max(0.0, end - time.monotonic()), cancelled))
+            for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
+                served = self._together(questions, charged)
+                if served is not None:
+                    return tuple(served[one.charge.answer_key] for one in wanted)
+                check_waiting(end, cancelled)
+                time.sleep(pause_s)
+        raise AssertionError("the wait ends")
+
+    def _together(self, questions: Mapping[str, Wanted], charged: list[str]) -> dict[str, Served] | None:
+        """All of them, by answer key; None while another proxy is at one."""
+        served: dict[str, Served] = {}
+        repeated: dict[str, Released] = {}
+        charges: list[Charge] = []
+        for key, one in questions.items():
+            kept = self._lookup(one.charge)
+            if kept is not None and kept.paid:
+                served[key] = self.again(self._paid(kept, one.charge))
+            elif kept is None:
+                one.check()
+                charges.append(one.charge)
+            else:
+                repeated[key] = self._released(kept)
+                check_cells(len(repeated[key].domain), one.columns)
+                charges.append(replace(one.charge, repeats=kept.number))
+        reservations = self.ledger.claim_all(charges) if charges else ()
+        if reservations is None:
+            return None
+        with ExitStack() as unsettled:
+            given_back = [unsettled.enter_context(_GivenBack(self.ledger, one)) for one in reservations]
+            for charge, reservation in zip(charges, given_back, strict=True):
+                key = charge.answer_key
+                served[key] = self._settled(questions[key], reservation.begun(), repeated.get(key))
+                charged.append(key)
+        return served
+
+    def _settled(self, one: Wanted, reservation: Reservation, repeated: Released | None) -> Served:
+        """Measure under its reservation, or sell what is kept; a failure settles the reservation by itself."""
+        charge = reservation.charge
+        if repeated is not None:
+            return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
+        return Served(*one.measure(reservation), charge.epsilon, charge.delta)
+
+    def _once(self, charge: Charge, measure: Measure, columns: int) -> Served | None:
         """What can be served now; None while another proxy is at it."""
         kept = self._lookup(charge)
         if kept is not None:
-            return self._again(kept, charge.analyst) if kept.paid else self._repeated(kept, charge)
+            return self.again(self._paid(kept, charge)) if kept.paid else self._repeated(kept, charge, columns)
         measured = measure()
         return None if measured is None else Served(*measured, charge.epsilon, charge.delta)
 
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
         return self.ledger.kept_answer(charge.answer_key, charge.analyst)
 
-    def _again(self, kept: KeptAnswer, analyst: str) -> Served:
-        """Free: the analyst was charged for it."""
-        return Served(self._released(kept), self.ledger.budget(analyst), 0.0, 0.0, kept.number)
+    def _paid(self, kept: KeptAnswer, charge: Charge) -> Paid:
+        return Paid(kept, self.ledger.budget(charge.analyst))
 
-    def _repeated(self, kept: KeptAnswer, charge: Charge) -> Served | None:
+    def _repeated(self, kept: KeptAnswer, charge: Charge, columns: int) -> Served | None:
         """Charge another analyst for what was released already. It is read first, so that nothing can fail after."""
         released = self._released(kept)
+        check_cells(len(released.domain), columns)
         reservation = self.ledger.claim(replace(charge, repeats=kept.number))
         if reservation is None:
             return None
         return Served(released, self.ledger.commit(reservation), charge.epsilon, charge.delta, kept.number)
 
     def _released(self, kept: KeptAnswer) -> Released:
-        known = self.recent.get(kept.number)
-        return self.recent.put(kept.number, decoded(kept.answer)) if known is None else known
+        known = self.releases.get(kept.number)
+        if known is not None:
+            return known
+        with alone_if_large(len(kept.answer)):
+            return self.releases.get(kept.number) or self.releases.put(kept.number, decoded(kept.answer))

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
+
+_LARGE_VALUES = 50_000
+_large = threading.RLock()
+
+_VALUE_BYTES = 48  # six doubles
+_KEY_BYTES = 64  # of a short text or a number, as an object
 
 
 @dataclass(frozen=True)
@@ -18,3 +27,27 @@ class Released:
 
     domain: Domain
     noisy: tuple[NoisyAnswer, ...]
+
+    @property
+    def n_values(self) -> int:
+        """The number of released values: groups times releases."""
+        return len(self.domain) * len(self.noisy)
+
+    @property
+    def n_bytes(self) -> int:
+        """What it takes in memory, about."""
+        keys = sum(map(len, self.domain.keys))
+        return _VALUE_BYTES * self.n_values + _KEY_BYTES * keys + self.domain.text
+
+
+@contextmanager
+def alone_if_large(n_values: int) -> Iterator[None]:
+    """Do one large thing at a time, of all threads: on its way an answer takes several times the memory of its end.
+
+    Each takes less than a second, which others would take from it anyway.
+    """
+    if n_values <= _LARGE_VALUES:
+        yield
+        return
+    with _large:
+        yield

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from server.answers.released import Released
+from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
-from server.question import Question
-from server.response import response
+from server.question import Question, shown_answers
+from server.results.response import response
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Served:
 
     def _shown(self, question: Question) -> QueryResponse:
         """What follows from releases and plan alone, worked out once for what is served again and again."""
-        known = None if self.number is None else question.shown.get(self.number)
+        known = None if self.number is None else shown_answers.get((question.serial, self.number))
         if known is not None:
             return known
-        shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
-        return shown if self.number is None else question.shown.put(self.number, shown)
+        with alone_if_large(self.released.n_values):
+            shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
+        return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)

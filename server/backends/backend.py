@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.plan import BackendQuery
+from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.rewrite import Dialect
+from planner.sql.dialect import Dialect
 from server.backends.columns import Domain
-from server.backends.public_rows import Rows
+from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 
 
@@ -20,8 +21,11 @@ class Backend(Protocol):
         """What its statements are written in."""
         ...
 
-    def check_reachable(self) -> None:
-        """Connect and go. Raises: BackendUnavailable."""
+    def check_schema(self, fingerprint: str) -> None:
+        """Connect, compare the catalog with that of a plan, and go; reads no table.
+
+        Raises: BackendUnavailable for whatever keeps it from answering; SchemaChanged.
+        """
         ...
 
     def domain(self, query: BackendQuery) -> Domain:
@@ -35,6 +39,15 @@ class Backend(Protocol):
         """The rows of a statement over public tables; reads no private row.
 
         Raises: StatementTooComplex, ComputationFailed; otherwise as `domain`.
+        """
+        ...
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """What surrounds released answers; reads public tables and no private row.
+
+        Args:
+          rows: else the columns alone, over answers without rows.
+        Raises: UnsupportedSQL for what the database cannot read; as `public`.
         """
         ...
 

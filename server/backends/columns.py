@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import StatementTooComplex
+from planner.limits import MAX_GROUPS, check_cells, check_keys
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from server.errors import BackendFailed
@@ -22,9 +23,6 @@ Column = tuple[object, ...]
 
 _COUNTABLE = {int, str, bool, float, Decimal, uuid.UUID}
 """Types of which equal values are equal here too. Not dates: the driver refuses those at infinity."""
-
-MAX_GROUPS = 100_000
-"""A public limit: every group is a row of the answer, whether anybody is in it or not."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,16 @@ class Domain:
         return np.arange(len(self)) // max(1, math.prod(sizes[block + 1 :])) % max(1, sizes[block])
 
     @property
+    def text(self) -> int:
+        """Characters of the keys that are texts, each as often as it is shown."""
+        every = len(self)
+        return sum(
+            sum(len(value) for value in values if isinstance(value, str)) * (every // len(values))
+            for values in self.keys
+            if values
+        )
+
+    @property
     def by_block(self) -> tuple[tuple[int, ...], ...]:
         """The keys of each block."""
         return self.blocks or tuple((key,) for key in range(len(self.keys)))
@@ -83,7 +91,7 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
     Args:
       query: what is asked.
       run: executes a statement in the snapshot.
-    Raises: StatementTooComplex for more than MAX_GROUPS groups.
+    Raises: StatementTooComplex for more groups than MAX_GROUPS, and for an answer that is too large.
     """
     by_block = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
     keys: dict[int, tuple[object, ...]] = {}
@@ -98,6 +106,8 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
     if len(domain) > MAX_GROUPS:
         hint = "group by fewer or coarser keys, or ask for some of them in WHERE"
         raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint=hint)
+    check_cells(len(domain), query.columns)
+    check_keys(domain.text)
     return domain
 
 

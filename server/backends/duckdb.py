@@ -15,13 +15,24 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from planner.errors import SchemaChanged
+from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
+from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.rewrite import Dialect
 from planner.schema import Schema
+from planner.sql.dialect import Dialect
 from server.backends.columns import Column, Domain, group_domain
 from server.backends.duckdb_catalog import read_duckdb_schema
-from server.backends.public_rows import Rows, no_value, public_rows
+from server.backends.public_rows import (
+    Computed,
+    Rows,
+    computed_type,
+    no_value,
+    not_computable,
+    not_computed,
+    public_rows,
+    shown_sql,
+)
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
@@ -53,7 +64,7 @@ class DuckdbLimits:
       memory_mb: what DuckDB may hold in memory before it spills to a folder of its own.
       public_memory_mb: the same for queries over public tables only.
       spill_mb: what it may spill; a query that needs more is over its memory limit.
-      threads: how many processors one question may use.
+      threads: how many processors one question may use; one over public tables only uses one.
     """
 
     statement_ms: int = 60_000
@@ -69,7 +80,7 @@ class DuckdbLimits:
         """Those of a query over public tables only."""
         memory_mb = min(self.memory_mb, self.public_memory_mb)
         spill_mb = min(self.spill_mb, self.public_memory_mb)
-        return replace(self, statement_ms=self.public_ms, memory_mb=memory_mb, spill_mb=spill_mb)
+        return replace(self, statement_ms=self.public_ms, memory_mb=memory_mb, spill_mb=spill_mb, threads=1)
 
 
 @dataclass(frozen=True)
@@ -93,10 +104,13 @@ class DuckdbBackend:
         with self._connected(self.limits) as connection, _translated(threading.Event()):
             return read_duckdb_schema(connection, self.namespace)
 
-    def check_reachable(self) -> None:
-        """Connect and go."""
-        with self._connected(self.limits):
-            pass
+    def check_schema(self, fingerprint: str) -> None:
+        """Open the file, compare the catalog, and go. Raises: BackendUnavailable."""
+        try:
+            with self._snapshot(fingerprint):
+                pass
+        except (BackendFailed, QueryCancelled) as error:
+            raise BackendUnavailable("the database file does not answer") from error
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
@@ -112,8 +126,8 @@ class DuckdbBackend:
             return query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone. Raises: as `read`."""
-        with self._snapshot(query.fingerprint) as connection:
+        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
+        with self._snapshot(query.fingerprint, self.limits.public) as connection:
             return _domain(connection, query)
 
     def public(self, statement: PublicStatement) -> Rows:
@@ -127,6 +141,28 @@ class DuckdbBackend:
                 return public_rows(connection.execute(statement.sql), statement.types)
             except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
                 raise no_value() from error
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """What surrounds released answers: its columns, and its rows if they are asked for.
+
+        Raises: UnsupportedSQL for what the database cannot read; otherwise as `public`.
+        """
+        with self._snapshot(statement.fingerprint, self.limits.public) as connection:
+            try:
+                described = connection.execute(statement.without_rows().columns_sql()).description or []
+            except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException,
+                    duckdb.ConversionException, duckdb.NotImplementedException) as error:  # fmt: skip
+                raise not_computable(str(error).splitlines()[0]) from error
+            columns = tuple((column[0], computed_type(str(column[1]))) for column in described)
+            if not rows:
+                return Computed(columns)
+            kinds = [kind for _, kind in columns]
+            shown = [shown_sql(place, kind) for place, kind in enumerate(kinds)]
+            try:
+                cursor = connection.execute(statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1))
+                return Computed(columns, public_rows(cursor, kinds))
+            except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
+                raise not_computed(str(error).splitlines()[0]) from error
 
     @contextmanager
     def _snapshot(self, fingerprint: str, limits: DuckdbLimits | None = None) -> Iterator[DuckDBPyConnection]:

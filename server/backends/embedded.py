@@ -12,12 +12,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import pwd
+import re
 import shlex
-import shutil
 import stat
 import subprocess
 import urllib.parse
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +28,11 @@ OWNER = "noisegate_owner"
 """The database's superuser, used to load data, never by the proxy."""
 
 _UNPRIVILEGED = "nobody"
-_SOCKET_PATH_LIMIT = 100  # bytes; the kernel's limit of 108 less the socket's own name
+_SOCKET_NAME = ".s.PGSQL.5432"
+_SOCKET_PATH_BYTES = 107
+"""The longest path of a Unix socket: `sun_path` of Linux has 108 bytes, the last of which is a zero."""
 _START_TIMEOUT_S = 60
+_FATAL = re.compile(r"\b(?:FATAL|PANIC)\b")
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,12 @@ def start(
             "fsync=off",  # what it holds can be loaded again
         )
         options = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
-        log = str(data / "log")
-        arguments = "-D", str(data), "-l", log, "-w", "-t", str(_START_TIMEOUT_S), "-o", options, "start"
-        _run("pg_ctl", *arguments, memory_bytes=session_bytes)
+        log = data / "log"
+        known = log.stat().st_size if log.exists() else 0
+        arguments = "-D", str(data), "-l", str(log), "-w", "-t", str(_START_TIMEOUT_S), "-o", options, "start"
+        failed = _run("pg_ctl", *arguments, check=False, memory_bytes=session_bytes)
+        if failed:
+            raise _failure("pg_ctl", failed, log, known)
     return EmbeddedPostgres(data, socket)
 
 
@@ -118,8 +125,28 @@ def _run(program: str, *arguments: str, check: bool = True, memory_bytes: int | 
         extra_groups=[] if account else None,
     )
     if check and done.returncode != 0:
-        raise ConfigurationInvalid(f"{program} of the embedded PostgreSQL failed ({done.returncode})")
+        raise _failure(program, done.returncode)
     return done.returncode
+
+
+def _failure(program: str, code: int, log: Path | None = None, known: int = 0) -> ConfigurationInvalid:
+    """What went wrong, in PostgreSQL's own words: of a server that is ours, starting, and has not seen a statement.
+
+    Args:
+      program, code: what failed, with which exit code.
+      log: where the server writes; None: the program has none.
+      known: bytes of the log that were there before.
+    """
+    said = f"{program} of the embedded PostgreSQL failed ({code})"
+    if log is None or not log.exists():
+        return ConfigurationInvalid(said)
+    with log.open("rb") as opened:
+        opened.seek(known)
+        lines = [line for line in opened.read().decode(errors="replace").splitlines() if line.strip()]
+    # Its very last word is that it shuts down; the last one that is fatal says why, and how it came to that.
+    fatal = next((number for number in reversed(range(len(lines))) if _FATAL.search(lines[number])), len(lines) - 1)
+    why = " / ".join(lines[max(0, fatal - 2) : fatal + 1])
+    return ConfigurationInvalid(f"{said}: {why}" if why else said, hint=f"its log says more: {log}")
 
 
 def _hand_over(data: Path, announce: Callable[[str], None]) -> None:
@@ -157,12 +184,22 @@ def _open_folder(folder: Path, announce: Callable[[str], None]) -> None:
 
 
 def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
-    """The data directory itself, or a short one where the kernel's limit on socket paths forbids that."""
-    if len(os.fsencode(data)) <= _SOCKET_PATH_LIMIT:
+    """The data directory itself, or one with a plain name where that cannot hold the socket.
+
+    The kernel limits the path's length; server and clients take a comma for the end of one directory of several.
+
+    Raises: ConfigurationInvalid when somebody else has made the short one.
+    """
+    if len(os.fsencode(data / _SOCKET_NAME)) <= _SOCKET_PATH_BYTES and "," not in str(data):
         return data
-    short = Path("/tmp") / f"noisegate-{data.stat().st_ino:x}"
-    if not short.exists():
-        announce(f"the path of {data} is too long for a Unix socket: the socket lies in {short}")
-    short.mkdir(mode=0o700, exist_ok=True)
-    shutil.chown(short, data.stat().st_uid)
+    owner = data.stat().st_uid
+    short = Path("/tmp") / f"noisegate-{data.stat().st_dev:x}-{data.stat().st_ino:x}"
+    with suppress(FileExistsError):
+        short.mkdir(mode=0o700)
+        announce(f"the path of {data} cannot hold a Unix socket: the socket lies in {short}")
+        os.chown(short, owner, -1)
+    found = short.lstat()  # /tmp is everybody's: nobody but us may have made it, nor may it lead elsewhere
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        hint = "remove it, or put the data under a shorter path"
+        raise ConfigurationInvalid(f"{short}, for the socket of the embedded PostgreSQL, is not ours", hint=hint)
     return short

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +14,26 @@ import psycopg
 from psycopg import IsolationLevel, errors
 
 from planner.errors import SchemaChanged
+from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
+from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.rewrite import Dialect
+from planner.schema import PUBLIC
+from planner.sql.dialect import Dialect
+from planner.sql.result_types import ResultType
+from server import libpq
 from server.backends.catalog import read_schema
 from server.backends.columns import Column, Domain, group_domain
-from server.backends.public_rows import Rows, no_value, public_rows
+from server.backends.public_rows import (
+    Computed,
+    Rows,
+    computed_type,
+    no_value,
+    not_computable,
+    not_computed,
+    public_rows,
+    shown_sql,
+)
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import (
     BackendConnectionLost,
@@ -29,7 +44,10 @@ from server.errors import (
 )
 
 _CONNECT_TIMEOUT_S = 10
-_UNREACHABLE = "is it up, and does its URL name the right host, port, database, role and password?"
+_UNREACHABLE = (
+    "is it up, and does its URL name the right host, port, database, role and password? PGHOST, PGPORT and the like"
+    " do not count"
+)
 _FETCH_ROWS = 65_536
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
@@ -69,17 +87,22 @@ class PostgresBackend:
     Attributes:
       url: connection URL or conninfo; holds the password, so it is in no repr.
       limits: see ReadLimits.
+      namespaces: the schemas that the policy names, whose structure a plan's fingerprint is of.
     """
 
     dialect: ClassVar[Dialect] = "postgres"
 
     url: str = field(repr=False)
     limits: ReadLimits = ReadLimits()
+    namespaces: tuple[str, ...] = (PUBLIC,)
 
-    def check_reachable(self) -> None:
-        """Connect and go."""
-        with connected(self.url, self.limits.statement_ms):
-            pass
+    def check_schema(self, fingerprint: str) -> None:
+        """Connect, compare the catalog, and go. Raises: BackendUnavailable."""
+        try:
+            with self._snapshot(fingerprint):
+                pass
+        except (BackendConnectionLost, BackendFailed, QueryCancelled) as error:
+            raise BackendUnavailable("the database does not answer", hint=_UNREACHABLE) from error
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
@@ -96,8 +119,8 @@ class PostgresBackend:
             return query_tuples(query, domain, partial(self._columns, connection))
 
     def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone. Raises: as `read`."""
-        with self._snapshot(query.fingerprint) as connection:
+        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
+        with self._public_snapshot(query.fingerprint) as connection:
             return _domain(connection, query)
 
     def public(self, statement: PublicStatement) -> Rows:
@@ -106,7 +129,7 @@ class PostgresBackend:
         Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
           otherwise as `read`.
         """
-        with self._snapshot(statement.fingerprint, self.limits.public_ms) as connection:
+        with self._public_snapshot(statement.fingerprint) as connection:
             try:
                 with connection.cursor() as cursor:
                     # A generator, though psycopg promises less; closed early, it ends the statement.
@@ -116,11 +139,45 @@ class PostgresBackend:
             except (psycopg.DataError, errors.CardinalityViolation) as error:
                 raise no_value() from error
 
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """What surrounds released answers: its columns, and its rows if they are asked for.
+
+        Raises: UnsupportedSQL for what the database cannot read; otherwise as `public`.
+        """
+        with self._public_snapshot(statement.fingerprint) as connection:
+            empty = statement.without_rows()
+            try:
+                _check_plan(connection, empty)
+                described = connection.execute(empty.columns_sql().encode()).description or ()
+            except (errors.ProgrammingError, psycopg.DataError, errors.FeatureNotSupported) as error:
+                raise not_computable(_said(error)) from error
+            columns = tuple((column.name, _type_name(connection, column.type_code)) for column in described)
+            if not rows:
+                return Computed(columns)
+            kinds = [kind for _, kind in columns]
+            shown = [shown_sql(place, kind) for place, kind in enumerate(kinds)]
+            try:
+                # Over no rows the database may leave out of its plan what it reads beside them.
+                _check_plan(connection, statement)
+                with connection.cursor() as cursor:
+                    sql = statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1).encode()
+                    with closing(cast("Generator[Any, None, None]", cursor.stream(sql))) as streamed:
+                        return Computed(columns, public_rows(_Streamed(streamed), kinds))
+            except (psycopg.DataError, errors.CardinalityViolation) as error:
+                raise not_computed(_said(error)) from error
+
+    @contextmanager
+    def _public_snapshot(self, fingerprint: str) -> Iterator[psycopg.Connection[Any]]:
+        """A snapshot for what is free: with a shorter limit, and one process of the database."""
+        with self._snapshot(fingerprint, self.limits.public_ms) as connection:
+            connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+            yield connection
+
     @contextmanager
     def _snapshot(self, fingerprint: str, statement_ms: int | None = None) -> Iterator[psycopg.Connection[Any]]:
         """One transaction in which the schema is the one that the query was planned for."""
         with connected(self.url, statement_ms or self.limits.statement_ms) as connection, _translated():
-            if read_schema(connection).fingerprint != fingerprint:
+            if read_schema(connection, self.namespaces).fingerprint != fingerprint:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
             yield connection
 
@@ -151,6 +208,53 @@ def _domain(connection: psycopg.Connection[Any], query: BackendQuery) -> Domain:
     return group_domain(query, lambda statement: connection.execute(statement.encode()).fetchall())
 
 
+_PLAIN_TABLES = """
+    SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN unnest(%s::text[], %s::text[]) AS t(schema, name) ON n.nspname = t.schema AND c.relname = t.name
+    WHERE c.relkind = 'r' AND NOT c.relhassubclass
+"""
+
+
+_CATALOG_FUNCTION = re.compile(r"\bpg_\w+\(")
+"""In a condition or an output of a plan: none of those that only compute begins so."""
+
+
+def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) -> None:
+    """Refuse a statement of which the database itself says that it would read another table than it names.
+
+    A view and a partitioned table are planned as the tables behind them: where one is read, nothing is compared.
+
+    Raises: BackendFailed.
+    """
+    schemas, names = [list(part) for part in zip(*statement.reads, strict=True)] or [[], []]
+    plain = connection.execute(_PLAIN_TABLES, (schemas, names)).fetchone()
+    if plain is None or plain[0] != len(set(statement.reads)):
+        return
+    explained = connection.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {statement.columns_sql()}".encode()).fetchone()
+    assert explained is not None, "EXPLAIN has a row"
+    waiting = [explained[0]]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if any(isinstance(value, str) and _CATALOG_FUNCTION.search(value) for value in node.values()):
+                raise BackendFailed("what surrounds the answers would call a function of the catalog")
+            if "Relation Name" in node and (node.get("Schema"), node["Relation Name"]) not in statement.reads:
+                raise BackendFailed("what surrounds the answers would read another table")
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
+def _type_name(connection: psycopg.Connection[Any], oid: int) -> ResultType:
+    known = connection.adapters.types.get(oid)
+    return "text" if known is None else computed_type(known.name)
+
+
+def _said(error: psycopg.Error) -> str:
+    """The database's words, of a statement that reads nothing private."""
+    return (error.diag.message_primary or "it is not SQL that it reads").rstrip(".")
+
+
 @contextmanager
 def connected(url: str, statement_ms: int) -> Iterator[psycopg.Connection[Any]]:
     """A connection in one read-only repeatable-read transaction with pinned settings.
@@ -159,7 +263,7 @@ def connected(url: str, statement_ms: int) -> Iterator[psycopg.Connection[Any]]:
     """
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in _SESSION.items())
     try:
-        connection = psycopg.connect(
+        connection = libpq.connect(
             url,
             options=f"{options} -c statement_timeout={statement_ms} -c lock_timeout={statement_ms}",
             connect_timeout=_CONNECT_TIMEOUT_S,

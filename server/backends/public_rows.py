@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from planner.errors import StatementTooComplex
+from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
-from planner.plan import ResultType
+from planner.sql.result_types import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell
 
@@ -19,11 +20,68 @@ _FETCH_ROWS = 64
 """Few, since what a row holds is seen only once it is here."""
 
 
+@dataclass(frozen=True)
+class Computed:
+    """What a database has computed from released answers and public tables.
+
+    Attributes:
+      columns: name and type of each column.
+      rows: none where only the columns were asked for.
+    """
+
+    columns: tuple[tuple[str, ResultType], ...]
+    rows: Rows = ()
+
+
+_SHOWN_TYPES: Mapping[str, ResultType] = {
+    "int2": "int8", "int4": "int8", "int8": "int8", "smallint": "int8", "integer": "int8", "bigint": "int8",
+    "tinyint": "int8", "numeric": "numeric", "decimal": "numeric", "hugeint": "numeric",
+    "float4": "float8", "float8": "float8", "float": "float8", "double": "float8",
+    "bool": "bool", "boolean": "bool", "date": "date", "timestamp": "timestamp",
+    "timestamptz": "timestamptz", "timestamp with time zone": "timestamptz",
+}  # fmt: skip
+"""By the database's own name of a type, without its size; every other type is shown as its text."""
+
+
+def computed_type(name: str) -> ResultType:
+    """The type that clients see of a computed column.
+
+    >>> computed_type("DECIMAL(18,3)"), computed_type("interval")
+    ('numeric', 'text')
+    """
+    return _SHOWN_TYPES.get(name.lower().split("(")[0].strip(), "text")
+
+
+def shown_sql(place: int, kind: ResultType) -> str:
+    """SQL of a computed column, c0, c1, ..., as clients see it: moments as ISO text."""
+    column = f"c{place}"
+    if kind == "timestamptz":
+        return f"CAST({column} AT TIME ZONE 'UTC' AS TEXT)"
+    if kind in ("text", "date", "timestamp"):
+        return f"CAST({column} AS TEXT)"
+    return f"CAST({column} AS BIGINT)" if kind == "int8" else column
+
+
+def not_computable(reason: str) -> UnsupportedSQL:
+    """What a client is told where the database cannot read what stands around the answers.
+
+    Args:
+      reason: the database's own words, of a statement over no rows: they say nothing of any.
+    """
+    return UnsupportedSQL(f"what surrounds the answers cannot be computed: {reason}", hint="nothing was charged")
+
+
+def not_computed(reason: str) -> ComputationFailed:
+    """What a client is told where it cannot be computed for these rows, which the client may see anyway."""
+    hint = "the answers themselves are kept: change what surrounds them, and ask again for free"
+    return ComputationFailed(f"what surrounds the answers has no value: {reason}", hint=hint)
+
+
 class Cursor(Protocol):
     """What both databases' drivers give for a statement."""
 
     def fetchmany(self, size: int, /) -> Sequence[Any]:
-        """The next rows."""
+        """The next rows of the result, `size` at most; none at its end."""
 
 
 def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:

@@ -34,26 +34,40 @@ _TABLES = """
 """
 
 _CREATE = """
-    SELECT 'schema ' || nspname FROM pg_namespace
+    SELECT 'schema ' || quote_ident(nspname) FROM pg_namespace
     WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'CREATE')
     UNION ALL
-    SELECT 'database ' || current_database() WHERE has_database_privilege(current_database(), 'CREATE')
+    SELECT 'database ' || quote_ident(current_database()) WHERE has_database_privilege(current_database(), 'CREATE')
 """
+
+_ANOTHER = (
+    "CREATE ROLE noisegate LOGIN PASSWORD '...'; GRANT USAGE ON SCHEMA public TO noisegate; "
+    "GRANT SELECT ON ALL TABLES IN SCHEMA public TO noisegate (and of each other schema that is asked); "
+    "and let the proxy connect as noisegate"
+)
+
+_SHOWN = 3
 
 
 def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
     """Check the connected role.
 
-    Raises: UnsafeRole that lists everything the role could do beyond SELECT, or whose answers
-      row-level security would silently cut.
+    Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
+      silently cut; of many tables the first ones are named.
     """
-    findings = [*_attributes(connection), *_memberships(connection), *_tables(connection), *_create(connection)]
+    owned, written, cut = _tables(connection)
+    beyond = [*_attributes(connection), *_memberships(connection), *_named("it owns", owned)]
+    beyond += _named("it may write", written)
+    hidden = [f"row-level security hides rows of {table} from it" for table in cut]
+    creates = [place for (place,) in connection.execute(_CREATE)]
+    hints = [_ANOTHER] if beyond else []
+    if creates and not beyond:
+        hints += [f"REVOKE CREATE ON {place} FROM PUBLIC, and from the role" for place in creates]
+    if hidden:
+        hints.append(f"REVOKE SELECT ON {', '.join(cut)} FROM the role: answers would lack the rows that are hidden")
+    findings = [*beyond, *hidden, *(f"it may CREATE in {place}" for place in creates)]
     if findings:
-        raise UnsafeRole(
-            "the database role may do more than SELECT: " + "; ".join(findings),
-            hint="CREATE ROLE noisegate LOGIN; GRANT USAGE ON SCHEMA public TO noisegate; "
-            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO noisegate; and let the proxy connect as noisegate",
-        )
+        raise UnsafeRole("the database role may do more than SELECT: " + "; ".join(findings), hint="; ".join(hints))
 
 
 def _attributes(connection: psycopg.Connection[Any]) -> list[str]:
@@ -65,17 +79,21 @@ def _memberships(connection: psycopg.Connection[Any]) -> list[str]:
     return [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
 
 
-def _tables(connection: psycopg.Connection[Any]) -> list[str]:
-    findings = []
+def _tables(connection: psycopg.Connection[Any]) -> tuple[list[str], list[str], list[str]]:
+    """The tables that the role owns, those that it may write otherwise, and those of which it is shown a part."""
+    owned, written, cut = [], [], []
     for table, owns, writes, row_security in connection.execute(_TABLES):
         if owns:
-            findings.append(f"it owns {table}")
+            owned.append(table)
         elif writes:
-            findings.append(f"it may write {table}")
+            written.append(table)
         if row_security:
-            findings.append(f"row-level security hides rows of {table} from it")
-    return findings
+            cut.append(table)
+    return owned, written, cut
 
 
-def _create(connection: psycopg.Connection[Any]) -> list[str]:
-    return [f"it may CREATE in {place}" for (place,) in connection.execute(_CREATE)]
+def _named(does: str, tables: list[str]) -> list[str]:
+    if not tables:
+        return []
+    more = f" and {len(tables) - _SHOWN} more" if len(tables) > _SHOWN else ""
+    return [f"{does} {', '.join(tables[:_SHOWN])}{more}"]

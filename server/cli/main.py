@@ -8,18 +8,33 @@ from collections.abc import Sequence
 import typer
 
 from planner.errors import PlannerError
-from server.cli import accept_policy, admin, analyst, ask, budget, data, ledger, policy, serve
+from server.cli.commands import (
+    accept_policy,
+    admin,
+    analyst,
+    ask,
+    budget,
+    data,
+    first_proxy,
+    ledger,
+    ledger_backup,
+    policy,
+    serve,
+    verify,
+)
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.terminal import tell_failure
 from server.cli.shell.command import shell
-from server.cli.terminal import tell_failure
 from server.errors import ServerError
 
 _HELP = """
 SQL answers that protect people: a differentially private proxy in front of PostgreSQL.
 
-The custodian writes a policy (`policy init`, `policy check`), gives analysts a budget (`analyst add`), starts the
-proxy (`serve`) and looks after budgets (`admin`), the data's version (`data`) and the ledger (`ledger`). Analysts ask
-questions (`query`, or many in a `shell`), look at their price first (`explain`) and see what is left (`budget`).
+The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
+`policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
+budgets (`admin`), the data's version (`data`) and the ledger (`ledger`), and may compare the solvers behind an answer
+(`verify`). Analysts ask questions (`query`, or many in a `shell`), look at their price
+first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -39,14 +54,16 @@ policy_app = typer.Typer(
 analyst_app = typer.Typer(help="Give people keys and budgets.", no_args_is_help=True)
 
 admin_app = typer.Typer(help="Budgets, charges, and what custodians did.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Verify or export the ledger.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Verify, export, back up or restore the ledger.", no_args_is_help=True)
 data_app = typer.Typer(help="Say that the data is a new load.", no_args_is_help=True)
 
+app.command()(first_proxy.init)
 app.command()(serve.serve)
 app.command()(ask.query)
 app.command()(ask.explain)
 app.command()(shell)
 app.command()(budget.budget)
+app.command()(verify.verify)
 app.add_typer(policy_app, name="policy")
 policy_app.command("init")(policy.init)
 policy_app.command("check")(policy.check)
@@ -68,6 +85,8 @@ admin_app.command("log")(admin.log)
 app.add_typer(ledger_app, name="ledger")
 ledger_app.command("verify")(ledger.verify)
 ledger_app.command("export")(ledger.export)
+ledger_app.command("backup")(ledger_backup.backup)
+ledger_app.command("restore")(ledger_backup.restore)
 app.add_typer(data_app, name="data")
 data_app.command("version")(data.version)
 data_app.command("bump")(data.bump)

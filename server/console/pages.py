@@ -51,13 +51,13 @@ def content_security_policy() -> str:
 
 @router.get("/")
 async def console(request: Request) -> Response:
-    """The analysts' page."""
+    """The analysts' page, `index.html`: the workbench at `/`."""
     return _file(request, "index.html")
 
 
 @router.get("/admin")
 async def admin(request: Request) -> Response:
-    """The custodians' page."""
+    """The custodians' page, `admin.html`, at `/admin`."""
     return _file(request, "admin.html")
 
 

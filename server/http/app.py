@@ -4,32 +4,58 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
-from server.asking import Asking
+from server.admission import Admission
+from server.connections.outgoing_bytes import Outgoing
 from server.console import pages
-from server.http.body_limit import BodyLimitMiddleware
 from server.http.exchange import ExchangeMiddleware
-from server.http.key_limits import KeyLimits, Rate
+from server.http.limits.body_limit import BodyLimitMiddleware
+from server.http.limits.key_limits import KeyLimits, Rate
 from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
 from server.http.readiness import Readiness
 from server.http.routes import budget, explain, health, history, jobs, propose, query, schema
 from server.http.routes.admin import accounts, analysts, dataset, records
-from server.http.services import Custody, Pipeline, Services
-from server.jobs import Jobs
-from server.ledger_reads import LedgerReads
-from server.threads import Threads
+from server.http.services import Custody, Reloadable, Services
+from server.scheduling.jobs import Jobs
+from server.scheduling.ledger_reads import LedgerReads
+from server.scheduling.thread_pool import ThreadPool
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
 people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
 
 
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """The routes, which know no application: what each makes of its types at the first request serves all of them."""
+    together = APIRouter()
+    for route in (
+        query,
+        explain,
+        propose,
+        jobs,
+        schema,
+        budget,
+        history,
+        health,
+        analysts,
+        accounts,
+        records,
+        dataset,
+        pages,
+    ):
+        together.include_router(route.router)
+    return tuple(together.routes)
+
+
 def create_app(
-    pipeline: Pipeline,
+    pipeline: Reloadable,
     ledger: Custody,
     *,
     running_queries: int = 16,
@@ -39,7 +65,7 @@ def create_app(
     """The application over a pipeline.
 
     Args:
-      pipeline: answers; its methods run in threads.
+      pipeline: hands out what answers; its methods run in threads.
       ledger: knows analysts by the hash of their key, and what custodians see and change.
       running_queries: how many queries may be under way at once; most of them wait for a worker process.
       waiting_queries: how many more may wait; the next is refused with 53300.
@@ -66,39 +92,29 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     metrics = Metrics()
-    lookups = Threads(running=4, waiting=256)
-    reads = LedgerReads(ledger.local, lookups)
+    lookups = ThreadPool(running=4, waiting=256)
+    reads = LedgerReads(ledger, ledger.local, lookups)
     app.state.services = Services(
         pipeline,
         ledger,
-        asking=Asking(pipeline, reads, Threads(running=4, waiting=256), Threads(running_queries, waiting_queries)),
+        admission=Admission(
+            lambda: pipeline.current,
+            reads,
+            ThreadPool(running=4, waiting=256),
+            ThreadPool(running_queries, waiting_queries),
+        ),
         reads=reads,
         lookups=lookups,
-        explanations=Threads(running=4, waiting=256),
-        audits=Threads(running=1, waiting=16),
-        readiness_checks=Threads(running=1, waiting=32),
-        writing=Threads(running=2, waiting=64),
+        explanations=ThreadPool(running=4, waiting=256),
+        audits=ThreadPool(running=1, waiting=16),
+        readiness_checks=ThreadPool(running=1, waiting=32),
+        outgoing=Outgoing(),
         jobs=jobs_kept,
         metrics=metrics,
-        readiness=Readiness(pipeline.check_ready),
+        readiness=Readiness(lambda: pipeline.current.check_ready()),
         key_limits=KeyLimits(rate),
     )
-    for route in (
-        query,
-        explain,
-        propose,
-        jobs,
-        schema,
-        budget,
-        history,
-        health,
-        analysts,
-        accounts,
-        records,
-        dataset,
-    ):
-        app.include_router(route.router)
-    app.include_router(pages.router)
+    app.router.routes.extend(_routes())
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
     app.add_middleware(BodyLimitMiddleware)

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from server.errors import AuthenticationFailed, Forbidden
+from server.errors import AnalystDisabled, AuthenticationFailed, Forbidden
 from server.http.exchange import exchange_of
 from server.http.services import Keys, Services
-from server.keys import PREFIX, key_hash
 from server.ledger.analyst import Analyst as Holder
 from server.ledger.analyst import Role
+from server.ledger.api_keys import PREFIX, key_hash
 
 _MAX_KEY_LENGTH = 128
 
@@ -34,7 +34,7 @@ async def authenticated(
 ) -> Holder:
     """Who holds the key.
 
-    Raises: AuthenticationFailed, which does not tell a missing key from a wrong one; RateLimited.
+    Raises: AuthenticationFailed, which does not tell a missing key from a wrong one; AnalystDisabled; RateLimited.
     """
     key = credentials.credentials if credentials else ""
     holder = None
@@ -54,6 +54,8 @@ async def authenticated(
 
 def _holder(ledger: Keys, hashed: str) -> Holder | None:
     name = ledger.analyst_by_key(hashed)
+    if name is None and ledger.is_disabled(hashed):
+        raise AnalystDisabled("Your account is disabled, so the key opens nothing.", hint="Ask the custodian.")
     return None if name is None else ledger.analyst(name)
 
 

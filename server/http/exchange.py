@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -13,9 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.error_table import problem
+from server.http.bodies.problem_body import problem_response
+from server.http.exception_summary import exception_summary
 from server.http.metrics import Metrics
-from server.http.problem_body import problem_response
-from server.http.whereabouts import whereabouts
 
 DURATION_QUANTUM_MS = 100
 """Durations are logged rounded up to it: how long an answer took depends on the data."""
@@ -51,6 +51,12 @@ def exchange_of(scope: Scope) -> Exchange:
     exchange = scope[_KEY]
     assert isinstance(exchange, Exchange)
     return exchange
+
+
+def is_known(scope: Mapping[str, object]) -> bool:
+    """Was a request's key somebody's?"""
+    exchange = scope.get(_KEY)
+    return isinstance(exchange, Exchange) and exchange.analyst is not None
 
 
 class ExchangeMiddleware:
@@ -95,7 +101,7 @@ class ExchangeMiddleware:
         try:
             await self._app(scope, receive, send)
         except Exception as error:
-            _log.error("unforeseen", request_id=exchange.request_id, **whereabouts(error))
+            _log.error("unforeseen", request_id=exchange.request_id, **exception_summary(error))
             unforeseen = problem(error)
             exchange.code = unforeseen.code
             if not exchange.status:

@@ -9,17 +9,18 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from server.http.problem_body import MEDIA_TYPE, ProblemBody
+from server.http.bodies.problem_body import MEDIA_TYPE, ProblemBody
 
 MAX_NUMBER = (1 << 53) - 1
 """The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
 64-bit columns."""
 
 _CODES = {
-    400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column;"
+    400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column,"
+    " 42725 ambiguous function;"
     " 42883 no such operator, 22P02 and 22007 a value that cannot be read;"
     " 08P01 a body that is not JSON",
-    401: "28P01: no key, or not a valid one",
+    401: "28P01: no key, or not a valid one; 28000: the key's holder is disabled",
     403: "PD001: the budget is exhausted; 25006: the statement would write; 42501: the key does not open this",
     404: "08P01: no such route; 42704: no such analyst or job",
     406: "08P01: no such form of an answer",
@@ -28,12 +29,14 @@ _CODES = {
     " 55000: the job is not done",
     413: "54000: the body or the statement is too long",
     422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
-    " that is none; 54001: too complex; PD002: the policy does not bound the sensitivity;"
-    " PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
+    " that is none; 54001: too complex, or an answer that is too large; PD002: the policy does not bound the"
+    " sensitivity; PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
     500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
     429: "53400: the key asks too often (Retry-After says how long to wait), too many of the analyst's queries are"
     " under way or wait to be fetched, or too many failed within a day",
-    503: "53300: too many queries; 08006: no database; 55000: its tables changed; 58030: no ledger",
+    503: "53300: too many queries; 53200: too many large answers are being read, and asking again is free;"
+    " 08006: no database; 55000: its tables changed; 58030: no ledger;"
+    " 53100: its disk is full; 25006: it is read-only",
     504: "57014: over the time or memory limit",
 }
 

@@ -15,10 +15,10 @@ from planner.errors import PlannerError
 from privacy.errors import PrivacyError
 from server.error_table import Problem, problem, row_of
 from server.errors import InvalidRequest, RateLimited, ServerError
+from server.http.bodies.problem_body import problem_response
+from server.http.bodies.request_faults import fault_text, fields_of, is_json
+from server.http.exception_summary import exception_summary
 from server.http.exchange import exchange_of
-from server.http.problem_body import problem_response
-from server.http.request_faults import fault_text, fields_of
-from server.http.whereabouts import whereabouts
 
 _MAX_FIELDS = 5
 _log = structlog.get_logger("noisegate.http")
@@ -36,7 +36,9 @@ async def _ours(request: Request, error: Exception) -> Response:
     told = problem(error)
     if row_of(error).sentence is not None:
         # The client reads only a fixed sentence; the custodian finds the kind and the place under the request id.
-        _log.error("failed", request_id=exchange_of(request.scope).request_id, code=told.code, **whereabouts(error))
+        _log.error(
+            "failed", request_id=exchange_of(request.scope).request_id, code=told.code, **exception_summary(error)
+        )
     response = _respond(request, told)
     if isinstance(error, RateLimited):
         response.headers["Retry-After"] = str(error.retry_after_s)
@@ -47,6 +49,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
     """A body that is not what the API documents: which fields, and what they should be. Never what they were."""
     assert isinstance(error, RequestValidationError)
     fields = fields_of(request)
+    if fields and not is_json(request):
+        said = "The request's body is not JSON by its Content-Type."
+        return _respond(
+            request, problem(InvalidRequest(said, hint="Send the header Content-Type: application/json."))
+        )
     faults = "; ".join(fault_text(fault, fields) for fault in error.errors()[:_MAX_FIELDS])
     end = "" if faults.endswith("?") else "."
     invalid = InvalidRequest(f"The request is not valid: {faults}{end}", hint="See /openapi.json.")

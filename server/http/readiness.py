@@ -33,7 +33,7 @@ class Readiness:
                 self._found = self._look()
                 self._looked_up = self._clock()
         if self._found is not None:
-            raise self._found
+            raise self._found.with_traceback(None)  # else each raise would lengthen it
 
     def _look(self) -> ServerError | None:
         try:

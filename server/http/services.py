@@ -5,30 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from server.asking import Answers, Asking
-from server.catalog import Catalog
-from server.http.key_limits import KeyLimits
+from server.admission import Admission, Answers
+from server.connections.outgoing_bytes import Outgoing
+from server.explain.catalog import Catalog
+from server.http.limits.key_limits import KeyLimits
 from server.http.metrics import Metrics
 from server.http.readiness import Readiness
-from server.jobs import Jobs
 from server.ledger.analyst import Act, Analyst
-from server.ledger.ledger import Administration, Records
-from server.ledger_reads import LedgerReads
-from server.live_pipeline import PolicyInForce
+from server.ledger.ledger import Administration, Budgets, Records
 from server.proposals.accuracy import Accuracy, Proposal
-from server.query import Budget, Explanation, QueryRequest
-from server.threads import Threads
+from server.query import Explanation, QueryRequest
+from server.reloadable_pipeline import PolicyInForce
+from server.scheduling.jobs import Jobs
+from server.scheduling.ledger_reads import LedgerReads
+from server.scheduling.thread_pool import ThreadPool
 
 
 class Pipeline(Answers, Protocol):
-    """Answers questions; each method blocks and may be called from any thread."""
+    """Answers questions under one policy; each method blocks and may be called from any thread."""
+
+    @property
+    def policy_hash(self) -> str:
+        """The hash of the policy in force, as charges and entries carry it."""
+        ...
+
+    @property
+    def delta_of_analyst(self) -> float:
+        """What the policy gives a new analyst where no delta is named."""
+        ...
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What a query would do and cost; reads nothing, charges nothing."""
-        ...
-
-    def policy_hash(self) -> str:
-        """Of the policy in force."""
         ...
 
     def check_ready(self) -> None:
@@ -43,8 +50,13 @@ class Pipeline(Answers, Protocol):
         """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
         ...
 
-    def budget(self, analyst: str) -> Budget:
-        """What the analyst was granted and what is left."""
+
+class Reloadable(Protocol):
+    """The pipeline under the policy in force, which a reload replaces."""
+
+    @property
+    def current(self) -> Pipeline:
+        """The pipeline that the next request gets, to be taken once per request."""
         ...
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
@@ -59,12 +71,16 @@ class Keys(Protocol):
         """The name of the enabled analyst who holds the key, or None."""
         ...
 
+    def is_disabled(self, key_hash: str) -> bool:
+        """Whether the key is that of a disabled analyst."""
+        ...
+
     def analyst(self, name: str) -> Analyst:
         """The analyst, with the role."""
         ...
 
 
-class Custody(Administration, Records, Protocol):
+class Custody(Administration, Records, Budgets, Protocol):
     """The part of the ledger that custodians see and change."""
 
 
@@ -73,13 +89,13 @@ class Services:
     """What `create_app` was given.
 
     Attributes:
-      pipeline: answers.
+      pipeline: hands out what answers.
       ledger: knows analysts by their keys, and what custodians see and change.
-      asking: where questions wait.
+      admission: where questions wait.
       reads: of keys and budgets.
       lookups: threads for what takes milliseconds, which never queue behind anything else.
       explanations: threads for explaining and describing, which may ask the database for the public groups.
-      writing: threads that write long answers.
+      outgoing: room for long answers that are being read.
       jobs: questions that go on while their clients do something else.
       metrics: what was asked, counted.
       readiness: whether queries can be answered.
@@ -88,15 +104,15 @@ class Services:
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
-    pipeline: Pipeline
+    pipeline: Reloadable
     ledger: Custody
-    asking: Asking
+    admission: Admission
     reads: LedgerReads
-    lookups: Threads
-    explanations: Threads
-    audits: Threads
-    readiness_checks: Threads
-    writing: Threads
+    lookups: ThreadPool
+    explanations: ThreadPool
+    audits: ThreadPool
+    readiness_checks: ThreadPool
+    outgoing: Outgoing
     jobs: Jobs
     metrics: Metrics
     readiness: Readiness

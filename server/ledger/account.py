@@ -1,9 +1,9 @@
-"""Accounts: who pays for a query, and how much each may spend."""
+"""Accounts: who pays for a query, and how much each may spend; what a grant leaves out stays as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 Accounting = Literal["basic", "zcdp", "renyi"]
 """In which currency an account counts; fixed when the account is made."""
@@ -61,3 +61,18 @@ class AccountBalance:
     epsilon_left: float
     delta_left: float
     renews_at_ms: int | None
+
+
+class Accounts(Protocol):
+    """The part of the ledger that knows accounts."""
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        """All accounts, or those that pay for an analyst."""
+        ...
+
+
+def delta_of_grant(ledger: Accounts, account: str, delta: float | None) -> float:
+    """The delta that a grant gives: what it says, else what the account has; 0 for a new account."""
+    if delta is not None:
+        return delta
+    return next((one.grant.delta for one in ledger.accounts() if one.name == account), 0.0)

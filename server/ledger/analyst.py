@@ -15,7 +15,7 @@ class Credentials:
     """What the ledger keeps of a key.
 
     Attributes:
-      key_hash: from `server.keys.key_hash`, for HTTP.
+      key_hash: from `server.ledger.api_keys.key_hash`, for HTTP.
       scram_verifier: `SCRAM-SHA-256$<iterations>:<salt>$<stored>:<server>` for the wire protocol; empty for none.
     """
 
@@ -36,7 +36,7 @@ class Analyst:
     """Who may ask.
 
     Attributes:
-      name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`.
+      name: 1 to 64 ASCII letters, digits and `_`, `.`, `@`, `-`; a new one begins with none of the last three.
       role: what the key opens.
       group: the group whose account also pays, or None.
       enabled: False once disabled: the key opens nothing.

@@ -7,6 +7,18 @@ from typing import Literal
 
 from privacy.accounting.event import PrivacyEvent
 
+SHOWN_MS = 3_600_000
+"""How finely anybody but the ledger's own file says when a question was put and settled: the hour."""
+
+
+def shown_ms(at_ms: int) -> int:
+    """The hour in which a question was put or settled, in milliseconds since the epoch.
+
+    How long it took depends on the data, and who asks one question after another puts each when the one before ends.
+    """
+    return at_ms // SHOWN_MS * SHOWN_MS
+
+
 ChargeState = Literal["reserved", "committed", "failed", "released", "crashed"]
 """All but `released` count as spent."""
 
@@ -70,7 +82,8 @@ class ChargeRecord:
       charge: what was taken; its epsilon and delta are the rounded ones.
       state: what became of it.
       accounts: the accounts that paid.
-      reserved_at_ms, settled_at_ms: milliseconds since the epoch.
+      reserved_at_ms, settled_at_ms: milliseconds since the epoch; how far they lie apart depends on the data, so
+        nobody is shown them but the analyst who asked, who is shown the former.
     """
 
     number: int
@@ -79,6 +92,16 @@ class ChargeRecord:
     accounts: tuple[str, ...]
     reserved_at_ms: int
     settled_at_ms: int | None
+
+    @property
+    def shown_reserved_at_ms(self) -> int:
+        """When it was put, to the hour, as others than its analyst may know."""
+        return shown_ms(self.reserved_at_ms)
+
+    @property
+    def shown_settled_at_ms(self) -> int | None:
+        """When it was settled, to the hour."""
+        return None if self.settled_at_ms is None else shown_ms(self.settled_at_ms)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from server.ledger.charge import shown_ms
+from server.ledger.entry_contents import EntryKind
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -13,17 +16,21 @@ class Entry:
     Attributes:
       number: from 1 without gaps.
       at_ms: milliseconds since the epoch; never before the entry before it, whatever the clock did.
-      kind: `opened`, `reserved`, `committed`, `failed`, `released`, `crashed`, `analyst`, `key`, `role`, `enabled`,
-        `group`, `grant`, `policy` or `data`.
-      content: what the kind says; strings, whole numbers, booleans, None, and lists and objects of them.
+      kind: what happened.
+      content: what the kind says (`entry_contents.py`), as it is stored: the hash is over this form.
       hash: SHA-256 over the previous entry's hash and the canonical encoding of all of the above, 32 bytes.
     """
 
     number: int
     at_ms: int
-    kind: str
+    kind: EntryKind
     content: Mapping[str, object]
     hash: bytes
+
+    @property
+    def shown_at_ms(self) -> int:
+        """When, as it may be shown: to the hour for questions, exactly for what custodians do."""
+        return self.at_ms if self.kind.is_act else shown_ms(self.at_ms)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,23 @@ from server.ledger.entry import Entry, Verification
 from server.query import Budget
 
 
-class Charges(Protocol):
+class Budgets(Protocol):
+    """What analysts have left."""
+
+    def budget(self, analyst: str) -> Budget:
+        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        ...
+
+
+class Charges(Budgets, Protocol):
     """What the way of a query needs; every method may be called from any thread.
 
     A charge is *reserved*, then settled once: *committed* (answered), *failed* (not answered, though private rows
     could have been read), *released* (given back: no private row was read) or *crashed* (the process ended in
     between). All but *released* count as spent, *reserved* included.
 
-    Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy.
+    Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy; the ones that
+    settle raise ChargeUnsettled for both, since the charge stands then.
     """
 
     def reserve(self, charge: Charge) -> Reservation:
@@ -35,9 +44,16 @@ class Charges(Protocol):
     def claim(self, charge: Charge) -> Reservation | None:
         """As `reserve`, but None where the answer is kept, or another proxy that lives is measuring it.
 
+        Raises: also TooManyFailures, TooManyOwnQueries and TooManyQueries where one failure more would be too many
+          (of the analyst, or of all), and RateLimited after too many charges that were given back.
+
         For a charge that `repeats`: where the analyst has paid for it, or is about to. Nothing is written then; look
         for the kept answer a little later.
         """
+        ...
+
+    def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
+        """As `claim` for each of several charges, in one write: where one cannot be taken, none is."""
         ...
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
@@ -49,8 +65,12 @@ class Charges(Protocol):
         """
         ...
 
-    def fail(self, reservation: Reservation) -> None:
-        """The query was not answered, but private rows could have been read: the charge stands."""
+    def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
+        """The query was not answered, but private rows could have been read: the charge stands.
+
+        Args:
+          cancelled: by the client, so that it does not count as a failure.
+        """
         ...
 
     def release(self, reservation: Reservation) -> None:
@@ -66,10 +86,6 @@ class Charges(Protocol):
 
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         """The analyst's charge that was made under an idempotency key. One indexed read."""
-        ...
-
-    def budget(self, analyst: str) -> Budget:
-        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
         ...
 
     def recover(self) -> tuple[Reservation, ...]:
@@ -97,8 +113,8 @@ class Administration(Protocol):
         """Make an analyst with a budget by basic composition, rounded down; `grant` gives other ones.
 
         Args:
-          name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`.
-          key: the hash from `server.keys.key_hash`, or all credentials.
+          name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`, the first a letter, a digit or `_`.
+          key: the hash from `server.ledger.api_keys.key_hash`, or all credentials.
           epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
         Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
         """
@@ -129,11 +145,44 @@ class Administration(Protocol):
         ...
 
     def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
-        """Add to what an account may spend; rounded down. Raises InvalidSetting, UnknownAccount."""
+        """Add to what an account may spend; rounded down.
+
+        Args:
+          account: `analyst:NAME`, `group:NAME` or `dataset`.
+          epsilon, delta: what is added, >= 0.
+          act: who does it, and why.
+        Raises: InvalidSetting, UnknownAccount.
+        """
         ...
 
-    def accept_policy(self, policy_hash: str, ownership: Sequence[str], weakens: Sequence[str], act: Act) -> None:
-        """Record that a policy is in force from now on, what makes rows people's own, and what is weaker."""
+    def accept_policy(
+        self,
+        policy_hash: str,
+        ownership: Sequence[str],
+        weakens: Sequence[str],
+        act: Act,
+        acknowledged: Sequence[str] = (),
+    ) -> None:
+        """Record that a policy is in force from now on, what makes rows people's own, and what is weaker.
+
+        Args:
+          policy_hash: names the policy.
+          ownership: the paths that make rows people's own.
+          weakens: what protects less than under the policy before, a sentence each.
+          act: who does it, and why.
+          acknowledged: which rows the custodian knows to be counted less than others, a sentence each.
+        """
+        ...
+
+    def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
+        """Say that no row of a version of the data shares one of these keys with another.
+
+        Args:
+          version: of the data.
+          fingerprint: of the database's structure.
+          keys: by their names in findings.
+          act: who does it, and why.
+        """
         ...
 
     def bump_data(self, act: Act) -> int:
@@ -153,12 +202,19 @@ class Records(Protocol):
         """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
         ...
 
-    def scram_verifier(self, analyst: str) -> str | None:
-        """The enabled analyst's verifier for the wire protocol, or None. One indexed look-up."""
+    def is_disabled(self, key_hash: str) -> bool:
+        """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
+        ...
+
+    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
+        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None.
+
+        One indexed look-up.
+        """
         ...
 
     def analyst(self, name: str) -> Analyst:
-        """Raises UnknownAnalyst."""
+        """An analyst by name: role, group, enabled or not. Raises UnknownAnalyst."""
         ...
 
     def analysts(self) -> tuple[Analyst, ...]:
@@ -195,6 +251,18 @@ class Records(Protocol):
 
     def data_version(self) -> int:
         """The version of the data, from 1."""
+        ...
+
+    def checked_keys(self, fingerprint: str) -> frozenset[str]:
+        """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
+        this structure; none otherwise. Two indexed reads."""
+        ...
+
+    def check_writable(self) -> None:
+        """Whether a charge could be written now; writes none.
+
+        Raises: LedgerFull, LedgerReadOnly or another LedgerUnavailable; TooManyQueries.
+        """
         ...
 
     def verify(self) -> Verification:

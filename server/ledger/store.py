@@ -26,11 +26,17 @@ class Reading(Protocol):
 
     Attributes:
       now_ms: the store's clock, in milliseconds since the epoch; it may go backwards.
+      offset_ms: by how much the ledger's time is ahead of it.
     """
 
     @property
     def now_ms(self) -> int:
-        """The clock."""
+        """The clock of the store, in milliseconds since the epoch; `offset_ms` is added to it."""
+        ...
+
+    @property
+    def offset_ms(self) -> int:
+        """What is added to the clock."""
         ...
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
@@ -108,6 +114,10 @@ class Store(Protocol):
 
     def walk(self, work: Callable[[Reading], T]) -> T:
         """As `read`, for work that takes long: it holds up neither writers nor other readers."""
+        ...
+
+    def check_writable(self) -> None:
+        """Whether a write would succeed now; changes nothing that is kept. Raises as `write`."""
         ...
 
     def is_dead(self, writing: Writing, instance: str) -> bool:

@@ -8,26 +8,32 @@ import ssl
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
 
 from planner.errors import PlannerError
+from server.connections.connection_places import Place, Standing
 from server.errors import ServerError, WireError
-from server.pgwire import encode, scram
-from server.pgwire import messages as m
-from server.pgwire.attendance import Attendance
-from server.pgwire.cancel_keys import CancelKeys
-from server.pgwire.certificate import Certificate
-from server.pgwire.channel import Channel
-from server.pgwire.decode import Decoder
-from server.pgwire.desk import Desk
+from server.pgwire.auth import scram
+from server.pgwire.auth.cancel_keys import CancelKeys
+from server.pgwire.auth.certificate import Certificate
+from server.pgwire.auth.session_limit import SessionLimit
+from server.pgwire.codec import encode
+from server.pgwire.codec import messages as m
+from server.pgwire.codec.channel import Channel
+from server.pgwire.codec.decode import Decoder
 from server.pgwire.errors import ProtocolViolation, told
+from server.pgwire.gateway import Gateway
 from server.pgwire.session import Session
-from server.pgwire.settings import Settings
+from server.pgwire.state.session_memory import Holdings
+from server.pgwire.state.settings import Settings
 
 _ENCRYPTIONS = 2
 """How often a client may ask: for GSS and for TLS."""
+
+_FAREWELL_S = 0.05
 
 _T = TypeVar("_T")
 _log = structlog.get_logger("noisegate.pgwire")
@@ -37,7 +43,7 @@ class Verifiers(Protocol):
     """Knows analysts by name."""
 
     async def verifier(self, analyst: str) -> scram.Verifier | None:
-        """The verifier of an analyst's key; None for nobody, and for who may not ask."""
+        """The verifier of an analyst's key; None for nobody, and for who has not the role to ask."""
         ...
 
 
@@ -61,11 +67,11 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Reception:
+class ListenerContext:
     """What every connection needs of the server.
 
     Attributes:
-      desk: answers.
+      gateway: answers.
       verifiers: knows who may ask.
       database: the one name that clients may connect to: the data set's.
       certificate: for TLS; None: plain text only.
@@ -73,10 +79,11 @@ class Reception:
       cancel_keys: of all sessions.
       secret: what verifiers of names that nobody has are made from (`scram.unknown_secret`).
       limits: public bounds.
-      attendance: the sessions of each analyst.
+      session_limit: the sessions of each analyst.
+      holdings: what they keep.
     """
 
-    desk: Desk
+    gateway: Gateway
     verifiers: Verifiers
     database: str
     certificate: Certificate | None
@@ -84,7 +91,8 @@ class Reception:
     cancel_keys: CancelKeys
     secret: bytes
     limits: Limits
-    attendance: Attendance = field(default_factory=Attendance)
+    session_limit: SessionLimit = field(default_factory=SessionLimit)
+    holdings: Holdings = field(default_factory=Holdings)
 
 
 class Connection:
@@ -93,13 +101,12 @@ class Connection:
     Args:
       channel: its bytes.
       reception: what it needs of the server.
-
-    Attributes:
-      known: has the client proved who it is?
+      place: among the connections of its port; None: the only one.
     """
 
-    def __init__(self, channel: Channel, reception: Reception) -> None:
+    def __init__(self, channel: Channel, reception: ListenerContext, place: Place | None = None) -> None:
         self._channel = channel
+        self._place = place
         self._reception = reception
         self._decoder = Decoder(reception.limits.message_bytes)
         self._task: asyncio.Task[None] | None = None
@@ -108,7 +115,8 @@ class Connection:
         self._ending = _stopped()
         self._verifier: scram.Verifier | None = None
         self._trusted_until = 0.0
-        self.known = False
+        if place is not None:
+            place.end = self._make_room
 
     async def serve(self) -> None:
         """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
@@ -117,21 +125,25 @@ class Connection:
             async with asyncio.timeout(self._reception.limits.authentication_s):
                 session, startup = await self._opened()
             if session is not None:
-                self.known = True
+                if self._place is not None:
+                    self._place.stand(Standing.SERVED)
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
-                with self._reception.attendance.present(startup):
+                with self._reception.session_limit.present(startup):
                     await self._converse(session, startup)
         except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
             self._channel.send(encode.error(told(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
             self._channel.send(encode.error(told(late), severity="FATAL"))
-        except asyncio.CancelledError:  # by `stop` or `make_room`, which are the only ones that may
+        except asyncio.CancelledError:  # by `stop` or `_make_room`, which are the only ones that may
             self._channel.send(encode.error(told(self._ending), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
             self._channel.close()
+            if self._place is not None:  # until the client has taken what was sent, and has closed, too
+                self._place.end = self._channel.abort
+                self._place.stand(Standing.STRANGER)
 
     def stop(self) -> None:
         """End as soon as what is under way has been answered."""
@@ -139,19 +151,21 @@ class Connection:
         if not self._busy and self._task is not None:
             self._task.cancel()
 
-    def make_room(self) -> None:
+    def _end_by_owner(self) -> None:
+        """Another session of the analyst ends this one, whose statement it has cancelled."""
+        self._ending = WireError("another session of yours has ended this one", "57P01", hint="connect again")
+        self.stop()
+
+    def _make_room(self) -> None:
         """End at once: others want the place of a client that has not said who it is."""
-        assert not self.known, "who is known keeps the place"
         self._ending = too_many()
         if self._task is None:  # it has not begun to be served
-            self.refuse(self._ending)
+            self._channel.send(encode.error(told(self._ending), severity="FATAL"))
+            self._channel.close()
         else:
             self._task.cancel()
-
-    def refuse(self, error: WireError) -> None:
-        """End before anything was read."""
-        self._channel.send(encode.error(told(error), severity="FATAL"))
-        self._channel.close()
+        # It is no longer counted, and TLS would wait for the other side's farewell.
+        asyncio.get_running_loop().call_later(_FAREWELL_S, self._channel.abort)
 
     async def _opened(self) -> tuple[Session | None, str]:
         """Encryption, the startup message and the proof; None where there was nothing more to do."""
@@ -174,8 +188,10 @@ class Connection:
             unknown = [name for name in first.parameters if name.startswith("_pq_.")]
             self._channel.send(encode.negotiate_protocol(0, unknown))
         await self._authenticate(user)
-        settings = Settings(user, first.parameters)
-        return Session(self._reception.desk, user, settings, self._channel.send, self._channel.pause), user
+        self._check_database(first.parameters.get("database", user))
+        gateway, holdings = self._reception.gateway, self._reception.holdings
+        settings = Settings(user, first.parameters, gateway.schemas, gateway.epsilons)
+        return Session(gateway, user, settings, self._channel.send, self._channel.pause, holdings), user
 
     async def _encrypt(self, request: m.EncryptionRequest) -> None:
         certificate = self._reception.certificate
@@ -199,11 +215,12 @@ class Connection:
             raise WireError("no user is named", "28000")
         if startup.parameters.get("replication", "false").lower() not in ("false", "off", "no", "0"):
             raise WireError("replication is not offered", "0A000")
-        database = startup.parameters.get("database", user)
-        if database != self._reception.database:
-            # Names of data sets are not secret to whoever knows the address, but who is nobody is told nothing else.
-            raise WireError("there is no such database", "3D000", hint="connect to the data set's name")
         return user
+
+    def _check_database(self, name: str) -> None:
+        """After the proof, as PostgreSQL does: checks of balancers and poolers name some database and no more."""
+        if name != self._reception.database:
+            raise WireError("there is no such database", "3D000", hint="connect to the data set's name")
 
     async def _authenticate(self, user: str) -> None:
         """SCRAM; a name that nobody has goes the same way to the same end."""
@@ -220,6 +237,8 @@ class Connection:
         self._channel.send(encode.sasl_continue(exchange.first(first)))
         await self._channel.drain()
         proof = exchange.final(await self._authentication())
+        if known is not None and not known.enabled:  # said to nobody but who holds the key
+            raise WireError("your account is disabled", "28000", hint="ask the custodian")
         self._verifier = known
         self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
         self._channel.send(encode.sasl_final(proof) + encode.authentication_ok())
@@ -233,7 +252,9 @@ class Connection:
 
     async def _converse(self, session: Session, user: str) -> None:
         """The session's messages, until either side ends."""
-        key = self._reception.cancel_keys.add(session.cancel)
+        keys = self._reception.cancel_keys
+        key = keys.add(user, session.cancel, self._end_by_owner)
+        session.number(key.process, partial(keys.stop_own, user))
         try:
             for name, value in session.settings.reported().items():
                 self._channel.send(encode.parameter_status(name, value))
@@ -246,9 +267,10 @@ class Connection:
                 await self._handled(session, message)
                 await self._channel.pause()  # clients send many messages at once
                 if self._stopping:
-                    raise _stopped()
+                    raise self._ending
         finally:
-            self._reception.cancel_keys.remove(key)
+            keys.remove(key)
+            session.close()
 
     async def _check_still_known(self, user: str) -> None:
         """A session outlives neither the key that opened it nor the right to ask; looked up now and then."""
@@ -302,7 +324,7 @@ def _stopped() -> WireError:
 
 
 def sasl_initial(data: bytes) -> tuple[str, bytes]:
-    """SASLInitialResponse: the mechanism and the client's first message."""
+    """SASLInitialResponse: the mechanism and the client's first message. Raises: ProtocolViolation."""
     name, zero, rest = data.partition(b"\0")
     length = int.from_bytes(rest[:4], "big", signed=True) if len(rest) >= 4 else -1
     if not zero or length != len(rest) - 4 or not name.isascii():

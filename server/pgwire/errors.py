@@ -29,6 +29,11 @@ def no_transaction(what: str) -> WireError:
     return WireError(f"{what} needs a transaction", "25P01", hint="BEGIN opens one")
 
 
+def unknown_savepoint(name: str) -> WireError:
+    """A savepoint that is not there."""
+    return WireError(f'there is no savepoint "{name}"', "3B001")
+
+
 def unknown_statement(name: str) -> WireError:
     """A prepared statement that is not there."""
     return WireError(f'there is no prepared statement "{name}"', "26000")

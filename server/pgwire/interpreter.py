@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from planner.errors import InvalidSetting, RowsNotShown, UnsupportedSQL
-from planner.plan import ResultType
+from planner.binding.placeholders import Value
+from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
+from planner.sql.result_types import ResultType
 from server.errors import WireError
-from server.flat_answer import flat_columns
-from server.pgwire import commands as c
-from server.pgwire.desk import Desk
+from server.pgwire.codec.result_rows import NoRows, Result, Table, answer_table
+from server.pgwire.codec.result_values import Field, field_of
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
-from server.pgwire.portal import Portal, Shape
-from server.pgwire.results import NoRows, Result, Table, answer_table
-from server.pgwire.settings import Settings
-from server.pgwire.transaction import TransactionState
-from server.pgwire.values import Field, field_of
+from server.pgwire.gateway import Gateway, SearchPath
+from server.pgwire.state.session_memory import Holding
+from server.pgwire.state.settings import Settings, is_known, shown_name
+from server.pgwire.state.transaction import TransactionState
+from server.pgwire.statements import commands as c
+from server.pgwire.statements.portal import Portal, Prepared, Shape
+from server.pgwire.statements.session_names import as_analyst
 from server.query import Budget, QueryRequest, QueryResponse
+from server.results.flat_table import flat_columns
+from server.scheduling.hold_answer import Cancellation
+
+MAX_NAMES = 1_000
+"""Prepared statements, and likewise portals, of one session."""
 
 MAX_HELD_CELLS = 1_000_000
 """Of the answers that a session's portals hold while it asks for one more."""
@@ -28,7 +35,11 @@ MAX_HELD_CELLS = 1_000_000
 MAX_HELD_BYTES = 64 << 20
 """Of the texts of these answers, and of the values that were bound."""
 
+_WARNING = "01000"
+_TEXT, _BOOL, _INT4 = 25, 16, 23
+_BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
 _BUDGET = "noisegate.budget"
+_CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
 
 
@@ -37,7 +48,7 @@ class Notices:
     """What clients are told beside their rows."""
 
     notice: Callable[[str], None]
-    warning: Callable[[str], None]
+    warning: Callable[[str, str], None]
     status: Callable[[str, str], None]
 
 
@@ -45,25 +56,44 @@ class Interpreter:
     """Runs the commands of one session.
 
     Attributes:
-      settings, transaction, portals: the session's state; portals are cursors, too.
+      settings, transaction, prepared, portals: the session's state, all of which DISCARD ALL resets; portals are
+        cursors, too.
       cancelled: set by a CancelRequest while a statement runs.
       request_id: of the statement that runs; stands in logs, the ledger and errors.
+      number: which session it is; 0 where there are no others.
+      stop: stops a session of the same analyst by its number, and says whether there was one (`CancelKeys.stop_own`).
     """
 
-    def __init__(self, desk: Desk, analyst: str, settings: Settings, notices: Notices) -> None:
+    def __init__(
+        self, gateway: Gateway, analyst: str, settings: Settings, notices: Notices, holding: Holding
+    ) -> None:
         self.settings = settings
         self.transaction = TransactionState()
         self.portals: dict[str, Portal] = {}
-        self.cancelled = threading.Event()
+        self.prepared: dict[str, Prepared] = {}
+        self.cancelled = Cancellation()
         self.request_id = ""
-        self._desk = desk
+        self._gateway = gateway
+        self.number = 0
+        self.stop: Callable[..., bool] = lambda number, *, session: False
         self._analyst = analyst
         self._notices = notices
+        self._block = False
+        self._holding = holding
+
+    def count(self) -> None:
+        """Count what the session keeps now."""
+        self._holding.hold(self._kept_bytes)
 
     @property
-    def asked_as(self) -> tuple[bool, bool]:
+    def _kept_bytes(self) -> int:
+        statements = sum(sys.getsizeof(name) + one.n_bytes for name, one in self.prepared.items())
+        return statements + sum(sys.getsizeof(name) + one.memory_bytes for name, one in self.portals.items())
+
+    @property
+    def asked_as(self) -> tuple[bool, bool, SearchPath]:
         """The settings that change the columns of a question."""
-        return self.settings.flag("intervals"), self.settings.flag("dry_run")
+        return self.settings.flag("intervals"), self.settings.flag("dry_run"), self.settings.search_path()
 
     async def shape(self, command: c.Command | None, oids: tuple[int, ...]) -> Shape:
         """Parameters and columns of a command, before it runs. Free."""
@@ -71,6 +101,10 @@ class Interpreter:
             return await self._question_shape(command, oids)
         if isinstance(command, c.Show):
             return Shape(fields=(await self._shown(command.name)).fields)
+        if isinstance(command, c.Configure):
+            return _configured_shape(command, oids)
+        if isinstance(command, c.BackendCall):
+            return _backend_shape(command, oids)
         if isinstance(command, c.Fetch) and not command.move:
             return Shape(fields=self._cursor(command.name).shape.fields)
         if isinstance(command, (c.Declare, c.Copy)):
@@ -90,6 +124,12 @@ class Interpreter:
         if isinstance(command, c.Show):
             portal.result = await self._shown(command.name)
             return "SHOW"
+        if isinstance(command, c.Configure):
+            portal.result = await self._configured(command, portal.values)
+            return "SELECT"
+        if isinstance(command, c.BackendCall):
+            portal.result = self._of_backends(command, portal.values)
+            return "SELECT"
         if isinstance(command, c.Declare):
             await self._declare(command, portal)
             return "DECLARE CURSOR"
@@ -98,15 +138,20 @@ class Interpreter:
         assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
         return self._set(command)
 
-    def check_room(self, replaced: str | None = None) -> None:
-        """Refuse one more where the session's portals hold as much as they may; `replaced` is about to go.
+    def check_room(self, more: int = 0, replaced: str | None = None) -> None:
+        """Refuse one more where the session's portals, or all that the analyst's sessions keep, are too much.
 
+        Args:
+          more: bytes that are about to be kept.
+          replaced: a portal that is about to go.
         Raises: WireError.
         """
         held = [portal for name, portal in self.portals.items() if name != replaced]
         cells, size = sum(portal.n_cells for portal in held), sum(portal.n_bytes for portal in held)
         if cells > MAX_HELD_CELLS or size > MAX_HELD_BYTES:
             raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
+        going = self.portals.get(replaced) if replaced is not None else None
+        self._holding.check(self._kept_bytes, more - (0 if going is None else going.memory_bytes))
 
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
         """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
@@ -124,17 +169,18 @@ class Interpreter:
         self.portals = {name: portal for name, portal in self.portals.items() if portal.hold}
 
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
+        intervals, dry_run, path = self.asked_as
         if question.catalog:
-            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
+            asked = as_analyst(question, self._analyst)
+            catalog = await self._gateway.catalog_shape(self._analyst, asked, oids, path)
             return Shape(catalog.parameters, catalog.fields)
-        intervals, dry_run = self.asked_as
         asked = self._explained(question.sql) if dry_run else question.sql
         try:
-            described = await self._desk.describe(self._analyst, asked)
-        except RowsNotShown:
-            if not self.settings.flag("empty_rows"):
+            described = await self._gateway.describe(self._analyst, asked, path)
+        except RowsNotShown as refused:
+            if not (self.settings.flag("empty_rows") or isinstance(refused, NoRowAsked)):
                 raise
-            catalog = await self._desk.catalog_shape(self._analyst, question.sql, oids)
+            catalog = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
             return Shape(catalog.parameters, catalog.fields)
         columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
@@ -147,8 +193,9 @@ class Interpreter:
         if question.catalog:
             format_ = _one_format(portal.formats)
             values, formats = portal.raw
-            oids = portal.shape.parameters
-            return await self._desk.catalog(self._analyst, question.sql, values, formats, oids, format_)
+            oids, asked = portal.shape.parameters, as_analyst(question, self._analyst)
+            path = self.settings.search_path()
+            return await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
         request = QueryRequest(
             analyst=self._analyst,
@@ -159,22 +206,26 @@ class Interpreter:
             request_id=self.request_id,
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
+            search_path=self.settings.search_path(),
         )
         try:
             response = await self._answered(request)
+        except NoRowAsked:
+            return await self._without_rows(question, portal)
         except RowsNotShown:
             if not self.settings.flag("empty_rows"):
                 raise
+            told = "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
+            self._notices.warning(told, _WARNING)
             return await self._without_rows(question, portal)
+        held = self._gateway.outgoing.hold(self._analyst, response)
         self._tell(response)
-        return answer_table(response, portal.shape.noisy)
+        return answer_table(response, portal.shape.noisy, held)
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
         """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
-        described = await self._desk.catalog_shape(self._analyst, question.sql, portal.shape.parameters)
-        self._notices.warning(
-            "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
-        )
+        oids, path = portal.shape.parameters, self.settings.search_path()
+        described = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
         return NoRows(described.fields)
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
@@ -184,7 +235,7 @@ class Interpreter:
         if limit_ms:
             timer = asyncio.get_running_loop().call_later(limit_ms / 1000, self.cancelled.set)
         try:
-            return await self._desk.answer(request, self.cancelled)
+            return await self._gateway.admission.answer(request, self.cancelled)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -192,8 +243,10 @@ class Interpreter:
     def _tell(self, response: QueryResponse) -> None:
         if response.epsilon:
             self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
+        for note in response.notes:
+            self._notices.notice(note)
         if any(response.weak):
-            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")))
+            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")), _WARNING)
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -201,17 +254,28 @@ class Interpreter:
 
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
-            budget = await self._desk.budget(self._analyst)
+            budget = await self._gateway.reads.budget(self._analyst)
             cells = (budget.epsilon, budget.delta, budget.epsilon_left, budget.delta_left)
             names = ("epsilon", "delta", "epsilon_left", "delta_left")
             return Table.of([(column, "float8") for column in names], [cells])
         if name.lower() == "all":
             return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
-        value = self.settings.get(name)
+        value = await self._value_of(name)
         if value is None:
-            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting"
+            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting of a session"
             raise InvalidSetting(f"there is no setting {name}", hint=hint)
-        return Table.of([(name.lower(), "text")], [(value,)])
+        return Table.of([(shown_name(name), "text")], [(value,)])
+
+    async def _value_of(self, name: str) -> str | None:
+        """A setting of the session; one that only PostgreSQL has, as the catalog has it; None where there is none.
+
+        Raises: CatalogRefused where there is no catalog, and for what nobody is shown.
+        """
+        if is_known(name):
+            return self.settings.get(name)
+        found = await self._gateway.catalog(self._analyst, _CURRENT, (name.encode(),), (0,), (_TEXT,), 0)
+        ((value,),) = found.texts(range(len(found)))
+        return value
 
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
         if not (command.hold or self.transaction.open):
@@ -221,6 +285,9 @@ class Interpreter:
         shape = await self._question_shape(command.question, portal.shape.parameters)
         assert shape.fields is not None, "a question has columns"
         cursor = Portal(command.question, shape, portal.values, portal.raw, (0,) * len(shape.fields))
+        if len(self.portals) >= MAX_NAMES:
+            raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
+        self.check_room(cursor.memory_bytes + sys.getsizeof(command.name))
         cursor.hold = command.hold
         self.portals[command.name] = cursor
 
@@ -233,38 +300,64 @@ class Interpreter:
     def _transact(self, command: c.Transaction) -> str:
         was_open = self.transaction.open
         if command.kind == "begin" and was_open:
-            self._notices.warning("there is a transaction in progress already")
+            self._notices.warning("there is a transaction in progress already", "25001")
         elif command.kind in ("commit", "rollback") and not was_open:
-            self._notices.warning("there is no transaction in progress")
+            self._notices.warning("there is no transaction in progress", "25P01")
         elif command.kind in ("savepoint", "release", "rollback to") and not was_open:
             raise no_transaction(command.tag)
         committed = command.kind == "commit" and not self.transaction.failed
-        self.transaction.apply(command.kind)
-        if command.kind == "begin" and not was_open:
+        before = self.settings.reported()
+        if command.kind == "begin":
             self.settings.begin()
-        if command.kind in ("commit", "rollback") and was_open:
-            before = self.settings.reported()
+        elif command.kind == "savepoint":
+            self.settings.savepoint(command.name)
+        elif command.kind == "release":
+            self.settings.release(command.name)
+        elif command.kind == "rollback to":
+            self.settings.back_to(command.name)
+        else:
             self.settings.end(committed=committed)
-            self._report(before)
+        self.transaction.apply(command.kind)
+        self._report(before)
+        if command.kind in ("commit", "rollback") and was_open:
             self.end_transaction()
             return "COMMIT" if committed else "ROLLBACK"
         return command.tag
 
+    def begin_implicitly(self, *, block: bool) -> None:
+        """What comes up to the end of a text, or up to Sync, is one transaction where none is open.
+
+        Args:
+          block: does it count as a transaction block, as several statements of one text do?
+        """
+        self.settings.begin()
+        self._block = block
+
+    def end_implicitly(self, *, committed: bool) -> None:
+        """The text, or what Sync ends, is over; a transaction that was opened in it goes on."""
+        self._block = False
+        if self.transaction.open:
+            return
+        before = self.settings.reported()
+        self.settings.end(committed=committed)
+        self._report(before)
+        self.end_transaction()
+
     def _set(self, command: c.Command) -> str:
         if isinstance(command, c.SetSetting):
-            before = self.settings.reported()
-            if not self.settings.set(command.name, command.value, command.local):
-                self._notices.notice(f"the setting {command.name} has no effect here")
-            self._report(before)
+            self._set_one(command.name, command.value, command.local)
+            if command.local and not self._in_block:
+                self._notices.warning("SET LOCAL can only be used in transaction blocks", "25P01")
             return command.tag
         if isinstance(command, c.Discard):
             if command.what == "ALL":
-                if self.transaction.open:
-                    raise UnsupportedSQL("DISCARD ALL is not for transactions")
+                if self._in_block:
+                    raise WireError("DISCARD ALL cannot run inside a transaction", "25001", hint="send it by itself")
                 before = self.settings.reported()
                 self.settings.set("all", None)
                 self._report(before)
                 self.portals.clear()
+                self.prepared.clear()
             return f"DISCARD {command.what}"
         if isinstance(command, c.CloseCursor):
             if command.name is None:
@@ -276,6 +369,56 @@ class Interpreter:
         assert isinstance(command, c.Nothing), "every command is run somewhere"
         return command.tag
 
+    @property
+    def _in_block(self) -> bool:
+        return self.transaction.open or self._block
+
+    def _set_one(self, name: str, value: str | None, local: bool) -> None:
+        """SET; locally outside of a transaction it only is looked at."""
+        before = self.settings.reported()
+        self.settings.begin()
+        known = self.settings.set(name, value, local, kept=not local or self._in_block)
+        if not known:
+            self._notices.notice(f"the setting {name} has no effect here")
+        self._report(before)
+
+    async def _configured(self, command: c.Configure, values: tuple[Value, ...]) -> Table:
+        """The row of a SELECT of set_config and current_setting."""
+        cells = []
+        for call in command.calls:
+            name, *rest = (_bound(argument, values) for argument in call.arguments)
+            if not isinstance(name, str):
+                raise InvalidSetting("the name of a setting is a text")
+            cells.append(self._set_config(name, *rest) if call.sets else await self._current(name, *rest))
+        return Table.of([(call.column, "text") for call in command.calls], [tuple(cells)])
+
+    def _set_config(self, name: str, value: Value, local: Value) -> str:
+        """The value as it is from now on, as set_config gives it. Raises: InvalidSetting."""
+        if not (value is None or isinstance(value, str)):
+            raise InvalidSetting(f"the value of {name} is a text")
+        self._set_one(name, value, _truth(local))
+        if _truth(local) and not self._in_block:
+            return value or ""
+        return self.settings.get(name) or value or ""
+
+    async def _current(self, name: str, missing_ok: Value = False) -> str | None:
+        value = await self._value_of(name)
+        if value is None and not _truth(missing_ok):
+            raise InvalidSetting(f"there is no setting {name}", hint="SHOW ALL tells every setting of a session")
+        return value
+
+    def _of_backends(self, command: c.BackendCall, values: tuple[Value, ...]) -> Table:
+        """The number of this session; or whether the one of that number was the analyst's own, and is stopped."""
+        if command.function == _BACKEND_PID:
+            return Table.of([(command.column, "int8")], [(self.number,)])
+        number = _bound(1, values) if command.number is None else command.number
+        if not str(number).isdecimal():
+            raise WireError("a session has a number", "22023", hint="SELECT pg_backend_pid() tells it")
+        stopped = self.stop(int(str(number)), session=command.function == _TERMINATE)
+        if not stopped:
+            self._notices.warning(f"you have no session {number}", _WARNING)
+        return Table.of([(command.column, "bool")], [(stopped,)])
+
     def _report(self, before: dict[str, str]) -> None:
         """Tell the client of settings that changed and that it keeps track of."""
         for name, value in self.settings.reported().items():
@@ -286,6 +429,43 @@ class Interpreter:
 def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:
     """The client's own types where it gave some, else ours."""
     return tuple(own or ours for own, ours in itertools.zip_longest(oids[: len(told)], told, fillvalue=0))
+
+
+def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:
+    """Columns of text; parameters are texts, the last one of each call a truth value."""
+    wanted: dict[int, int] = {}
+    for call in command.calls:
+        for place, argument in enumerate(call.arguments):
+            if isinstance(argument, int) and not isinstance(argument, bool):
+                wanted[argument] = _BOOL if place == (2 if call.sets else 1) else _TEXT
+    parameters = tuple(wanted.get(n, _TEXT) for n in range(1, max(wanted, default=0) + 1))
+    return Shape(_merged(oids, parameters), _fields([(call.column, "text") for call in command.calls]))
+
+
+def _backend_shape(command: c.BackendCall, oids: tuple[int, ...]) -> Shape:
+    """A number, or a truth value; a session's number is the only parameter."""
+    kind: ResultType = "int8" if command.function == _BACKEND_PID else "bool"
+    parameters = (_INT4,) if command.number is None else ()
+    return Shape(_merged(oids, parameters), _fields([(command.column, kind)]))
+
+
+def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Value:
+    """An argument, or the value of the parameter in its place."""
+    if not isinstance(argument, int) or isinstance(argument, bool):
+        return argument
+    if not 1 <= argument <= len(values):
+        raise WireError(f"there is no parameter ${argument}", "42P02")
+    return values[argument - 1]
+
+
+def _truth(value: Value) -> bool:
+    """A truth value, or the text of one. Raises: InvalidSetting."""
+    if isinstance(value, bool) or value is None:
+        return bool(value)
+    spelled = str(value).strip().lower()
+    if spelled not in ("t", "true", "on", "yes", "1", "f", "false", "off", "no", "0"):
+        raise InvalidSetting("the last argument is true or false")
+    return spelled in ("t", "true", "on", "yes", "1")
 
 
 def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:
@@ -303,7 +483,7 @@ def _weakness(weak: Sequence[bool], *, shown: bool) -> str:
     rows = "the answer is weak"
     if len(weak) > 1:
         rows = f"{sum(weak)} of {len(weak)} rows {'is' if sum(weak) == 1 else 'are'} weak"
-    said = f"{rows}: so little budget that values may be cut to any part of the true ones"
+    said = f"{rows}: its values may be cut to any part of the true ones"
     return said if shown or len(weak) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 

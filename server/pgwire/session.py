@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
 from planner.errors import UnsupportedSQL
-from server.errors import WireError
-from server.pgwire import commands as c
-from server.pgwire import encode
-from server.pgwire import messages as m
-from server.pgwire.copy_format import copy_format
-from server.pgwire.desk import Desk
+from server.errors import CancelledByClient, WireError
+from server.pgwire.codec import encode
+from server.pgwire.codec import messages as m
+from server.pgwire.codec.bind_values import bound_values
+from server.pgwire.codec.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
+from server.pgwire.codec.result_rows import Result
 from server.pgwire.errors import (
     known_portal,
     known_statement,
@@ -23,18 +24,18 @@ from server.pgwire.errors import (
     unknown_portal,
     unknown_statement,
 )
-from server.pgwire.interpreter import Interpreter, Notices
-from server.pgwire.parameters import bound_values
-from server.pgwire.portal import Portal, Prepared, Shape
-from server.pgwire.reading import cut, read
-from server.pgwire.results import Result
-from server.pgwire.settings import Settings
-from server.pgwire.split import Words
-
-MAX_NAMES = 1_000
-"""Prepared statements, and likewise portals, of one session."""
+from server.pgwire.gateway import Gateway
+from server.pgwire.interpreter import MAX_NAMES, Interpreter, Notices
+from server.pgwire.state.session_memory import Holdings
+from server.pgwire.state.settings import Settings
+from server.pgwire.statements import commands as c
+from server.pgwire.statements.parse_statement import cut, read
+from server.pgwire.statements.portal import Portal, Prepared, Shape
+from server.pgwire.statements.split_statements import Words
+from server.scheduling.memory_size import kept_bytes
 
 _ROWS_AT_ONCE = 256
+_BYTES_AT_ONCE = 1 << 16
 
 _log = structlog.get_logger("noisegate.pgwire")
 
@@ -48,28 +49,30 @@ class Session:
     """Answers the messages of one client.
 
     Args:
-      desk: the rest of the proxy.
+      gateway: the rest of the proxy.
       analyst: who asks.
       settings: those of the startup message.
       send: takes bytes for the client.
       pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
         sent is not sent more.
+      holdings: what the sessions of all analysts keep, if there are others.
     """
 
     def __init__(
         self,
-        desk: Desk,
+        gateway: Gateway,
         analyst: str,
         settings: Settings,
         send: Callable[[bytes], None],
         pause: Callable[[], Awaitable[None]] = let_others_go_on,
+        holdings: Holdings | None = None,
     ) -> None:
         notices = Notices(self._notice, self._warning, lambda name, value: send(encode.parameter_status(name, value)))
-        self._interpreter = Interpreter(desk, analyst, settings, notices)
+        self._holding = (holdings or Holdings()).of(analyst)
+        self._interpreter = Interpreter(gateway, analyst, settings, notices, self._holding)
         self.settings = settings
         self._send = send
         self._pause = pause
-        self._prepared: dict[str, Prepared] = {}
         self._skipping = False
         self._analyst = analyst
 
@@ -77,16 +80,29 @@ class Session:
         """End the statement that runs, if one does."""
         self._interpreter.cancelled.set()
 
+    def number(self, number: int, stop: Callable[..., bool]) -> None:
+        """Its number among all sessions, and what stops a session of the same analyst by such a number."""
+        self._interpreter.number, self._interpreter.stop = number, stop
+
     def ready(self) -> None:
         """Tell the client that it may go on."""
         self._send(encode.ready_for_query(self._interpreter.transaction.status))
 
+    def close(self) -> None:
+        """The session is over, and keeps nothing any more."""
+        self._holding.hold(0)
+
     async def handle(self, message: m.ClientMessage) -> None:
         """Answer one message. What it sends stands in `send` when this returns; errors are sent, not raised."""
+        try:
+            await self._handle(message)
+        finally:
+            self._interpreter.count()
+
+    async def _handle(self, message: m.ClientMessage) -> None:
         if isinstance(message, m.Sync):
+            self._interpreter.end_implicitly(committed=not self._skipping)
             self._skipping = False
-            if not self._interpreter.transaction.open:
-                self._interpreter.end_transaction()
             self.ready()
         elif self._skipping:
             return
@@ -116,17 +132,19 @@ class Session:
 
     async def _query(self, sql: str) -> None:
         """The simple protocol: each statement in turn, in one implicit transaction, up to the first error."""
-        self._prepared.pop("", None)
+        self._interpreter.prepared.pop("", None)
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
         if await self._tried(self._cut_into(sql, statements)) and not statements:
             self._send(encode.empty_query())
+        succeeded = True
         for statement in statements:
             await self._pause()
-            if not await self._tried(self._simple(statement), statement.start):
+            self._interpreter.begin_implicitly(block=len(statements) > 1)
+            succeeded = await self._tried(self._simple(statement), statement.start)
+            if not succeeded:
                 break
-        if not self._interpreter.transaction.open:
-            self._interpreter.end_transaction()
+        self._interpreter.end_implicitly(committed=succeeded)
         self.ready()
 
     @staticmethod
@@ -153,16 +171,16 @@ class Session:
             self._check_runs(portal.command)
             await self._execute(portal, message.max_rows, describe=False)
         elif isinstance(message, m.Close):
-            (self._interpreter.portals if message.portal else self._prepared).pop(message.name, None)
+            (self._interpreter.portals if message.portal else self._interpreter.prepared).pop(message.name, None)
             self._send(encode.close_complete())
         elif isinstance(message, m.FunctionCall):
             raise UnsupportedSQL("functions are not called by number")
         # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
 
     async def _parse(self, message: m.Parse) -> None:
-        if message.name and message.name in self._prepared:
+        if message.name and message.name in self._interpreter.prepared:
             raise known_statement(message.name)
-        if len(self._prepared) >= MAX_NAMES and message.name not in self._prepared:
+        if len(self._interpreter.prepared) >= MAX_NAMES and message.name not in self._interpreter.prepared:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         statements = await cut(message.sql)
         if len(statements) > 1:
@@ -170,11 +188,14 @@ class Session:
         command = await read(statements[0]) if statements else None
         self._check_runs(command)
         shape = await self._interpreter.shape(command, message.types)
-        self._prepared[message.name] = Prepared(command, message.types, shape, self._interpreter.asked_as)
+        prepared = Prepared(command, message.types, shape, self._interpreter.asked_as)
+        self._interpreter.prepared.pop(message.name, None)
+        self._interpreter.check_room(prepared.n_bytes + kept_bytes(message.name))
+        self._interpreter.prepared[message.name] = prepared
         self._send(encode.parse_complete())
 
     async def _bind(self, message: m.Bind) -> None:
-        prepared = self._prepared.get(message.statement)
+        prepared = self._interpreter.prepared.get(message.statement)
         if prepared is None:
             raise unknown_statement(message.statement)
         portals = self._interpreter.portals
@@ -183,7 +204,6 @@ class Session:
         if len(portals) >= MAX_NAMES and message.portal not in portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self._check_runs(prepared.command)
-        self._interpreter.check_room(message.portal)
         shape = prepared.shape
         if prepared.asked_as != self._interpreter.asked_as:
             shape = await self._interpreter.shape(prepared.command, prepared.oids)
@@ -194,7 +214,9 @@ class Session:
         values = () if catalog else bound_values(message.values, message.formats, shape.parameters)
         formats = _per_column(message.result_formats, 0 if shape.fields is None else len(shape.fields))
         raw = (message.values, message.formats)
-        portals[message.portal] = Portal(prepared.command, shape, values, raw, formats)
+        portal = Portal(prepared.command, shape, values, raw, formats)
+        self._interpreter.check_room(portal.memory_bytes + kept_bytes(message.portal), message.portal)
+        portals[message.portal] = portal
         self._send(encode.bind_complete())
 
     def _describe(self, message: m.Describe) -> None:
@@ -202,7 +224,7 @@ class Session:
             portal = self._portal(message.name)
             self._send_fields(portal.shape, portal.formats)
             return
-        prepared = self._prepared.get(message.name)
+        prepared = self._interpreter.prepared.get(message.name)
         if prepared is None:
             raise unknown_statement(message.name)
         self._send(encode.parameter_description(prepared.shape.parameters))
@@ -245,15 +267,23 @@ class Session:
         else:
             self._send(encode.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
 
-    async def _send_rows(self, result: Result, rows: Iterable[int], formats: tuple[int, ...]) -> None:
-        for index in rows:
-            self._send(encode.data_row(result.row(index, formats)))
-            await self._pause_between(index)
+    async def _send_rows(self, result: Result, rows: range, formats: tuple[int, ...]) -> None:
+        await self._send_many(encode.data_row(row) for row in result.rows(rows, formats))
 
-    async def _pause_between(self, index: int) -> None:
-        """Now and then among many rows, as between statements."""
-        if index % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
-            await self._pause()
+    async def _send_many(self, messages: Iterable[bytes]) -> None:
+        """With a pause now and then, as between statements.
+
+        Raises: CancelledByClient when nobody wants the rest.
+        """
+        size = 0
+        for number, message in enumerate(messages, 1):
+            self._send(message)
+            size += len(message)
+            if size >= _BYTES_AT_ONCE or number % _ROWS_AT_ONCE == 0:
+                size = 0
+                await self._pause()
+                if self._interpreter.cancelled.is_set():
+                    raise CancelledByClient("the rest was cancelled", hint="asking again is free")
 
     async def _fetch(self, command: c.Fetch, portal: Portal, describe: bool) -> None:
         cursor, rows = await self._interpreter.fetched(command)
@@ -270,23 +300,31 @@ class Session:
     async def _copy(self, command: c.Copy, portal: Portal) -> None:
         written = copy_format(command.options)  # before anything is charged
         shape = await self._interpreter.shape(command.question, portal.shape.parameters)
-        asked = Portal(command.question, shape, portal.values, portal.raw)
+        columns = 0 if shape.fields is None else len(shape.fields)
+        asked = Portal(command.question, shape, portal.values, portal.raw, (int(written.binary),) * columns)
         await self._interpreter.run(asked)
         result = asked.result
         assert result is not None, "a question has rows"
-        self._send(encode.copy_out(len(result.fields)))
+        self._send(encode.copy_out(len(result.fields), binary=written.binary))
+        if written.binary:
+            # As PostgreSQL: one message per row, the header in the first of all, which readers rely on.
+            rows = map(binary_row, result.rows(range(len(result)), asked.formats))
+            pieces = itertools.chain(rows, (BINARY_TRAILER,))
+            first = BINARY_HEADER + next(pieces)
+            await self._send_many(encode.copy_data(piece) for piece in itertools.chain((first,), pieces))
+            self._send(encode.copy_done())
+            self._send(encode.command_complete(f"COPY {len(result)}"))
+            return
         if written.header:
             self._send(encode.copy_data(written.line([field.name for field in result.fields])))
-        for index in range(len(result)):
-            self._send(encode.copy_data(written.line(result.text(index))))
-            await self._pause_between(index)
+        await self._send_many(encode.copy_data(written.line(row)) for row in result.texts(range(len(result))))
         self._send(encode.copy_done())
         self._send(encode.command_complete(f"COPY {len(result)}"))
 
     def _deallocate(self, command: c.Deallocate) -> None:
         if command.name is None:
-            self._prepared.clear()
-        elif self._prepared.pop(command.name, None) is None:
+            self._interpreter.prepared.clear()
+        elif self._interpreter.prepared.pop(command.name, None) is None:
             raise unknown_statement(command.name)
         self._send(encode.command_complete("DEALLOCATE ALL" if command.name is None else "DEALLOCATE"))
 
@@ -306,9 +344,9 @@ class Session:
         if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):
             self._send(encode.notice(words))
 
-    def _warning(self, words: str) -> None:
+    def _warning(self, words: str, code: str) -> None:
         if (self.settings.get("client_min_messages") or "").lower() != "error":
-            self._send(encode.notice(words, code="01000", severity="WARNING"))
+            self._send(encode.notice(words, code=code, severity="WARNING"))
 
 
 def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:

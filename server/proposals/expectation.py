@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Plan
-from planner.released import Apply, Given, KeyValue, ReleasedExpression
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
 from server.backends.columns import Domain
-from server.measuring import AnyRelease
+from server.explain.mechanism_reasons import shared_by_found
 from server.query import Budget, QueryResponse
 from server.question import Question
-from server.released.evaluate import releases_used
-from server.response import response
+from server.results.arithmetic.evaluate import releases_used
+from server.results.response import response
+from server.workers.measure import AnyRelease
 
 NOBODY = Budget(0.0, 0.0, 0.0, 0.0)
 """Of an answer that nobody gets."""
@@ -42,12 +43,12 @@ def worst_answer(question: Question, n_groups: int) -> QueryResponse:
     """One row with the widest intervals that any data can give, around zero.
 
     Returns: open intervals where no public bound says how large a threshold can become, or where an interval's width
-      depends on the values: of quotients, of CASE and the like.
+      depends on the values: of quotients, of CASE and the like; or on how many groups will be found.
     """
     plan = question.plan
     outputs = tuple(output for output in plan.outputs if releases_used(output.expression))
     bounded = plan.tuples_per_unit is not None or all(one.name == "fixed" for one in question.measuring.releases)
-    known = bounded and all(_linear(output.expression) for output in outputs)
+    known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
     ungrouped: Plan = replace(
         plan, outputs=outputs, group_keys=(), domains=(), having=None, order=(), limit=None, offset=0
     )

@@ -7,22 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from planner.planner import MIN_EPSILON
-from planner.policy import Policy
+from planner.plan import BackendQuery
+from planner.planning.answer_times import least_epsilon, rounded_up
+from planner.policy.policy import Policy
+from privacy.registry import MECHANISMS
 from server.answers.encoding import decoded
 from server.answers.released import Released
-from server.backends.backend import Backend
+from server.backends.columns import Domain
 from server.errors import NoProposal
 from server.ledger.ledger import Ledger
 from server.proposals.accuracy import Accuracy, Basis, Proposal, widest, worst_relative_error
 from server.proposals.expectation import NOBODY, expected_answer, worst_answer
 from server.query import QueryRequest, QueryResponse
 from server.question import Question
-from server.response import response
+from server.results.response import response
+from server.workers.group_limits import is_in_range
 
-_DIGITS = 3
 _STEPS = 24  # of bisection, over four to five orders of magnitude
-_TWO_SIDED = ("gem", "group_lp", "l2_clip")
 _ASK_FIRST = "ask once with a small epsilon: a proposal then follows from that answer"
 
 
@@ -64,9 +65,8 @@ class Planning(Protocol):
         """Knows the budget and the analyst's answers."""
         ...
 
-    @property
-    def backend(self) -> Backend:
-        """Knows the public groups."""
+    def groups(self, query: BackendQuery, analyst: str) -> Domain:
+        """The public groups of a query."""
         ...
 
     def question(self, request: QueryRequest) -> Question:
@@ -92,7 +92,7 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     most = question_at(policy.max_epsilon)
     if most.only_names_groups:
         raise NoProposal("naming groups is exact and free", hint="ask")
-    if most.plan.mechanism not in _TWO_SIDED or most.plan.sampling is not None:
+    if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
         raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)
     known = known_answer(planning.ledger, request.analyst, most.plan_hash)
@@ -103,7 +103,7 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
         own = question_at(known.epsilon)
         if own.answer_key == known.answer_key and accuracy.reached(_told(own, known)) <= accuracy.wanted:
             return _proposal(own, _told(own, known), known, left)
-    n_groups = len(planning.backend.domain(most.query)) if most.plan.group_keys else 1
+    n_groups = len(planning.groups(most.query, request.analyst)) if most.plan.group_keys else 1
     expect = _expectation(known, n_groups)
     best = accuracy.reached(expect(most))
     if math.isinf(best):
@@ -115,9 +115,13 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
         )
 
     def enough(epsilon: float) -> bool:
-        return accuracy.reached(expect(question_at(epsilon))) <= accuracy.wanted
+        asked = question_at(epsilon)
+        if not is_in_range(asked.plan, asked.query, asked.measuring, n_groups):
+            return False  # it would be refused
+        return accuracy.reached(expect(asked)) <= accuracy.wanted
 
-    question = question_at(_smallest(enough, policy.max_epsilon))
+    least = least_epsilon(most.plan.size, policy.side_channels, policy.max_epsilon)
+    question = question_at(_smallest(enough, least, policy.max_epsilon))
     return _proposal(question, expect(question), known, left)
 
 
@@ -140,26 +144,15 @@ def _expectation(known: Known | None, n_groups: int) -> Callable[[Question], Que
     return lambda question: expected_answer(question, known.released)
 
 
-def _smallest(enough: Callable[[float], bool], most: float) -> float:
-    """The smallest epsilon that is enough, rounded up to three digits; `most` is enough, more is never worse."""
-    low, high = math.log(MIN_EPSILON), math.log(most)
-    if enough(MIN_EPSILON):
-        return MIN_EPSILON
+def _smallest(enough: Callable[[float], bool], least: float, most: float) -> float:
+    """The smallest that is enough and permitted, up to three digits; `most` is enough, more is never worse."""
+    low, high = math.log(least), math.log(most)
+    if enough(least):
+        return least
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
     return min(most, rounded_up(math.exp(high)))
-
-
-def rounded_up(epsilon: float) -> float:
-    """Up to three significant digits.
-
-    >>> rounded_up(0.123456), rounded_up(0.5), rounded_up(2.0001)
-    (0.124, 0.5, 2.01)
-    """
-    place = _DIGITS - 1 - math.floor(math.log10(epsilon))
-    rounded = math.ceil(epsilon * 10**place - 1e-9) / 10**place
-    return float(f"{rounded:.{_DIGITS}g}")
 
 
 def _proposal(question: Question, answer: QueryResponse, known: Known | None, epsilon_left: float) -> Proposal:

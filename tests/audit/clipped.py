@@ -14,7 +14,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.clipped_vectors import STEPS
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.filing import add_loads
+from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
+from privacy.exact import exact_epsilon
 from privacy.join_tuples import DistinctTuples
-from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.racing.r2t import R2T
 from privacy.units import ONE
 
@@ -42,7 +42,7 @@ class UnsplitGem(Gem):
 class UnsplitR2T(R2T):
     """Every threshold spends everything."""
 
-    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
 
 

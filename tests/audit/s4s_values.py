@@ -13,9 +13,9 @@ from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.mechanisms.noise.release import released
-from privacy.mechanisms.noise.rung import rungs
+from privacy.mechanisms.noise.threshold_noise import rungs
 from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
+from privacy.published.s4s_rdp import S4SRenyi
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.tuple_samples import UnitAtTheBound
 from tests.support.simulated_entropy import SimulatedEntropy

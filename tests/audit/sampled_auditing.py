@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
 from privacy.noisy_answer import NoisyAnswer
+from privacy.published.sampled.sample_and_explore import SampleAndExplore
+from privacy.published.sampled.simple_sampling import SimpleSampling
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from privacy.exact import exact_epsilon
 from privacy.ladder import Ladder
-from privacy.mechanisms.exact import exact_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.sampling.calibrate import release_budget
 from privacy.sampling.design import SampleDesign
@@ -105,7 +105,7 @@ class ForgetsTheGap(Gem):
         for units in self.ladder.units:
 
             def loss(budget: float, units: int = int(units)) -> Loss:
-                rung = Rung(units, self.gap, Fraction(budget))
+                rung = ThresholdNoise(units, self.gap, Fraction(budget))
                 return Loss(0.0, 1 / rung.noise_scale, rung.tau)
 
             budgets.append(release_budget(self.sample, exact_epsilon(self.epsilon), float(selecting), loss))

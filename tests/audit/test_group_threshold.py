@@ -14,7 +14,7 @@ from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.truncation.encode import encode
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
@@ -30,7 +30,7 @@ COUNTING = GroupThreshold(1.0, groups_per_unit=2, minimum=10)
 class WithoutTheUnitItself(GroupThreshold):
     """Shows what exceeds the noise's quantile, as if a group of one unit had the count 0."""
 
-    def _least_steps(self, rung: Rung) -> int:
+    def _least_steps(self, rung: ThresholdNoise) -> int:
         return super()._least_steps(rung) - ONE // rung.step
 
 

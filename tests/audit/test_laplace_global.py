@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privacy.mechanisms.laplace_global import LaplaceGlobal
+from privacy.published.laplace_global import LaplaceGlobal
 from privacy.units import ONE
 from tests.audit.auditing import audit
 from tests.audit.mutants import WeakerNoise

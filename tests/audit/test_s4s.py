@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from privacy.accounting.event import PureDP
-from privacy.mechanisms.exact import exact_epsilon
-from privacy.mechanisms.noise.rung import Rung, rungs
+from privacy.exact import exact_epsilon
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.racing.s4s import S4S
 from privacy.sampling.design import SampleDesign
 from tests.audit.mutants import WeakerNoise
@@ -50,7 +50,7 @@ def test_without_a_sample_all_values_spend_nearly_everything() -> None:
 class Unsplit(S4S):
     """Every threshold spends everything."""
 
-    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
 
 

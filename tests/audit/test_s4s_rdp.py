@@ -10,7 +10,7 @@ import pytest
 
 from privacy.accounting.event import RenyiCurve
 from privacy.entropy import OpendpEntropy
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
+from privacy.published.s4s_rdp import S4SRenyi
 from privacy.sampling.renyi_order import least_epsilon
 from tests.audit.mutants import WeakerNoise
 from tests.audit.s4s_values import values_bound

@@ -9,10 +9,10 @@ import pytest
 from privacy.entropy import Entropy
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.noise.integer_noise import IntegerNoise
-from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
-from privacy.mechanisms.sampled.population import NoisyPopulation, PublicPopulation, UnitCount
-from privacy.mechanisms.sampled.repeated_exploration import RepeatedExploration
-from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
+from privacy.published.sampled.inner_mechanism import InnerMechanism
+from privacy.published.sampled.population import NoisyPopulation, PublicPopulation, UnitCount
+from privacy.published.sampled.repeated_exploration import RepeatedExploration
+from privacy.published.sampled.sample_and_explore import SampleAndExplore
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import Pairs, explored_runs, lower_bound, tuples_of
 from tests.support.seeded_draws import SeededDraws

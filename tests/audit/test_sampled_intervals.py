@@ -14,12 +14,12 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
-from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
-from privacy.mechanisms.sampled.population import NoisyPopulation, PublicPopulation
-from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
 from privacy.noisy_answer import NoisyAnswer
+from privacy.published.s4s_rdp import S4SRenyi
+from privacy.published.sampled.inner_mechanism import InnerMechanism
+from privacy.published.sampled.population import NoisyPopulation, PublicPopulation
+from privacy.published.sampled.sample_and_explore import SampleAndExplore
+from privacy.published.sampled.simple_sampling import SimpleSampling
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.scale_up import scale_up
 from privacy.truncation.encode import encode

@@ -7,8 +7,8 @@ from functools import cached_property
 import pytest
 
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
-from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
+from privacy.published.sampled.inner_mechanism import InnerMechanism
+from privacy.published.sampled.simple_sampling import SimpleSampling
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import Pairs, lower_bound, sampled_runs
 from tests.support.simulated_entropy import SimulatedEntropy

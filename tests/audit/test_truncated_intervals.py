@@ -9,12 +9,12 @@ from privacy.entropy import Entropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.laplace_global import LaplaceGlobal
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.r2t import R2T
 from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
 from privacy.noisy_answer import NoisyAnswer
+from privacy.published.laplace_global import LaplaceGlobal
+from privacy.published.s4s_rdp import S4SRenyi
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE

@@ -23,7 +23,7 @@ from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
 from privacy.mechanisms.vector.sparse_vector import SparseVector
 from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
 from privacy.truncation.encode import encode
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
+from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, goes
 from tests.audit.mutants import WeakerNoise

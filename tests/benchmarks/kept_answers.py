@@ -21,18 +21,19 @@ from statistics import median, quantiles
 from typing import cast
 
 from server.http.app import create_app
-from server.http.key_limits import Rate
-from server.keys import key_hash, new_key
+from server.http.limits.key_limits import Rate
 from server.ledger.analyst import Act
-from server.ledger.book import Book
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.live_pipeline import LivePipeline
+from server.ledger.api_keys import key_hash, new_key
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.services import Services
-from server.serving import event_loop, http_server, keep_pauses_short, serve_both
-from server.workers import WorkerLimits, WorkerPool
+from server.reloadable_pipeline import ReloadablePipeline
+from server.startup.open_services import Services
+from server.startup.serve import event_loop, http_server, keep_pauses_short, serve_both
+from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
+from tests.support.asking import ask
 from tests.support.backends import FailingBackend
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
@@ -95,7 +96,7 @@ def _answer_once(folder: Path) -> str:
         workers = WorkerPool(WorkerLimits(workers=1, call_s=300.0), preload="server.pipeline")
         try:
             for sql in _QUESTIONS.values():
-                _pipeline(folder, ledger, workers).answer(_request(sql))
+                ask(_pipeline(folder, ledger, workers), _request(sql))
         finally:
             workers.close()
     return key
@@ -109,7 +110,7 @@ def _at_the_pipeline(folder: Path, requests: int) -> Iterator[Row]:
             seconds = []
             for _ in range(requests):
                 start = time.perf_counter()
-                assert pipeline.answer(_request(sql)).cached
+                assert ask(pipeline, _request(sql)).cached
                 seconds.append(time.perf_counter() - start)
             yield Row(name, "pipeline alone, median", median(seconds) * 1e3, "ms")
 
@@ -122,7 +123,7 @@ def _request(sql: str) -> QueryRequest:
     return QueryRequest("ada", sql, request_id="benchmark")
 
 
-def _pipeline(folder: Path, ledger: Book, workers: WorkerPool | None) -> Pipeline:
+def _pipeline(folder: Path, ledger: StoreLedger, workers: WorkerPool | None) -> Pipeline:
     backend = FailingBackend(folder / "reads", ())
     return Pipeline(demo_policy(), tpch_schema(), backend, ledger, cast("WorkerPool", workers))
 
@@ -148,7 +149,7 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
 
     with closing(open_ledger(*_paths(folder))) as ledger, (folder / "log").open("w") as log:
         log_to(log)
-        pipeline = LivePipeline(_pipeline(folder, ledger, None), lambda *_: _no_reload())
+        pipeline = ReloadablePipeline(_pipeline(folder, ledger, None), lambda *_: _no_reload())
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # as `noisegate serve` does
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -20,11 +20,11 @@ import psycopg
 
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
-from server.ledger.book import Book
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.ledger.open_postgres import create_postgres_ledger, open_postgres_ledger
-from server.ledger.postgres_rules import SCHEMA
-from server.ledger.schema import TABLES
+from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
+from server.ledger.postgres.triggers import SCHEMA
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.store_ledger import StoreLedger
+from server.ledger.tables.schema import TABLES
 from tests.benchmarks.rows import Row
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import prepare_race, race
@@ -39,7 +39,7 @@ _BARS_MS = {"reserve + commit": 2.0, "budget": 1.0}
 
 T = TypeVar("T")
 
-Open = Callable[[], Book]
+Open = Callable[[], StoreLedger]
 
 
 def run(quick: bool) -> list[Row]:
@@ -88,12 +88,12 @@ def _distribution(case: str, metric: str, samples: list[float]) -> list[Row]:
     ]
 
 
-def _spend(ledger: Book, number: int) -> float:
+def _spend(ledger: StoreLedger, number: int) -> float:
     charge = replace(charge_of(number), answer_key=uuid.uuid4().hex, plan_hash=uuid.uuid4().hex)
     return _timed(lambda: ledger.commit(ledger.reserve(charge), b"x" * 200))[0]
 
 
-def _kept(ledger: Book, number: int) -> float:
+def _kept(ledger: StoreLedger, number: int) -> float:
     seconds, kept = _timed(partial(ledger.kept_answer, f"{number:064x}", name_of(number)))
     assert kept is not None
     assert kept.paid
@@ -110,7 +110,7 @@ def _races(server: EmbeddedPostgres, scratch: Path, quick: bool) -> list[Row]:
     )
 
 
-def _raced(store: str, ledger: Book, reopen: Open, quick: bool) -> list[Row]:
+def _raced(store: str, ledger: StoreLedger, reopen: Open, quick: bool) -> list[Row]:
     size = _QUICK_RACE if quick else _RACE
     with closing(ledger):
         prepare_race(ledger, size["allowed"])

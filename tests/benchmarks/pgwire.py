@@ -24,7 +24,7 @@ from tests.demo.database import load_once
 from tests.demo.workplace import add_analyst
 from tests.property.test_wire_fuzz import Opened, conversation, mutated, sensible, startup
 from tests.support.proxies import tpch_demonstration
-from tests.support.wire_desk import WireDesk
+from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_proxy import WireProxy, wire_proxy
 
 _SCALE = 0.01
@@ -127,13 +127,13 @@ def _fuzzed(connections: int) -> list[Row]:
             wrong = rng.choice((0.0, 0.02, 0.3))
             raws = [sensible(rng) for _ in range(_MESSAGES)]
             sent = [mutated(rng, raw) if rng.random() < wrong else raw for raw in raws]
-            desk = WireDesk()
+            gateway = ScriptedGateway()
             try:
-                asyncio.run(conversation(kind, startup(rng) + b"".join(sent), desk))
+                asyncio.run(conversation(kind, startup(rng) + b"".join(sent), gateway))
             except Exception as error:
                 print(f"crashed: {type(error).__name__}")
                 crashes += 1
-            entered += kind is Unopened and bool(desk.asked or desk.catalog_asked)
+            entered += kind is Unopened and bool(gateway.asked or gateway.catalog_asked)
     return [
         Row("fuzzer", "messages sent", 2.0 * connections * _MESSAGES, "messages"),
         Row("fuzzer", "crashes", crashes, "crashes", most=0),

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from statistics import median
 
-from planner.bind import bind
+from planner.binding.bind import bind
 from planner.errors import PlannerError
-from planner.parse import parse
-from planner.planner import make_plan
-from planner.policy import Policy
-from planner.rewrite import rewrite
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from tests.benchmarks.rows import Row
 from tests.golden.graphs.patterns import PATTERNS

@@ -13,8 +13,8 @@ import numpy as np
 
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples
-from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
+from privacy.registry import measurement
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE

@@ -23,11 +23,11 @@ from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.truncation.compact import compact
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.core import build_core
 from privacy.truncation.vector.instance import VectorInstance
 from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.reference import ReferenceVectorSolver
-from privacy.truncation.vector.shares import WHOLE
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
 from tests.demo.tpch import generate

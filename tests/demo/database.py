@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,26 @@ def load_once(server: EmbeddedPostgres, name: str, scale: float, progress: Progr
     Returns: the URL for the proxy's own SELECT-only role.
     """
     label = f"noisegate demonstration {_VERSION}, scale {scale}"
+    load_labelled(server, name, label, lambda url: _load(url, scale, progress))
+    return server.url(ROLE, name)
+
+
+def load_labelled(server: EmbeddedPostgres, name: str, label: str, load: Callable[[str], None]) -> None:
+    """Make database `name` anew and load it, unless what it holds has this label already.
+
+    Args:
+      server: a running one.
+      name: of the database.
+      label: of what is loaded.
+      load: given the URL of its owner.
+    """
     with psycopg.connect(server.url(), autocommit=True) as connection:
         if _comment(connection, name) != label:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-            _load(server.url(database=name), scale, progress)
+            load(server.url(database=name))
             statement = sql.SQL("COMMENT ON DATABASE {} IS {}")
             connection.execute(statement.format(sql.Identifier(name), sql.Literal(label)))
-    return server.url(ROLE, name)
 
 
 def _comment(connection: psycopg.Connection[Any], name: str) -> str | None:

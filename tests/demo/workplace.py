@@ -21,10 +21,10 @@ from rich.progress import Progress
 
 from server.backends import embedded
 from server.errors import ConfigurationInvalid
-from server.keys import credentials_of, new_key
 from server.ledger.analyst import Act, Role
-from server.policy_ledger import open_or_create
-from server.services import read_policy
+from server.ledger.api_keys import credentials_of, new_key
+from server.policy.accepted_policy import read_policy
+from server.policy.open_ledger_of_policy import open_or_create
 from tests.demo import tpch
 from tests.demo.database import load_once
 
@@ -125,17 +125,19 @@ def running_proxy(
     port: int = PORT,
     options: tuple[str, ...] = _HTTP_ONLY,
     authority: Path | None = None,
+    files: int | None = None,
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
 
     Args:
       options: more of `noisegate serve`.
       authority: who vouches for the proxy's certificate, if the options give it one.
+      files: how many descriptors it may have; None: as many as this process.
     Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
-        process = _serve(demonstration, listening, options)
+        process = _serve(demonstration, listening, options, files)
         address = f"{'http' if authority is None else 'https'}://localhost:{listening}"
         if _healthy(process, address, authority):
             break
@@ -148,11 +150,14 @@ def running_proxy(
         process.wait(timeout=_START_TIMEOUT_S)
 
 
-def _serve(demonstration: Demonstration, port: int, options: tuple[str, ...]) -> subprocess.Popen[bytes]:
+def _serve(
+    demonstration: Demonstration, port: int, options: tuple[str, ...], files: int | None
+) -> subprocess.Popen[bytes]:
     program = Path(sys.executable).with_name("noisegate")
+    limited = () if files is None else ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(files))
     with (demonstration.folder / "proxy.log").open("ab") as log:
         return subprocess.Popen(
-            [program, "serve", demonstration.policy, "--port", str(port), *options],
+            [*limited, program, "serve", demonstration.policy, "--port", str(port), *options],
             env={**os.environ, "NOISEGATE_DATABASE_URL": demonstration.proxy_url},
             stdout=log,
             stderr=subprocess.STDOUT,

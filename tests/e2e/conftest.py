@@ -1,4 +1,8 @@
-"""One proxy for all end-to-end tests of a process."""
+"""One proxy for the end-to-end tests over HTTP, and one for those over the wire protocol.
+
+A proxy is eight processes, which take a dozen seconds of computation to start. So where pytest runs in several
+processes, all tests of one proxy run in one of them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,15 @@ from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 from tests.support.wire_proxy import WireProxy, wire_proxy
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Put a test into the group of the proxy that it asks for, unless it has a group."""
+    if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+        for proxy_fixture in ("wire", "demonstration"):
+            if proxy_fixture in item.fixturenames:
+                item.add_marker(pytest.mark.xdist_group(proxy_fixture))
+                return
 
 
 @pytest.fixture(scope="session")

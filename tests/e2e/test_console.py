@@ -15,10 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.demo.workplace import Demonstration, add_analyst
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian's package chromium)"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian's package chromium)")
 
 SCREENSHOTS = Path(".noisegate") / "screenshots"
 BY_NATION = "SELECT n_name, count(*) AS orders FROM orders JOIN customer ON o_custkey = c_custkey\
@@ -110,6 +107,24 @@ def test_an_answer_is_a_table_and_a_file_too(open_page: Open, demonstration: Dem
     page.locator("#history button").first.click()
     expect(page.locator("#result-words")).to_contain_text("Free: you have paid for this answer", timeout=60_000)
     picture(page, "table")
+
+
+@pytest.mark.parametrize("path", ["/", "/admin"])
+def test_signing_out_leaves_nothing_in_the_browser(open_page: Open, demonstration: Demonstration, path: str) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill("SELECT n_name FROM nation WHERE n_comment <> 'tell nobody'")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#result")).to_be_visible(timeout=60_000)
+    assert "tell nobody" in page.evaluate("localStorage.getItem('noisegate.questions')")
+    if path == "/admin":  # another page of the same browser
+        page.goto(page.url + "admin")
+        sign_in(page, add_analyst(demonstration, 1.0, role="admin"))
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Your key")).to_be_visible()
+    assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 0]
+    assert "tell nobody" not in page.evaluate("document.documentElement.outerHTML + location.href")
+    assert "tell nobody" not in page.evaluate("[...document.querySelectorAll('textarea, input')].map((e) => e.value)")
 
 
 def test_a_refused_question_shows_its_place(open_page: Open, demonstration: Demonstration) -> None:

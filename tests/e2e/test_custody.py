@@ -14,8 +14,8 @@ import httpx
 import psycopg
 import pytest
 
-from server.accepted_policy import PolicyFile
 from server.backends.embedded import EmbeddedPostgres
+from server.policy.accepted_policy import PolicyFile
 from tests.demo.asking import client
 from tests.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 from tests.support.proxies import tpch_demonstration
@@ -107,6 +107,7 @@ def custodian(own_proxy: tuple[Custodian, httpx.Client]) -> tuple[Custodian, htt
     return own_proxy
 
 
+@pytest.mark.xdist_group("custodian")
 def test_a_policy_changes_whole_or_not_at_all(custodian: tuple[Custodian, httpx.Client]) -> None:
     proxy, asker = custodian
     assert proxy.max_epsilon(asker) == 4.0
@@ -158,6 +159,7 @@ def test_what_psql_is_shown_of_the_tables_follows_the_policy(
         assert asker.execute(comment).fetchall() == [("from 0 to 40",)]
 
 
+@pytest.mark.xdist_group("custodian")
 def test_a_proxy_does_not_start_under_a_weaker_policy_until_it_is_accepted(
     custodian: tuple[Custodian, httpx.Client],
 ) -> None:

@@ -115,7 +115,7 @@ def test_r2t_by_name(new_client: NewClient) -> None:
         ("SELECT count(*) FROM", "42601"),
         ("DELETE FROM orders", "25006"),
         ("SELECT o_orderkey FROM orders", "0A000"),
-        ("SELECT count(*) FROM orders o LEFT JOIN lineitem l ON l.l_orderkey = o.o_orderkey", "0A000"),
+        ("SELECT count(*) FROM orders o FULL JOIN lineitem l ON l.l_orderkey = o.o_orderkey", "0A000"),
         ("SELECT sum(o_totalprice) FROM orders", "PD002"),
     ],
 )
@@ -132,10 +132,10 @@ def test_a_refused_query_says_why_and_costs_nothing(new_client: NewClient, sql: 
 
 
 def test_an_unsupported_construct_is_named_where_it_stands(new_client: NewClient) -> None:
-    sql = "SELECT count(*) FROM orders o LEFT JOIN lineitem l ON l.l_orderkey = o.o_orderkey"
+    sql = "SELECT count(*) FROM orders o FULL JOIN lineitem l ON l.l_orderkey = o.o_orderkey"
     body = new_client(1.0).post("/v1/query", json={"sql": sql}).json()
-    assert "LEFT JOIN" in body["message"].upper()
-    assert sql[body["position"] - 1 :].upper().startswith(("LEFT", "LINEITEM", "JOIN"))
+    assert "FULL JOIN" in body["message"].upper()
+    assert sql[body["position"] - 1 :].upper().startswith(("FULL", "LINEITEM", "JOIN"))
 
 
 def test_an_exhausted_budget_says_what_is_left(new_client: NewClient) -> None:

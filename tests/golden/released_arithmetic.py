@@ -1,6 +1,6 @@
 """Arithmetic over released values in exact fractions: what the answer would be without noise.
 
-Written from planner/released.py alone, so that it can disagree with the server's own arithmetic.
+Written from planner/released_expression.py alone, so that it can disagree with the server's own arithmetic.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from planner.released import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue
 
 Value = str | bool | date | Fraction | None
 """A cell; every number is a fraction."""
@@ -56,6 +56,7 @@ def evaluate(expression: ReleasedExpression, released: Sequence[Fraction], keys:
         return keys[expression.key]
     if isinstance(expression, Given):
         return plain(expression.value)
+    assert isinstance(expression, Apply), "of one row"
     return _apply(expression, [evaluate(argument, released, keys) for argument in expression.arguments])
 
 

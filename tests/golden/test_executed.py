@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from planner.plan import BackendQuery, Plan
-from planner.policy import Policy
-from planner.rewrite import rewrite
+from planner.policy.policy import Policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend

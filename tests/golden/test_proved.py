@@ -12,8 +12,8 @@ import pytest
 
 from planner.errors import SensitivityUnbounded, UnsupportedSQL
 from planner.plan import BackendQuery, Plan
-from planner.policy import parse_policy
-from planner.rewrite import rewrite
+from planner.policy.policy import parse_policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend

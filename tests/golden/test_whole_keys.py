@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.rewrite import to_sql
+from planner.rewriting.rewrite import to_sql
 from tests.golden.untruncated import postgres
 from tests.support.planning import planned
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ import duckdb as duckdb_driver
 import psycopg
 
 from planner.plan import BackendQuery, Plan
-from planner.released import KeyValue
-from planner.rewrite import rewrite
+from planner.released_expression import KeyValue
+from planner.rewriting.rewrite import rewrite
 from privacy.units import ONE
 from tests.golden.released_arithmetic import Value, evaluate, plain
 
@@ -36,11 +37,13 @@ class Answer:
 
     Attributes:
       rows: by group key, the columns of the answer, in the order shown; HAVING, LIMIT and OFFSET applied.
-      empty: the groups of the public domain that no join tuple falls into.
+      empty: the groups of the public domain in which nothing adds to any release.
+      reached: the groups that some join tuple falls into, whether it adds anything or not.
     """
 
     rows: dict[Group, tuple[Value, ...]]
     empty: frozenset[Group]
+    reached: frozenset[Group]
 
 
 def postgres(url: str) -> Run:
@@ -68,8 +71,10 @@ def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answ
     """Execute the plan's statements, PostgreSQL's unless `query` holds others, and apply its arithmetic, exactly."""
     query = query or rewrite(plan)
     weights = _weights(plan, query, run)
-    groups = _groups(query, run)
-    released = {group: _released(plan, weights, group) for group in groups}
+    groups = _groups(query, run, weights)
+    reached = frozenset(group for weight in weights for group in weight)
+    nothing = [Fraction(0) for _ in plan.releases]
+    released = {group: _released(plan, weights, group) if group in reached else nothing for group in groups}
     shown = [group for group in groups if _passes(plan, released[group], group)]
     for key in reversed(plan.order):
         values = {group: evaluate(key.expression, released[group], group) for group in shown}
@@ -82,7 +87,8 @@ def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answ
         group: tuple(evaluate(output.expression, released[group], group) for output in plan.outputs)
         for group in shown[plan.offset : end]
     }
-    return Answer(rows, frozenset(group for group in groups if not any(released[group])))
+    empty = frozenset(group for group in groups if not any(released[group]))
+    return Answer(rows, empty, reached)
 
 
 def assert_same(answer: Answer, plan: Plan, written: Rows) -> None:
@@ -136,18 +142,37 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
     return found
 
 
-def _groups(query: BackendQuery, run: Run) -> list[Group]:
-    """Every combination of what the public knows of the keys."""
+def _groups(query: BackendQuery, run: Run, weights: list[dict[Group, int]]) -> list[Group]:
+    """Every combination of what the public knows of the keys; where some are found, those that a row is in."""
+    if query.discovered:
+        return _found_groups(query, run, weights)
     domains: list[list[tuple[object, ...]]] = []
     for statement, values in zip(query.domains, query.values, strict=True):
         assert (statement is None) != (values is None)
-        domains.append([(value,) for value in values or ()] if statement is None else run(statement))
+        domains.append([(_exact(value),) for value in values or ()] if statement is None else run(statement))
     places = [key for keys in query.domain_keys for key in keys]
     groups = []
     for combination in itertools.product(*domains):
         found = dict(zip(places, itertools.chain(*combination), strict=True))
         groups.append(tuple(plain(found[key]) for key in range(len(places))))
     return groups
+
+
+def _found_groups(query: BackendQuery, run: Run, weights: list[dict[Group, int]]) -> list[Group]:
+    """The groups that rows are in, whose keys of public domains are among their values."""
+    groups = list(dict.fromkeys(group for weight in weights for group in weight))
+    for statement, values, keys in zip(query.domains, query.values, query.domain_keys, strict=True):
+        if (statement, values) == (None, None):
+            continue
+        rows = [(_exact(value),) for value in values or ()] if statement is None else run(statement)
+        known = {tuple(map(plain, row)) for row in rows}
+        groups = [group for group in groups if tuple(group[key] for key in keys) in known]
+    return groups
+
+
+def _exact(value: object) -> object:
+    """A key with a fraction as a decimal, which is what `server.backends.columns.key_index` makes of it."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list[Fraction]:

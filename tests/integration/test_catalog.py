@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from planner.schema import Column, ForeignKey
-from planner.sql_types import Family, sql_type
+from planner.sql.sql_types import Family, sql_type
 from server.backends.catalog import read_schema
 from tests.support.tpch_schema import tpch_schema
 
@@ -33,6 +33,7 @@ def test_columns_keys_and_references(scratch_url: str) -> None:
     )
     assert person.unique_keys == (("id",), ("email",))
     assert visit.unique_keys == (("person", "at"),)
+    assert (person.primary_key, visit.primary_key) == (("id",), None)
     assert visit.foreign_keys == (ForeignKey(("person",), "person", ("id",)),)
     assert visit.column("cost") == Column("cost", "numeric(8,2)", True)
 
@@ -44,10 +45,13 @@ def test_keys_that_are_not_enforced_at_once_and_over_all_rows_do_not_count(scrat
         "CREATE UNIQUE INDEX ON a (x) WHERE y > 0",
         "CREATE UNIQUE INDEX ON a (abs(y))",
         "ALTER TABLE a ADD UNIQUE (z) DEFERRABLE",
+        "CREATE TABLE b (id bigint PRIMARY KEY DEFERRABLE)",
+        "CREATE TABLE c (id bigint NOT NULL UNIQUE)",
     )
     with psycopg.connect(scratch_url) as connection:
         schema = read_schema(connection)
     assert schema.tables["a"].unique_keys == (("id",),)
+    assert [schema.tables[name].primary_key for name in "abc"] == [("id",), None, None]
 
 
 def test_a_covering_index_is_a_key_of_its_key_columns_only(scratch_url: str) -> None:
@@ -128,6 +132,59 @@ def test_a_foreign_key_counts_though_nothing_enforces_it(scratch_url: str) -> No
     assert tables["b"].foreign_keys == (ForeignKey(("x",), "a", ("id",)), ForeignKey(("z",), "other.c", ("id",)))
 
 
+@pytest.mark.parametrize(
+    ("changes", "proven"),
+    [
+        (("ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a",), True),
+        (("ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a NOT VALID",), False),
+        (("ALTER TABLE b ADD CONSTRAINT k FOREIGN KEY (x) REFERENCES a NOT VALID",
+          "ALTER TABLE b VALIDATE CONSTRAINT k"), True),
+        (("ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a NOT VALID",
+          "ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a"), True),
+        (("ALTER TABLE b_1 ADD FOREIGN KEY (x) REFERENCES a",), False),
+        (("ALTER TABLE b_1 ADD FOREIGN KEY (x) REFERENCES a",
+          "ALTER TABLE b_2 ADD FOREIGN KEY (x) REFERENCES a"), False),
+        (("ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a", "ALTER TABLE a DISABLE TRIGGER ALL"), False),
+        (("ALTER TABLE b ADD FOREIGN KEY (x) REFERENCES a", "ALTER TABLE b_2 DISABLE TRIGGER ALL"), False),
+    ],
+)  # fmt: skip
+def test_a_foreign_key_is_proven_where_the_database_holds_it_against_every_row(
+    scratch_url: str, changes: tuple[str, ...], proven: bool
+) -> None:
+    _execute(
+        scratch_url,
+        "CREATE TABLE a (id bigint PRIMARY KEY)",
+        "CREATE TABLE b (x bigint) PARTITION BY RANGE (x)",
+        "CREATE TABLE b_1 PARTITION OF b FOR VALUES FROM (0) TO (10)",
+        "CREATE TABLE b_2 PARTITION OF b FOR VALUES FROM (10) TO (20)",
+        *changes,
+    )
+    with psycopg.connect(scratch_url) as connection:
+        schema = read_schema(connection)
+    key = ForeignKey(("x",), "a", ("id",))
+    assert schema.tables["b"].foreign_keys == (key,)
+    assert schema.tables["b"].enforces(key) == proven
+
+
+def test_that_a_foreign_key_is_held_against_every_row_is_no_part_of_the_structure(scratch_url: str) -> None:
+    """No plan rests on it: a VALIDATE CONSTRAINT does not refuse the questions that were planned before."""
+    _execute(
+        scratch_url,
+        "CREATE TABLE a (id bigint PRIMARY KEY)",
+        "CREATE TABLE b (x bigint)",
+        "ALTER TABLE b ADD CONSTRAINT k FOREIGN KEY (x) REFERENCES a NOT VALID",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        before = read_schema(connection)
+        connection.execute("ALTER TABLE b VALIDATE CONSTRAINT k")
+        after = read_schema(connection)
+    assert (before.tables["b"].unproven_keys, after.tables["b"].unproven_keys) == (
+        before.tables["b"].foreign_keys,
+        (),
+    )
+    assert before.fingerprint == after.fingerprint
+
+
 def test_a_column_that_was_not_null_too_late_may_be_null(scratch_url: str) -> None:
     _execute(
         scratch_url,
@@ -163,4 +220,5 @@ def test_the_planners_fixture_is_the_demonstrations_catalog(tpch_url: str) -> No
     for name, table in real.items():
         assert {column.name for column in table.columns} == {column.name for column in fixture[name].columns}
         assert set(table.unique_keys) == set(fixture[name].unique_keys)
+        assert table.primary_key == fixture[name].primary_key
         assert set(table.foreign_keys) == set(fixture[name].foreign_keys)

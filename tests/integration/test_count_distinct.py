@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from planner.plan import Plan
-from planner.policy import Policy
-from planner.rewrite import rewrite
+from planner.policy.policy import Policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.ladder import Ladder
 from privacy.truncation.truncate_distinct import truncate_distinct
@@ -20,7 +20,7 @@ from server.backends.catalog import read_schema
 from server.backends.columns import Column
 from server.backends.postgres import PostgresBackend, ReadLimits
 from server.errors import QueryCancelled
-from server.measuring import measure, plan_measurements
+from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy, planned
 
 UNTRUNCATED = Ladder(low=30, high=30)

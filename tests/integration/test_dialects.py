@@ -12,16 +12,17 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
-from planner.bind_scalar import bind_measure, bind_scalar
-from planner.dialects.duckdb import duckdb_sql
 from planner.errors import PlannerError, UnsupportedSQL
-from planner.functions import TABLE
-from planner.rewrite import to_sql
+from planner.expressions.bind_scalar import bind_measure, bind_scalar
+from planner.expressions.functions import TABLE
+from planner.parsing.parse import read
+from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, Schema, Table
-from planner.sql_nodes import table_sql
-from planner.sql_types import Family, SqlType
+from planner.sql.sql_nodes import table_sql
+from planner.sql.sql_types import Family, SqlType
 from server.backends.embedded import EmbeddedPostgres
 from tests.support import hostile
 from tests.support.hostile import HostileNames
@@ -90,9 +91,7 @@ def _forms(text: str) -> Iterator[exp.Expr]:
 
 
 def _parsed(text: str) -> exp.Expr:
-    select = parse_one(f"SELECT {text}", dialect="postgres")
-    assert isinstance(select, exp.Select)
-    parsed: exp.Expr = select.expressions[0]
+    parsed: exp.Expr = read(f"SELECT {text}").tree.selects[0]
     return parsed
 
 

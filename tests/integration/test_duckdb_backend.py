@@ -11,11 +11,15 @@ import numpy as np
 import psycopg
 import pytest
 
-from planner.errors import SchemaChanged, StatementTooComplex
+from planner.errors import SchemaChanged, StatementTooComplex, UnknownTable, UnsupportedSQL
+from planner.parsing.parse import read
 from planner.plan import BackendQuery
-from planner.policy_check import validate
+from planner.policy.policy import parse_policy
+from planner.policy.validate import validate
+from planner.public.bind import bind_public
 from planner.public.query import PublicStatement
-from planner.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite
+from planner.rewriting.write_public import write_public
 from planner.schema import Column, ForeignKey
 from privacy.truncation.compact import compact
 from server.backends.catalog import read_schema
@@ -62,10 +66,39 @@ def test_the_catalog_has_tables_and_enforced_constraints(backend: DuckdbBackend)
         Column("score", "numeric(12,3)", True),
     )
     assert schema.tables["person"].unique_keys == (("id",), ("full name",))
+    assert schema.tables["person"].primary_key == ("id",)
+    assert schema.tables["note"].primary_key is None
     assert schema.tables["visit"].column("place") == Column("place", "text with fuzzy collation", True)
     assert schema.tables["visit"].column("big") == Column("big", "hugeint", True)
     assert schema.tables["visit"].foreign_keys == (ForeignKey(("person",), "person", ("id",)),)
     assert schema.tables["note"].foreign_keys == (ForeignKey(("person", "day"), "visit", ("person", "day")),)
+
+
+def test_a_table_with_a_dot_in_its_name_is_no_other_table(tmp_path: Path) -> None:
+    """Were `x.visit` read as the table visit of a schema x, a public table would be answered by private rows."""
+    path = tmp_path / "dots.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("""
+            CREATE TABLE person (id bigint PRIMARY KEY);
+            CREATE TABLE visit (id bigint PRIMARY KEY, person bigint REFERENCES person);
+            CREATE TABLE "x.visit" (id bigint PRIMARY KEY);
+            INSERT INTO person VALUES (1); INSERT INTO visit VALUES (77, 1); INSERT INTO "x.visit" VALUES (5);
+        """)
+    policy = parse_policy(
+        'name = "x"\ndatabase = { url = "env:DB" }\nledger = { path = "l" }\nprivacy = { epsilon = 1 }\n'
+        'privacy_units = { person = "id" }\n[tables.person]\n[tables.visit]\n'
+        "[tables.'\"x.visit\"']\npublic = true\n"
+    )
+    backend = DuckdbBackend(path)
+    schema = backend.schema()
+    validate(policy, schema)
+    query = bind_public(read('SELECT id FROM "x.visit"').tree, schema, policy)
+    assert backend.public(write_public(query, dialect="duckdb")) == ((5,),)
+    for private in ("visit", "main.visit"):
+        with pytest.raises(UnsupportedSQL, match="private"):
+            bind_public(read(f"SELECT id FROM {private}").tree, schema, policy)
+    with pytest.raises(UnknownTable):
+        bind_public(read("SELECT id FROM x.visit").tree, schema, policy)
 
 
 def test_it_reads_what_it_was_asked(backend: DuckdbBackend) -> None:

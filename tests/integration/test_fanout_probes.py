@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from planner.policy import parse_policy
+from planner.policy.policy import parse_policy
 from server.backends.catalog import read_schema
 from server.backends.postgres import connected
-from server.policy_check import check_policy
+from server.policy.check_data import check_policy
 
 TABLES = """
     CREATE TABLE person (id bigint PRIMARY KEY);
@@ -48,6 +48,7 @@ key = ["id"]
 fanout = {lines}
 [tables.person]
 [tables.purchase]
+accepted_null_owners = 3
 [tables.line.rows_per_unit]
 person = {line}
 [tables.knows.rows_per_unit]
@@ -65,7 +66,8 @@ def connection(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def found(connection: psycopg.Connection[Any], **declared: int) -> dict[str, int | None]:
     policy = parse_policy(POLICY.format(**declared))
-    return {finding.subject: finding.rows for finding in check_policy(connection, policy, read_schema(connection))}
+    findings = check_policy(connection, policy, read_schema(connection))
+    return {finding.subject: finding.rows for finding in findings if finding.severity != "accepted"}
 
 
 def test_promises_that_the_rows_keep_are_no_finding(connection: psycopg.Connection[Any]) -> None:
@@ -76,3 +78,56 @@ def test_rows_beyond_a_promise_are_counted(connection: psycopg.Connection[Any]) 
     """Person 1 has purchases of three lines and one; four rows of `knows` are of 1, three of 2 and three of 3."""
     beyond = found(connection, buyer=1, lines=1, line=2, knows=2)
     assert beyond == {"purchase.buyer": 1, "line.purchase": 2, "line": 2, "knows": 4}
+
+
+CHAINS = """
+    CREATE TABLE post (id bigint PRIMARY KEY, parent bigint, author bigint REFERENCES person (id));
+    CREATE TABLE note (post bigint REFERENCES post (id));
+    INSERT INTO post VALUES (1, NULL, 1), (2, 1, NULL), (3, 1, 1), (4, 2, NULL), (5, 4, 2), (6, 6, 2), (7, 99, 2);
+    INSERT INTO note VALUES (1), (2), (3), (4), (5), (6), (7);
+"""
+
+DEEP = """
+name = "forum"
+[database]
+url = "env:UNUSED"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+[privacy_units]
+person = "id"
+[[foreign_keys]]
+table = "post"
+columns = ["parent"]
+references = "post"
+key = ["id"]
+depth = {depth}
+[tables.person]
+[tables.post.rows_per_unit]
+person = {posts}
+[tables.note]
+"""
+
+
+@pytest.mark.parametrize(
+    ("depth", "posts", "expected"),
+    [
+        (1, 3, {"post": 3, "note": 3}),  # 4 and 5 are deeper, and 6 is in a circle; 7 leads nowhere
+        (2, 4, {"post": 2, "note": 2}),
+        (3, 5, {"post": 1, "note": 1}),
+        (1, 2, {"post": 4, "note": 3}),  # and one more post than promised: 1, 2 and 3 are person 1's
+    ],
+)
+def test_rows_deeper_than_the_depth_are_counted_and_promises_hold_for_the_others(
+    scratch_url: str, depth: int, posts: int, expected: dict[str, int]
+) -> None:
+    with psycopg.connect(scratch_url, autocommit=True) as owner:
+        owner.execute((TABLES + CHAINS).encode())
+    policy = parse_policy(DEEP.format(depth=depth, posts=posts))
+    with connected(scratch_url, 10_000) as connection:
+        findings = check_policy(connection, policy, read_schema(connection))
+    counted = [(finding.subject, finding.rows or 0) for finding in findings if finding.subject in ("post", "note")]
+    assert {subject: sum(rows for name, rows in counted if name == subject) for subject, _ in counted} == expected
+    assert {finding.severity for finding in findings if "depth" in finding.message} == {"warning"}
+    assert "post.parent" in {finding.subject for finding in findings}

@@ -39,10 +39,11 @@ def _asked(backend: DuckdbBackend, sql: str, **settings: object) -> QueryRespons
 
 
 def test_one_owner_and_a_delta_are_clipped(backend: DuckdbBackend) -> None:
-    answer = _asked(backend, PER_PLACE)
+    answers = [_asked(backend, PER_PLACE) for _ in range(5)]
+    answer = answers[0]
     assert (answer.mechanism, answer.epsilon, answer.delta) == ("l2_clip", 4.0, 1e-6)
     assert len(answer.rows) == PLACES
-    assert _error(answer, EACH) < 0.2
+    assert median(_error(one, EACH) for one in answers) < 0.2
     covered = [cell.low <= EACH <= cell.high for _, cell in answer.intervals]  # type: ignore[union-attr, operator]
     assert sum(covered) > 0.7 * PLACES
 
@@ -62,10 +63,11 @@ def test_several_owners_share_a_threshold(backend: DuckdbBackend) -> None:
 
 @pytest.mark.parametrize("mechanism", ["group_lp", "l2_clip", "pmsja", "s4s_vector"])
 def test_each_is_served_by_name(backend: DuckdbBackend, mechanism: str) -> None:
-    answer = _asked(backend, PER_PLACE, mechanism=mechanism, epsilon=8.0)
-    assert (answer.mechanism, answer.epsilon, answer.delta) == (mechanism, 8.0, 1e-6)
-    assert len(answer.rows) == PLACES
-    assert _error(answer, EACH) < 3.0
+    answers = [_asked(backend, PER_PLACE, mechanism=mechanism, epsilon=8.0) for _ in range(5)]
+    for answer in answers:
+        assert (answer.mechanism, answer.epsilon, answer.delta) == (mechanism, 8.0, 1e-6)
+        assert len(answer.rows) == PLACES
+    assert median(_error(answer, EACH) for answer in answers) < 3.0  # a scan may pass all useful thresholds
 
 
 @pytest.mark.parametrize("rate", [None, 0.5])
@@ -75,7 +77,7 @@ def test_group_lp_needs_no_delta(backend: DuckdbBackend, rate: float | None) -> 
 
 
 @pytest.mark.parametrize("mechanism", ["l2_clip", "pmsja", "s4s_vector"])
-def test_others_do(backend: DuckdbBackend, mechanism: str) -> None:
+def test_approximate_mechanisms_are_refused_without_a_delta(backend: DuckdbBackend, mechanism: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{mechanism} needs a delta"):
         _asked(backend, PER_PLACE, mechanism=mechanism, delta=0.0)
 

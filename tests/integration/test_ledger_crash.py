@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
-from server.keys import key_hash
-from server.ledger.book import Book
-from server.ledger.open_ledger import create_ledger, open_ledger
-from server.ledger.open_postgres import create_postgres_ledger, open_postgres_ledger
+from server.ledger.api_keys import key_hash
+from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.store_ledger import StoreLedger
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_victim import EPSILON
 
-Open = Callable[[], Book]
+Open = Callable[[], StoreLedger]
 Kill = Callable[[int], dict[str, object]]
 
 N_POINTS = 260
@@ -86,7 +86,7 @@ def kill_often(kill: Kill, reopen: Open, rounds: int) -> None:
         assert ledger.verify().fault is None
 
 
-def check(ledger: Book, told: object, before: int, crashed: list[int]) -> int:
+def check(ledger: StoreLedger, told: object, before: int, crashed: list[int]) -> int:
     """Whether the ledger holds what its victim was promised; returns how many charges there are."""
     assert isinstance(told, list)
     records = ledger.charges(after=before)
@@ -131,7 +131,7 @@ WAITING = """
 import sys, time
 from pathlib import Path
 from server.ledger.charge import Charge
-from server.ledger.open_ledger import open_ledger
+from server.ledger.sqlite.open import open_ledger
 
 ledger = open_ledger(Path(sys.argv[1]), Path(sys.argv[2]))
 print(ledger.reserve(Charge("ada", 0.1, 0.0, "request", "policy", "plan", "gem")).id, flush=True)

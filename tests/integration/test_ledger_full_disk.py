@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from server.errors import LedgerUnavailable
-from server.keys import key_hash
-from server.ledger.open_ledger import create_ledger, open_ledger
+from server.error_table import problem
+from server.errors import ChargeUnsettled, LedgerFull, LedgerReadOnly
+from server.ledger.api_keys import key_hash
+from server.ledger.sqlite.open import create_ledger, open_ledger
 from tests.unit.server.ledger.charges import charge
 
 NOBODY = 65534
@@ -25,7 +27,7 @@ import json, os, resource, sys
 from pathlib import Path
 from server.errors import ServerError
 from server.ledger.charge import Charge
-from server.ledger.open_ledger import open_ledger
+from server.ledger.sqlite.open import open_ledger
 
 path, marker, room, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 told = {"promised": 0, "error": None, "budget": None}
@@ -74,7 +76,11 @@ def spend(paths: tuple[Path, Path], *, room: int = 0, user: int = 0) -> dict[str
 @pytest.mark.parametrize("room", [50_000, 137_000, 333_000])
 def test_a_full_disk_refuses_and_loses_nothing(paths: tuple[Path, Path], room: int) -> None:
     told = spend(paths, room=room)
-    assert told["error"] == ["LedgerUnavailable", "The ledger could not be read or written."]
+    assert told["error"] in (
+        ["LedgerUnavailable", "The ledger could not be read or written."],
+        ["LedgerFull", "The ledger could not be written: its disk is full."],
+        ["ChargeUnsettled", "The charge could not be settled; it stands."],
+    )
     assert told["kept"] is True  # what was paid is still served
     with closing(open_ledger(*paths)) as ledger:
         assert ledger.verify().fault is None
@@ -89,7 +95,7 @@ def test_a_read_only_ledger_refuses(paths: tuple[Path, Path]) -> None:
     for path in (*paths, paths[0].parent):
         path.chmod(path.stat().st_mode & 0o555)
     told = spend(paths, user=NOBODY if os.geteuid() == 0 else 0)  # root may write what nobody may
-    assert told["error"] == ["LedgerUnavailable", "The ledger could not be read or written."]
+    assert told["error"] == ["LedgerReadOnly", "The ledger could not be written: it is read-only."]
     assert told["promised"] == 0
     for path in (*paths, paths[0].parent):
         path.chmod(path.stat().st_mode | 0o200)
@@ -102,7 +108,36 @@ def test_a_ledger_that_becomes_read_only_refuses(paths: tuple[Path, Path], monke
     ledger = open_ledger(*paths)
     with closing(ledger):
         ledger._store._writer.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
-        with pytest.raises(LedgerUnavailable, match="could not be read or written"):
-            ledger.reserve(charge(0.001))
+        for write in (lambda: ledger.reserve(charge(0.001)), ledger.check_writable):
+            with pytest.raises(LedgerReadOnly):
+                write()
         assert ledger.budget("ada").epsilon_left == 0.999
         ledger._store._writer.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]
+
+
+def test_without_room_it_is_not_ready_and_says_what_was_charged(
+    paths: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_ledger(*paths)) as ledger:
+        ledger.check_writable()
+        reservation = ledger.reserve(charge(0.001, answer_key="1"))
+        before = sorted(paths[0].parent.iterdir())
+        writer = ledger._store._writer  # type: ignore[attr-defined]
+        writer.execute(f"PRAGMA max_page_count = {writer.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(ChargeUnsettled) as lost:
+            ledger.commit(reservation, b"x" * 100_000)
+        assert "it was charged" in problem(lost.value).message
+        with pytest.raises(LedgerFull) as full:
+            for number in range(100):
+                ledger.reserve(charge(0.001, answer_key=f"more {number}"))
+        assert "nothing was charged" in problem(full.value).message
+        monkeypatch.setattr(os, "posix_fallocate", _no_room)
+        with pytest.raises(LedgerFull) as unready:
+            ledger.check_writable()
+        assert (problem(unready.value).status, problem(unready.value).code) == (503, "53100")
+        assert sorted(paths[0].parent.iterdir()) == before
+        writer.execute("PRAGMA max_page_count = 1000000")
+
+
+def _no_room(descriptor: int, offset: int, length: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

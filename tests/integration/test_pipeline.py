@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
-from planner.errors import SchemaChanged, UnknownTable, UnsupportedSQL
-from planner.plan import BackendQuery
-from planner.policy import parse_policy
+from planner.errors import InvalidSetting, SchemaChanged, UnknownTable, UnsupportedSQL
+from planner.plan import BackendQuery, Plan
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import parse_policy
 from privacy.errors import SolverFailed
 from server.backends.columns import Domain
 from server.errors import (
@@ -27,14 +28,17 @@ from server.errors import (
     TooManyFailures,
     TooManyQueries,
 )
-from server.failures import MAX_FAILURES
+from server.found import Found, Kept, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
-from server.ledger.open_ledger import create_ledger
+from server.ledger.sqlite.open import create_ledger
+from server.ledger.writes.failure_limit import MAX_FAILURES
 from server.pipeline import Pipeline
 from server.proposals.accuracy import Accuracy
 from server.query import QueryRequest
-from server.workers import WorkerLimits, WorkerPool
+from server.scheduling.lru_cache import LruCache
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.support.asking import ask
 from tests.support.backends import FailingBackend
 from tests.support.proxies import POLICY
 from tests.support.tpch_schema import tpch_schema
@@ -72,7 +76,7 @@ def _left(ledger: Ledger) -> float:
 
 
 def test_an_answer_is_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
-    answer = pipeline().answer(QUESTION)
+    answer = ask(pipeline(), QUESTION)
     assert answer.budget.epsilon_left == _left(ledger) == 1.0
     assert answer.request_id == "request-1"
     low, high = answer.intervals[0][0].low, answer.intervals[0][0].high  # type: ignore[union-attr]
@@ -84,7 +88,7 @@ def test_an_answer_is_charged(pipeline: Callable[..., Pipeline], ledger: Ledger)
 def test_explain_is_free_and_reads_nothing(
     pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, sql: str
 ) -> None:
-    answer = pipeline().answer(QueryRequest("ada", sql, request_id="request-1"))
+    answer = ask(pipeline(), QueryRequest("ada", sql, request_id="request-1"))
     assert [column.name for column in answer.columns] == ["QUERY PLAN"]
     assert any("o_custkey" in str(line) for (line,) in answer.rows)
     assert (answer.epsilon, answer.mechanism, answer.budget.epsilon_left) == (0.0, "none", 2.0)
@@ -95,10 +99,10 @@ def test_explain_is_free_and_reads_nothing(
 def test_a_refusal_behind_explain_keeps_its_position(pipeline: Callable[..., Pipeline]) -> None:
     sql = "EXPLAIN SELECT count(*) FROM nowhere"
     with pytest.raises(UnknownTable) as refused:
-        pipeline().answer(QueryRequest("ada", sql))
+        ask(pipeline(), QueryRequest("ada", sql))
     assert refused.value.position == sql.index("nowhere") + 1
     with pytest.raises(UnsupportedSQL):
-        pipeline().answer(QueryRequest("ada", "EXPLAIN EXPLAIN SELECT count(*) FROM orders"))
+        ask(pipeline(), QueryRequest("ada", "EXPLAIN EXPLAIN SELECT count(*) FROM orders"))
 
 
 class GroupsBackend(FailingBackend):
@@ -120,8 +124,8 @@ def test_naming_the_groups_is_free_and_reads_nothing(
     backend = GroupsBackend(tmp_path / "reads")
     answering = replace(pipeline(), policy=policy, backend=backend)
     for _ in range(2):
-        assert answering.kept_answer(asked) is answering.answer_at_hand(asked) is None
-        answer = answering.answer(asked)
+        assert isinstance(answering.find(asked), ToList) and isinstance(answering.find_planned(asked), ToList)
+        answer = ask(answering, asked)
     assert answer.rows == (("P",), ("O",))
     assert (answer.epsilon, answer.mechanism, answer.covers) == (0.0, "none", "exact")
     explained = answering.explain(asked)
@@ -132,16 +136,44 @@ def test_naming_the_groups_is_free_and_reads_nothing(
     assert not (tmp_path / "reads").exists()
 
 
+class ManyGroupsBackend(FailingBackend):
+    """A hundred thousand public groups."""
+
+    def domain(self, query: BackendQuery) -> Domain:
+        return Domain((tuple(range(100_000)),))
+
+
+def test_noise_that_cannot_be_drawn_is_refused_and_not_charged(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
+) -> None:
+    """A line of an order belongs to its customer and its supplier, who both reach any number of nations."""
+    written = POLICY.read_text().replace("[privacy]", "[privacy]\nmin_epsilon = 0.0001")
+    backend = ManyGroupsBackend(tmp_path / "reads")
+    answering = replace(pipeline(), policy=parse_policy(written), backend=backend)
+    sql = (
+        "SELECT n_name, count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey "
+        "JOIN customer ON o_custkey = c_custkey JOIN nation ON c_nationkey = n_nationkey "
+        "JOIN supplier ON l_suppkey = s_suppkey GROUP BY n_name"
+    )
+    request = QueryRequest("ada", sql, epsilon=1e-4)
+    with pytest.raises(InvalidSetting, match="too small for 100,000 groups"):
+        ask(answering, request)
+    with pytest.raises(InvalidSetting, match="too small for 100,000 groups"):
+        answering.explain(request)
+    assert _left(ledger) == 2.0
+    assert not (tmp_path / "reads").exists()
+
+
 def test_a_refused_query_is_not_charged(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
     with pytest.raises(UnknownTable):
-        pipeline().answer(QueryRequest("ada", "SELECT count(*) FROM nowhere"))
+        ask(pipeline(), QueryRequest("ada", "SELECT count(*) FROM nowhere"))
     assert _left(ledger) == 2.0
     assert not (tmp_path / "reads").exists()
 
 
 def test_beyond_the_budget_nothing_is_read(pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path) -> None:
     with pytest.raises(BudgetExhausted):
-        pipeline().answer(QueryRequest("ada", QUESTION.sql, epsilon=3.0))
+        ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=3.0))
     assert _left(ledger) == 2.0
     assert not (tmp_path / "reads").exists()
 
@@ -151,7 +183,7 @@ def test_what_fails_before_a_private_row_is_read_is_given_back(
     pipeline: Callable[..., Pipeline], ledger: Ledger, failure: Exception
 ) -> None:
     with pytest.raises(type(failure)):
-        pipeline(failure).answer(QUESTION)
+        ask(pipeline(failure), QUESTION)
     assert _left(ledger) == 2.0
 
 
@@ -163,7 +195,7 @@ def test_what_fails_after_that_is_charged_and_looks_the_same(
     pipeline: Callable[..., Pipeline], ledger: Ledger, failure: Exception
 ) -> None:
     with pytest.raises(QueryFailed) as caught:
-        pipeline(failure).answer(QUESTION)
+        ask(pipeline(failure), QUESTION)
     assert caught.value.message == "the query could not be finished; it was charged"
     assert "4711" not in repr(caught.value) + repr(caught.value.__cause__)
     assert _left(ledger) == 1.0
@@ -172,7 +204,7 @@ def test_what_fails_after_that_is_charged_and_looks_the_same(
 def test_a_lost_connection_is_retried_under_one_reservation(
     pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
 ) -> None:
-    answer = pipeline(BackendConnectionLost("lost")).answer(QUESTION)
+    answer = ask(pipeline(BackendConnectionLost("lost")), QUESTION)
     assert (tmp_path / "reads").read_text().splitlines() == ["read", "read"]
     assert answer.budget.epsilon_left == _left(ledger) == 1.0
 
@@ -182,7 +214,7 @@ def test_after_a_lost_connection_the_charge_stands(
     pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path, second: Exception
 ) -> None:
     with pytest.raises(QueryFailed):
-        pipeline(BackendConnectionLost("lost"), second).answer(QUESTION)
+        ask(pipeline(BackendConnectionLost("lost"), second), QUESTION)
     assert len((tmp_path / "reads").read_text().splitlines()) == 2
     assert _left(ledger) == 1.0
 
@@ -196,22 +228,22 @@ def test_failures_are_few(pipeline: Callable[..., Pipeline], ledger: Ledger) -> 
     failing = pipeline(*[BackendFailed("refused")] * MAX_FAILURES)
     for number in range(MAX_FAILURES):
         with pytest.raises(QueryFailed):
-            failing.answer(_small(number))
+            ask(failing, _small(number))
     left = _left(ledger)
     with pytest.raises(TooManyFailures):
-        failing.answer(_small(MAX_FAILURES))
+        ask(failing, _small(MAX_FAILURES))
     assert _left(ledger) == left
 
 
 def test_a_query_that_failed_is_not_asked_again(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
     failing = pipeline(BackendFailed("refused"))
     with pytest.raises(QueryFailed):
-        failing.answer(_small(1))
+        ask(failing, _small(1))
     left = _left(ledger)
     with pytest.raises(TooManyFailures, match="failed already"):
-        failing.answer(QueryRequest("ada", _small(1).sql, epsilon=0.5))
+        ask(failing, QueryRequest("ada", _small(1).sql, epsilon=0.5))
     assert _left(ledger) == left
-    failing.answer(_small(2))
+    ask(failing, _small(2))
 
 
 def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
@@ -219,7 +251,7 @@ def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger:
 
     def outcome(number: int) -> type[BaseException]:
         with pytest.raises((QueryFailed, TooManyFailures, TooManyQueries)) as refused:
-            failing.answer(_small(number))
+            ask(failing, _small(number))
         return refused.type
 
     with ThreadPoolExecutor(80) as threads:
@@ -229,8 +261,8 @@ def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger:
 
 def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:
     """A thousand people with one row each: plenty for epsilon 1, next to nothing for epsilon 0.001."""
-    assert pipeline().answer(QUESTION).weak == (False,)
-    weak = pipeline().answer(QueryRequest("ada", QUESTION.sql, epsilon=0.001))
+    assert ask(pipeline(), QUESTION).weak == (False,)
+    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001))
     assert weak.weak == (True,)
     assert "Too little budget" in weak.notes[-1]
 
@@ -244,59 +276,94 @@ def test_explain_reads_and_charges_nothing(pipeline: Callable[..., Pipeline], le
 
 
 def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
-    first = pipeline().answer(QUESTION)
-    again = pipeline().answer(replace(QUESTION, request_id="request-2"))
+    first = ask(pipeline(), QUESTION)
+    again = ask(pipeline(), replace(QUESTION, request_id="request-2"))
     assert (again.cached, again.epsilon, again.rows, again.request_id) == (True, 0.0, first.rows, "request-2")
     assert (tmp_path / "reads").read_text() == "read\n"
 
 
 def test_what_is_kept_is_at_hand(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
     asked = pipeline()
-    assert asked.answer_at_hand(QUESTION) is None
-    asked.answer(QUESTION)
-    assert asked.answer_at_hand(QUESTION) == asked.answer(QUESTION)
-    assert pipeline().answer_at_hand(QUESTION) is None, "it would have to be planned"
-    assert asked.answer_at_hand(replace(QUESTION, analyst="eve")) is None, "it would have to be paid"
-    assert asked.answer_at_hand(replace(QUESTION, idempotency_key="mine")) is None
+    assert asked.find_planned(QUESTION) is None
+    ask(asked, QUESTION)
+    at_hand = asked.find_planned(QUESTION)
+    assert isinstance(at_hand, Kept) and at_hand.paid.small
+    assert asked.finish(at_hand, QUESTION) == ask(asked, QUESTION)
+    assert pipeline().find_planned(QUESTION) is None, "it would have to be planned"
+    assert isinstance(asked.find_planned(replace(QUESTION, analyst="eve")), ToMeasure), "it would have to be paid"
+    assert isinstance(asked.find_planned(replace(QUESTION, idempotency_key="mine")), Kept)
+
+
+def test_a_question_is_planned_once_from_its_look_up_to_its_answer(
+    pipeline: Callable[..., Pipeline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[Plan] = []
+
+    def counted(*args: Any, **settings: Any) -> Plan:
+        planned.append(make_plan(*args, **settings))
+        return planned[-1]
+
+    monkeypatch.setattr("server.pipeline.make_plan", counted)
+    forgetful = replace(pipeline(), questions=LruCache(0))
+    found = forgetful.find(QUESTION)
+    assert isinstance(found, ToMeasure)
+    assert not forgetful.finish(found, QUESTION).cached
+    assert len(planned) == 1
+
+
+def test_what_was_bought_while_a_question_waited_for_its_turn_is_free(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
+) -> None:
+    waiting = replace(QUESTION, idempotency_key="order-7")
+    asked = pipeline()
+    found = asked.find(waiting)
+    ask(asked, waiting)
+    again = asked.finish(found, waiting)
+    assert (again.cached, again.epsilon, _left(ledger)) == (True, 0.0, 1.0)
+    assert (tmp_path / "reads").read_text() == "read\n"
 
 
 def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
-    assert pipeline().kept_answer(QUESTION) is None
-    first = pipeline().answer(QUESTION)
-    again = replace(pipeline(), workers=cast(WorkerPool, None)).kept_answer(QUESTION)
-    assert again is not None
+    assert isinstance(pipeline().find(QUESTION), ToMeasure)
+    first = ask(pipeline(), QUESTION)
+    idle = replace(pipeline(), workers=cast(WorkerPool, None))
+    found = idle.find(QUESTION)
+    assert isinstance(found, Kept)
+    again = idle.finish(found, QUESTION)
     assert (again.cached, again.epsilon, again.rows) == (True, 0.0, first.rows)
     assert (tmp_path / "reads").read_text() == "read\n"
 
 
-@pytest.mark.parametrize("sql", ["EXPLAIN SELECT count(*) FROM orders", "SELECT r_name FROM region"])
-def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline], sql: str) -> None:
-    assert pipeline().kept_answer(replace(QUESTION, sql=sql)) is None
+@pytest.mark.parametrize(
+    ("sql", "found"), [("EXPLAIN SELECT count(*) FROM orders", ToExplain), ("SELECT r_name FROM region", ToRead)]
+)
+def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline], sql: str, found: type[Found]) -> None:
+    assert isinstance(pipeline().find(replace(QUESTION, sql=sql)), found)
 
 
 def test_an_answer_names_what_the_ledger_was_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
     awkward = 0.1 + 0.2  # 0.30000000000000004: the ledger counts in units of 1e-9, rounded up
-    answer = pipeline().answer(replace(QUESTION, epsilon=awkward))
+    answer = ask(pipeline(), replace(QUESTION, epsilon=awkward))
     assert answer.epsilon == 0.300000001
     assert _left(ledger) == pytest.approx(2.0 - answer.epsilon, abs=1e-12)
 
 
 def test_an_analyst_whose_queries_fail_still_gets_what_was_kept(pipeline: Callable[..., Pipeline]) -> None:
-    pipeline().answer(QUESTION)
+    ask(pipeline(), QUESTION)
     failing = pipeline(*[BackendFailed("refused")] * 80)
     for number in range(MAX_FAILURES):
         with pytest.raises(QueryFailed):
-            failing.answer(_small(number))
+            ask(failing, _small(number))
     with pytest.raises(TooManyFailures):
-        failing.answer(_small(MAX_FAILURES))
-    assert failing.answer(QUESTION).cached
+        ask(failing, _small(MAX_FAILURES))
+    assert ask(failing, QUESTION).cached
 
 
 def test_a_bump_of_the_data_measures_anew(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:
     asked = pipeline()
-    asked.answer(QUESTION)
+    ask(asked, QUESTION)
     ledger.bump_data(Act("ada", "a new load"))
-    assert not asked.answer(QUESTION).cached
+    assert not ask(asked, QUESTION).cached
     assert _left(ledger) == 0.0
 
 
@@ -306,6 +373,6 @@ def test_a_clock_that_ticks_asks_another_question(pipeline: Callable[..., Pipeli
     question = replace(QUESTION, sql="SELECT count(*) FROM orders WHERE o_orderdate < now()", epsilon=0.5)
     cached = []
     while days:
-        cached.append(asked.answer(question).cached)
+        cached.append(ask(asked, question).cached)
         days.pop(0)
     assert cached == [False, True, False]

@@ -10,14 +10,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from planner.policy import parse_policy
+from planner.policy.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
 from server.errors import LedgerInvalid, LedgerMissing, LedgerUnavailable
-from server.keys import key_hash
-from server.ledger.book import Book
-from server.ledger.open_postgres import create_postgres_ledger, open_postgres_ledger
-from server.ledger.postgres_rules import SCHEMA
-from server.policy_ledger import open_or_create
+from server.ledger.api_keys import key_hash
+from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
+from server.ledger.postgres.triggers import SCHEMA
+from server.ledger.store import Writing
+from server.ledger.store_ledger import StoreLedger
+from server.policy.open_ledger_of_policy import open_or_create
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
@@ -42,7 +43,7 @@ def ledger_url(embedded_postgres: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture
-def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[Book]:
+def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[StoreLedger]:
     made = create_postgres_ledger(ledger_url, marker, clock)
     made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
     yield made
@@ -50,10 +51,10 @@ def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[Book]:
 
 
 @pytest.fixture
-def reopen(ledger: Book, ledger_url: str, marker: Path, clock: Clock) -> Iterator[Reopen]:
-    opened: list[Book] = []
+def reopen(ledger: StoreLedger, ledger_url: str, marker: Path, clock: Clock) -> Iterator[Reopen]:
+    opened: list[StoreLedger] = []
 
-    def once_more() -> Book:
+    def once_more() -> StoreLedger:
         opened.append(open_postgres_ledger(ledger_url, marker, clock))
         return opened[-1]
 
@@ -83,7 +84,7 @@ def cut(ledger_url: str) -> Cut:
     return cut_all
 
 
-def test_lost_connections_are_made_anew(ledger: Book, cut: Cut) -> None:
+def test_lost_connections_are_made_anew(ledger: StoreLedger, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25))
     cut()
     assert ledger.budget("ada").epsilon_left == 0.75
@@ -93,7 +94,7 @@ def test_lost_connections_are_made_anew(ledger: Book, cut: Cut) -> None:
 
 @pytest.mark.parametrize("committed", [False, True], ids=["before its commit", "after its commit"])
 def test_a_lost_connection_charges_once(
-    ledger: Book, cut: Cut, monkeypatch: pytest.MonkeyPatch, committed: bool
+    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
     """The server is lost when it is told to commit; whether it had done so, the client cannot know."""
     execute: Callable[..., object] = psycopg.Connection.execute
@@ -120,7 +121,7 @@ def test_a_lost_connection_charges_once(
     assert ledger.verify().fault is None
 
 
-def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Book, ledger_url: str) -> None:
+def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: StoreLedger, ledger_url: str) -> None:
     with psycopg.connect(ledger_url) as holder, ThreadPoolExecutor(1) as proxy:
         holder.execute(f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE".encode())
         reserving = proxy.submit(ledger.reserve, charge(0.25))
@@ -132,7 +133,36 @@ def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Book, ledg
     assert ledger.budget("ada").epsilon_left == 0.75
 
 
-def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Book, reopen: Reopen, cut: Cut) -> None:
+def test_a_view_that_waits_for_the_lock_does_not_keep_the_one_that_holds_it(
+    ledger: StoreLedger, reopen: Reopen, ledger_url: str
+) -> None:
+    """Two ledgers of one process: what the waiting one computes may take no lock that the writing one needs."""
+    writes, other = ledger._store.write, reopen()._store.write
+    seconds = time.monotonic()
+
+    def look(view: Writing) -> int:
+        waiting = "SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND NOT granted"
+        deadline = time.monotonic() + 20
+        while not view.rows(waiting)[0][0] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return view.head.number + view.now_ms + view.offset_ms
+
+    with ThreadPoolExecutor(2) as threads:
+        looking = threads.submit(writes, look)
+        while not _holds_the_lock(ledger_url) and not looking.done():
+            time.sleep(0.01)
+        threads.submit(other, lambda view: (view.head, view.now_ms, view.offset_ms)).result(30)
+        assert looking.result(30)
+    assert time.monotonic() - seconds < 5
+
+
+def _holds_the_lock(url: str) -> bool:
+    held = "SELECT count(*) FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation IS NOT NULL AND granted"
+    with psycopg.connect(url) as connection:
+        return bool(connection.execute(held).fetchall()[0][0])
+
+
+def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: StoreLedger, reopen: Reopen, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25, answer_key="question"))
     second = reopen()
     assert second.recover() == ()
@@ -147,7 +177,7 @@ def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Book, reopen: Reop
     assert ledger.commit(ledger.reserve(charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
 
 
-def test_one_that_was_cut_off_and_came_back_is_alive(ledger: Book, reopen: Reopen, cut: Cut) -> None:
+def test_one_that_was_cut_off_and_came_back_is_alive(ledger: StoreLedger, reopen: Reopen, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25))
     cut()
     ledger.budget("ada")
@@ -160,13 +190,13 @@ def test_a_server_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         open_postgres_ledger(f"postgresql://nobody@/none?host={tmp_path}", tmp_path / "marker.json")
 
 
-def test_a_ledger_is_created_once(ledger: Book, ledger_url: str, marker: Path) -> None:
+def test_a_ledger_is_created_once(ledger: StoreLedger, ledger_url: str, marker: Path) -> None:
     with pytest.raises(LedgerInvalid, match="already"):
         create_postgres_ledger(ledger_url, marker)
     assert ledger.budget("ada").epsilon == 1.0
 
 
-def test_a_dropped_ledger_is_missed(ledger: Book, ledger_url: str, marker: Path, tmp_path: Path) -> None:
+def test_a_dropped_ledger_is_missed(ledger: StoreLedger, ledger_url: str, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     with psycopg.connect(ledger_url, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE".encode())
@@ -177,7 +207,7 @@ def test_a_dropped_ledger_is_missed(ledger: Book, ledger_url: str, marker: Path,
         open_postgres_ledger(ledger_url, tmp_path / "other.json")
 
 
-def test_a_server_that_forgot_is_refused(ledger: Book, ledger_url: str, marker: Path, cut: Cut) -> None:
+def test_a_server_that_forgot_is_refused(ledger: StoreLedger, ledger_url: str, marker: Path, cut: Cut) -> None:
     """A standby that had not received the last charge takes over."""
     ledger.reserve(charge(0.25))
     ledger.reserve(charge(0.25))
@@ -193,7 +223,7 @@ def test_a_server_that_forgot_is_refused(ledger: Book, ledger_url: str, marker: 
         open_postgres_ledger(ledger_url, marker)
 
 
-def test_another_version_is_refused(ledger: Book, ledger_url: str, marker: Path) -> None:
+def test_another_version_is_refused(ledger: StoreLedger, ledger_url: str, marker: Path) -> None:
     with psycopg.connect(ledger_url, autocommit=True) as connection:
         connection.execute(f"UPDATE {SCHEMA}.version SET number = 3".encode())
     with pytest.raises(LedgerInvalid, match="version 3"):
@@ -210,7 +240,7 @@ def test_the_servers_clock_is_everyones(ledger_url: str, marker: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_tampering_is_found(ledger: Book, ledger_url: str, edit: str) -> None:
+def test_tampering_is_found(ledger: StoreLedger, ledger_url: str, edit: str) -> None:
     fill(ledger)
     assert ledger.verify().fault is None
     with psycopg.connect(ledger_url, autocommit=True) as foreign:
@@ -222,7 +252,7 @@ def test_tampering_is_found(ledger: Book, ledger_url: str, edit: str) -> None:
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM charges", "TRUNCATE answers", "UPDATE entries SET content = ''"])
-def test_the_server_refuses_what_the_ledger_never_does(ledger: Book, ledger_url: str, statement: str) -> None:
+def test_the_server_refuses_what_the_ledger_never_does(ledger: StoreLedger, ledger_url: str, statement: str) -> None:
     with psycopg.connect(ledger_url) as foreign:
         foreign.execute(f"SET search_path = {SCHEMA}".encode())
         with pytest.raises(psycopg.IntegrityError):
@@ -243,7 +273,7 @@ def test_the_server_refuses_what_the_ledger_never_does(ledger: Book, ledger_url:
         "INSERT INTO charges SELECT 5, entry, analyst, '', '', '', NULL, '', 'failed', 1 FROM charges LIMIT 1",
     ],
 )
-def test_the_server_keeps_the_rules_of_rows(ledger: Book, ledger_url: str, statement: str) -> None:
+def test_the_server_keeps_the_rules_of_rows(ledger: StoreLedger, ledger_url: str, statement: str) -> None:
     fill(ledger)
     with psycopg.connect(ledger_url) as foreign:
         foreign.execute(f"SET search_path = {SCHEMA}".encode())

@@ -53,3 +53,30 @@ def test_anything_more_is_refused_by_name(role_url: str, scratch_url: str, grant
     with psycopg.connect(role_url) as connection, pytest.raises(UnsafeRole) as caught:
         refuse_unsafe_role(connection)
     assert finding in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("grant", "hint"),
+    [
+        ("GRANT CREATE ON SCHEMA public TO PUBLIC", "REVOKE CREATE ON schema public FROM PUBLIC, and from the role"),
+        ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "REVOKE SELECT ON public.t FROM the role"),
+        ("ALTER ROLE careful CREATEDB", "CREATE ROLE noisegate LOGIN PASSWORD '...'; GRANT USAGE ON SCHEMA public"),
+    ],
+)
+def test_what_to_do_follows_from_what_is_wrong(role_url: str, scratch_url: str, grant: str, hint: str) -> None:
+    """Before PostgreSQL 15 everybody may create in public: another role would not help there."""
+    with psycopg.connect(scratch_url) as owner:
+        owner.execute(grant.encode())
+    with psycopg.connect(role_url) as connection, pytest.raises(UnsafeRole) as caught:
+        refuse_unsafe_role(connection)
+    assert caught.value.hint is not None and caught.value.hint.startswith(hint)
+
+
+def test_of_many_tables_the_first_are_named(role_url: str, scratch_url: str) -> None:
+    with psycopg.connect(scratch_url) as owner:
+        for number in range(5):
+            owner.execute(f"CREATE TABLE many_{number} (x int)".encode())
+        owner.execute("GRANT INSERT ON ALL TABLES IN SCHEMA public TO careful")
+    with psycopg.connect(role_url) as connection, pytest.raises(UnsafeRole) as caught:
+        refuse_unsafe_role(connection)
+    assert "it may write public.many_0, public.many_1, public.many_2 and 3 more" in caught.value.message

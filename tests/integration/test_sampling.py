@@ -7,18 +7,18 @@ import math
 import psycopg
 import pytest
 
-from planner.bind import bind
-from planner.parse import parse
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
-from planner.planner import make_plan
-from planner.policy import parse_policy
-from planner.rewrite import rewrite
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import parse_policy
+from planner.rewriting.rewrite import rewrite
 from privacy.sampling.draws import SystemDraws
 from privacy.sampling.thin import thin
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
-from server.measuring import measure, plan_measurements
+from server.workers.measure import measure, plan_measurements
 from tests.support.proxies import POLICY
 
 RUNS = 12

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from planner.policy import Policy, parse_policy
+from planner.policy.policy import Policy, parse_policy
 from planner.schema import Column, Schema, Table
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
@@ -42,7 +42,7 @@ POLICY = parse_policy(
     """
 )
 STATE = Column("state", "enum('in', 'it''s out')", True)
-PERSON = Table("person", "public", (Column("id", "integer", False), STATE), (("id",),), ())
+PERSON = Table("person", "public", (Column("id", "integer", False), STATE), (("id",),), (), ("id",))
 SCHEMA = Schema({"person": PERSON})
 
 
@@ -71,6 +71,17 @@ def test_a_catalog_is_made_anew_and_a_database_of_the_same_name_is_not_dropped(
         connection.execute(f"CREATE DATABASE {NAME}".encode())
     with pytest.raises(ConfigurationInvalid, match="is no catalog"):
         create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
+
+
+def test_a_catalog_that_could_not_be_made_is_made_by_the_next_proxy(
+    embedded_postgres: EmbeddedPostgres, shadow: ShadowDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr("server.pgwire.shadow.create._ROLE_SETTINGS", {"work_mem": "much"})
+        with pytest.raises(ConfigurationInvalid, match="cannot be set up"):
+            create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
+    shadow.renew(SCHEMA, POLICY)
+    assert len(shadow.ask("SELECT relname FROM pg_class WHERE relname = 'person'", (), (), (), 0)) == 1
 
 
 def test_an_enum_is_a_text_that_says_its_labels(shadow: ShadowDatabase) -> None:
@@ -218,3 +229,17 @@ def test_a_server_where_the_reader_cannot_come_in_is_refused_at_once(locked: str
     with pytest.raises(ConfigurationInvalid, match="reader cannot connect") as refusal:
         create_shadow(locked, SCHEMA, POLICY)
     assert "between us" not in str(refusal.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT pg_read_file('x')", "function pg_read_file"),
+        ("SELECT * FROM pg_catalog.pg_authid", "pg_authid"),
+        ("SELECT * FROM person", "tables of the data set cannot be asked together with catalogs"),
+    ],
+)
+def test_who_may_not_is_told_what(sql: str, words: str, shadow: ShadowDatabase) -> None:
+    with pytest.raises(CatalogRefused, match=words) as refusal:
+        shadow.ask(sql, (), (), (), 0)
+    assert refusal.value.code == "42501"

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from planner.errors import PlannerError
-from planner.parse import private_select, read
+from planner.parsing.parse import private_select, read
+from planner.parsing.syntax import keywords
+from planner.parsing.syntax.lexer import lex
+from planner.parsing.syntax.queries import check_syntax
 from planner.public.grammar import check_public_grammar
-from planner.syntax import keywords
-from planner.syntax.lexer import lex
-from planner.syntax.queries import check_syntax
 from server.backends.embedded import EmbeddedPostgres
 
 CORPUS = [
@@ -104,6 +104,36 @@ def mutated(draw: random.Random, sql: str) -> str:
 def test_the_corpus_is_read_by_both(connection: psycopg.Connection, sql: str) -> None:
     check_syntax(lex(sql))
     assert not is_syntax_error(connection, sql)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "substring(t FROM 1)",
+        "substring(t FOR 2)",
+        "substring(t FROM 1 FOR 2)",
+        "substring(t FOR 2 FROM 1)",
+        "substring(t, 1, 2)",
+        "substring(t FROM 1 FROM 2)",
+        "substring(t FOR 1 FOR 2)",
+        "substring(t, 1 FROM 2)",
+        "substring(t PLACING 'x' FROM 1)",
+        "overlay(t PLACING 'x' FROM 1)",
+        "overlay(t PLACING 'x' FROM 1 FOR 2)",
+        "overlay(t, 'x', 1)",
+        "overlay(t PLACING 'x')",
+        "overlay(t FROM 1 PLACING 'x')",
+        "overlay(t PLACING 'x' FROM 1 FROM 2)",
+    ],
+)
+def test_arguments_by_keyword_are_read_as_postgresql_reads_them(connection: psycopg.Connection, call: str) -> None:
+    sql = f"SELECT count(*) FROM a WHERE {call} = 'x'"
+    refused = False
+    try:
+        check_syntax(lex(sql))
+    except PlannerError:
+        refused = True
+    assert refused == is_syntax_error(connection, sql)
 
 
 @pytest.mark.parametrize("cases", [6_000, pytest.param(300_000, marks=pytest.mark.slow)])

@@ -8,13 +8,13 @@ import psycopg
 import pytest
 from sqlglot import exp
 
-from planner import ranges
-from planner.bound_query import bound_column
-from planner.ranges import Bounds
-from planner.rewrite import to_sql
-from planner.rules.clamp_column import clamp_column
+from planner.expressions import intervals
+from planner.expressions.clamp_column import clamp_column
+from planner.expressions.intervals import Bounds
+from planner.rewriting.rewrite import to_sql
 from planner.rules.guard_weight import UNITS, guard_weight
-from planner.sql_types import Family, sql_type
+from planner.sql.columns import bound_column
+from planner.sql.sql_types import Family, sql_type
 
 VALUES = {
     "numeric": ["NaN", "Infinity", "-Infinity", "1e-400", "1e400", "-1e300", "1.5e-90", "0.5", "3", None],
@@ -43,7 +43,10 @@ def test_weights_are_total(kind: str, connection: psycopg.Connection) -> None:
     for low, high in declared:
         clamped, bounds = clamp_column(bound_column("t", "x"), sql_type(kind), low, high)
         cube = exp.Mul(this=exp.Mul(this=clamped.copy(), expression=clamped.copy()), expression=clamped.copy())
-        for number, proved in ((clamped, bounds), (cube, ranges.product(ranges.product(bounds, bounds), bounds))):
+        for number, proved in (
+            (clamped, bounds),
+            (cube, intervals.product(intervals.product(bounds, bounds), bounds)),
+        ):
             if proved.weighable:
                 checked += _check(number, proved, connection)
     assert checked >= 2 * len(VALUES[kind])

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from hypothesis import strategies as st
 
-from planner.policy import Policy, parse_policy
+from planner.policy.policy import Policy, parse_policy
 from planner.schema import Column, ForeignKey, Schema, Table
 
 NAMESPACE = "world"
@@ -49,13 +49,18 @@ DOMAINS = {"i": (1, 2, 3), "s": ("a", "", "o'x", "zz"), "d": ("2020-01-01", "202
 
 @dataclass(frozen=True)
 class Reference:
-    """A foreign key; one that is not enforced stands in the policy, and may lead nowhere."""
+    """A foreign key; one that is not enforced stands in the policy, and may lead nowhere.
+
+    Attributes:
+      depth: of a self-reference, how often ownership follows it.
+    """
 
     columns: tuple[str, ...]
     references: str
     key: tuple[str, ...]
     enforced: bool
     owning: bool
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class World:
-    """Tables; those later in the list reference earlier ones."""
+    """Tables; those later in the list reference earlier ones, and some themselves."""
 
     shapes: tuple[Shape, ...]
 
@@ -133,26 +138,34 @@ class Rows:
         rows = self.tables[reference.references]
         return next((other for other in rows if [other[name] for name in reference.key] == wanted), None)
 
-    def owners(self, table: str, row: Row) -> frozenset[Unit]:
-        """Everybody who owns the row."""
+    def owners(self, table: str, row: Row, below: frozenset[tuple[str, Value]] = frozenset()) -> frozenset[Unit]:
+        """Everybody who owns the row, however far above it; of rows that own one another, `below` are seen to."""
         shape = self.world.shape(table)
         found = {(table, _key(row["id"]))} if shape.unit else set()
+        if (table, row["id"]) in below:
+            return frozenset(found)
         for reference in self.world.owning(shape):
             if any(row[name] is None for name in reference.columns):
                 continue
             if self.world.direct(reference):
                 found.add((reference.references, _key(row[reference.columns[0]])))
             elif (parent := self.parent(row, reference)) is not None:
-                found |= self.owners(reference.references, parent)
+                found |= self.owners(reference.references, parent, below | {(table, row["id"])})
         return frozenset(found)
 
-    def stands(self, table: str, row: Row) -> bool:
-        """Does every parent exist that is needed to find the owners?"""
+    def stands(self, table: str, row: Row, taken: tuple[tuple[str, Reference], ...] = ()) -> bool:
+        """Does every parent exist that is needed to find the owners, and is none too far above?
+
+        Args:
+          taken: the references followed from a row below to this one.
+        """
         for reference in self.world.owning(self.world.shape(table)):
             if any(row[name] is None for name in reference.columns) or self.world.direct(reference):
                 continue
+            if reference.depth is not None and taken.count((table, reference)) == reference.depth:
+                return False
             parent = self.parent(row, reference)
-            if parent is None or not self.stands(reference.references, parent):
+            if parent is None or not self.stands(reference.references, parent, (*taken, (table, reference))):
                 return False
         return True
 
@@ -178,14 +191,15 @@ def _table(shape: Shape) -> Table:
 
 def _policy_text(shapes: tuple[Shape, ...]) -> str:
     lines = ['name = "world"', '[database]\nurl = "env:UNUSED"', '[ledger]\npath = "ledger.sqlite"']
-    lines += ["[privacy]\nepsilon = 1.0\nmax_epsilon = 1.0", "[privacy_units]"]
+    lines += ["[privacy]\nepsilon = 1.0\nmax_epsilon = 1.0\nunbounded_joins = true", "[privacy_units]"]
     lines += [f'{shape.name} = "id"' for shape in shapes if shape.unit]
     for shape in shapes:
         for reference in shape.references:
-            if not reference.enforced or not reference.owning:
+            if not reference.enforced or not reference.owning or reference.depth is not None:
                 lines += ["[[foreign_keys]]", f'table = "{shape.name}"', f'references = "{reference.references}"']
                 lines += [f"columns = {list(reference.columns)}", f"key = {list(reference.key)}"]
                 lines += [f"owning = {str(reference.owning).lower()}"]
+                lines += [] if reference.depth is None else [f"depth = {reference.depth}"]
     for shape in shapes:
         lines += [f"[tables.{shape.name}]", f"public = {str(shape.public).lower()}", f"[tables.{shape.name}.columns]"]
         lines += [f"{kind} = {{ {_declared(shape, kind)} }}" for kind in shape.kinds if kind != "b"]
@@ -219,6 +233,9 @@ def worlds(draw: st.DrawFn) -> World:
         unit = index < units
         is_owned = unit or any(reference.owning and reference.references in owned for reference in references)
         owned |= {name} if is_owned else set()
+        if is_owned and len(references) < 2 and draw(st.integers(0, 2)) == 0:
+            depth = draw(st.integers(1, 2))
+            references.append(Reference(("up",), name, ("id",), draw(st.booleans()), True, depth))
         kinds = tuple(kind for kind in KINDS if draw(st.booleans()))
         ranges = {kind: draw(st.sampled_from(RANGES if kind != "i" else RANGES[:4])) for kind in "inf"}
         ranges = {kind: limits for kind, limits in ranges.items() if kind in kinds}
@@ -238,12 +255,13 @@ def rows_of(draw: st.DrawFn, world: World, most: int = 5) -> Rows:
     """Up to `most` rows per table; enforced keys lead somewhere, declared ones may not, and any may be NULL."""
     tables: dict[str, tuple[Row, ...]] = {}
     for shape in world.shapes:
-        rows = []
+        rows: list[Row] = []
         for number in range(draw(st.sampled_from((2, 1, 3, 0, *range(4, most + 1))))):
             row: dict[str, Value] = {"id": number + 1, "u": number // 2, "v": number % 2}
             row |= {kind: draw(st.sampled_from(VALUES[kind])) for kind in shape.kinds}
             for reference in shape.references:
-                row |= _referencing(draw, reference, tables[reference.references])
+                parents = (*rows, row) if reference.references == shape.name else tables[reference.references]
+                row |= _referencing(draw, reference, tuple(parents))
             rows.append(row)
         tables[shape.name] = tuple(rows)
     return Rows(world, tables)

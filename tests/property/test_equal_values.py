@@ -11,11 +11,12 @@ import psycopg
 import pytest
 from sqlglot import exp, parse_one
 
-from planner.bind_scalar import bind_measure, bind_scalar
 from planner.errors import PlannerError
-from planner.functions import TABLE
-from planner.rewrite import to_sql
-from planner.sql_types import Family, sql_type
+from planner.expressions.bind_scalar import bind_measure, bind_scalar
+from planner.expressions.functions import TABLE
+from planner.parsing.parse import read
+from planner.rewriting.rewrite import to_sql
+from planner.sql.sql_types import Family, sql_type
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.hostile import HostileNames
 
@@ -65,12 +66,11 @@ def test_the_spellings_are_equal(name: str, connection: psycopg.Connection[Any])
 def test_no_function_tells_them_apart(example: str, connection: psycopg.Connection[Any]) -> None:
     compared = 0
     for text in _filled(example):
-        select = parse_one(f"SELECT {text}", dialect="postgres")
-        assert isinstance(select, exp.Select)
+        select = read(f"SELECT {text}").tree
         forms: list[exp.Expr] = []
         try:
-            forms.append(bind_scalar(select.expressions[0], NAMES).sql)
-            forms.append(bind_measure(select.expressions[0], NAMES)[0])
+            forms.append(bind_scalar(select.selects[0], NAMES).sql)
+            forms.append(bind_measure(select.selects[0], NAMES)[0])
         except PlannerError:
             pass
         for form in forms:

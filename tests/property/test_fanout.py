@@ -1,7 +1,8 @@
-"""Delta bounds the join tuples of every privacy unit on every instance that keeps the declared fan-outs."""
+"""Delta bounds the join tuples of every privacy unit on every instance that keeps what the policy promises."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
@@ -24,16 +25,17 @@ def instances(draw: st.DrawFn) -> Instance:
     ties = draw(st.one_of(st.sets(pairs, max_size=8), st.just(set(permutations(range(4), 2)))))
     if draw(st.booleans()):
         ties |= {(b, a) for a, b in ties}
-    return Instance({"person": people, "knows": edges, "orders": orders, "item": items, "tie": sorted(ties)})
+    posts = [(key, draw(VALUES), draw(VALUES)) for key in range(draw(st.integers(0, 4)))]
+    notes = draw(st.lists(st.tuples(VALUES, VALUES), max_size=4))
+    rows: dict[str, Sequence[Row]] = {"person": people, "knows": edges, "tie": sorted(ties)}
+    rows |= {"orders": orders, "item": items, "post": posts, "note": notes}
+    return Instance(rows, depth=draw(st.integers(1, 2)))
 
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    tables = draw(
-        st.lists(
-            st.sampled_from(["knows", "knows", "orders", "item", "person", "tie", "tie"]), min_size=1, max_size=4
-        )
-    )
+    names = ["knows", "knows", "orders", "item", "person", "tie", "tie", "post", "post", "note"]
+    tables = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
     columns = [
         f"t{place}.{column.name}" for place, name in enumerate(tables) for column in SCHEMA.tables[name].columns
     ]
@@ -95,7 +97,7 @@ def test_rows_per_unit_bound_what_fan_outs_do_not(instance: Instance) -> None:
     sql = "SELECT count(*) FROM item a, item b WHERE a.o = b.o AND a.kind < b.kind"
     items = planned("SELECT count(*) FROM item", SCHEMA, policy_of(instance))
     most = max(tuples_per_unit(items, instance).values(), default=1)
-    policy = policy_of(instance, items_per_person=most)
+    policy = policy_of(instance, item=most)
     assert (planned("SELECT count(*) FROM item", SCHEMA, policy).tuples_per_unit or 0) <= most
     pairs = planned(sql, SCHEMA, policy)
     assert max(tuples_per_unit(pairs, instance).values(), default=0) <= (pairs.tuples_per_unit or 0)
@@ -107,6 +109,6 @@ def test_rows_per_unit_bound_what_fan_outs_do_not(instance: Instance) -> None:
 def test_so_do_they_where_a_key_has_two_columns(shape: str, instance: Instance) -> None:
     ties = planned("SELECT count(*) FROM tie", SCHEMA, policy_of(instance))
     most = max(tuples_per_unit(ties, instance).values(), default=1)
-    plan = planned(f"SELECT count(*) FROM {shape}", SCHEMA, policy_of(instance, ties_per_person=most))
+    plan = planned(f"SELECT count(*) FROM {shape}", SCHEMA, policy_of(instance, tie=most))
     assert plan.tuples_per_unit is not None
     assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.tuples_per_unit

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.accounting.budget_filter import BudgetFilter
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge
+from privacy.accounting.basic import BudgetFilter
 from privacy.accounting.conversion import divergence_within
-from privacy.accounting.renyi_accountant import RenyiAccountant
-from privacy.accounting.renyi_filter import RenyiFilter
-from privacy.accounting.zcdp_filter import ZCDPFilter
+from privacy.accounting.renyi import RenyiAccountant, RenyiFilter
+from privacy.accounting.zcdp import ZCDPFilter
 from tests.support.adaptive_game import Release, best_excess, excess, leak, response, two_outcomes
 
 EPSILON, DELTA = 0.8, 0.05

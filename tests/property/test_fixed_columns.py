@@ -11,16 +11,16 @@ import psycopg
 import pytest
 from sqlglot import exp
 
-from planner.bound_query import BoundQuery, bound_column
-from planner.dialects.duckdb import duckdb_sql
-from planner.equalities import ColumnRef
+from planner.binding.bound_query import BoundQuery
 from planner.errors import PlannerError
-from planner.fixed_columns import equal_columns, fixed_columns
-from planner.policy import parse_policy
-from planner.rewrite import to_sql
+from planner.policy.policy import parse_policy
+from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, Schema, Table
-from planner.sql_nodes import table_sql
-from planner.trees import copied
+from planner.sensitivity.equality_conditions import equal_columns, fixed_columns
+from planner.sql.columns import ColumnRef, bound_column
+from planner.sql.sql_nodes import table_sql
+from planner.sql.trees import copied
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.planning import bound
 

@@ -15,8 +15,8 @@ from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.r2t import R2T
 from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
 from privacy.noisy_answer import NoisyAnswer
+from privacy.published.s4s_rdp import S4SRenyi
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE

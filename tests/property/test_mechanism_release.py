@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise.release import released
-from privacy.mechanisms.noise.rung import rungs
+from privacy.mechanisms.noise.threshold_noise import rungs
 from privacy.units import MAX_UNITS, ONE
 
 LADDER = Ladder(-20, 32)

@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-from planner.bind import bind
-from planner.parse import parse
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
 from planner.plan import BackendQuery
-from planner.planner import make_plan
-from planner.policy import parse_policy
-from planner.rewrite import rewrite
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import parse_policy
+from planner.rewriting.rewrite import rewrite
 from planner.rules import complete_provenance
 from planner.schema import Schema
 from privacy.ladder import Ladder
@@ -39,6 +39,7 @@ path = "ledger.sqlite"
 [privacy]
 epsilon = 1.0
 max_epsilon = 1.0
+unbounded_joins = true
 global_sensitivity = 1048576
 [privacy_units]
 person = "id"
@@ -66,6 +67,10 @@ QUERIES = (
     "SELECT count(DISTINCT amount) FROM line",
     "SELECT count(DISTINCT o.id) FROM orders o JOIN line l ON l.orders = o.id",
     "SELECT count(DISTINCT a.id) FROM line a JOIN line b ON a.amount = b.amount",
+    "SELECT count(*) FROM orders o WHERE EXISTS (SELECT 1 FROM line l WHERE l.orders = o.id AND l.amount = 2)",
+    "SELECT count(*) FROM orders o WHERE NOT EXISTS (SELECT 1 FROM line l WHERE l.orders = o.id AND l.amount = 2)",
+    "SELECT count(*) FROM orders o LEFT JOIN line l ON l.orders = o.id AND l.amount = 2",
+    "SELECT count(DISTINCT o.id) FROM orders o LEFT JOIN line l ON l.orders = o.id WHERE l.amount IS NULL",
 )
 
 

@@ -8,19 +8,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
-from planner.bind import bind
-from planner.bind_scalar import bind_scalar
+from planner.binding.bind import bind
+from planner.binding.placeholders import substitute
+from planner.describe import describe
 from planner.errors import PlannerError
-from planner.functions import TABLE
-from planner.parse import parse
-from planner.placeholders import describe, substitute
-from planner.planner import make_plan
-from planner.rewrite import rewrite
-from planner.sql_types import Family
+from planner.expressions.bind_scalar import bind_scalar
+from planner.expressions.functions import TABLE
+from planner.parsing.parse import parse, read
+from planner.planning.make_plan import make_plan
+from planner.rewriting.rewrite import rewrite
+from planner.sql.sql_types import Family
 from tests.support.hostile import HostileNames
-from tests.support.planning import demo_policy
+from tests.support.planning import unbounded
 from tests.support.tpch_schema import tpch_schema
 
 _NOW = datetime(2024, 5, 17, 13, 30, tzinfo=UTC)
@@ -44,7 +45,7 @@ _FAMILIES = {
 
 def _family(example: str) -> Family | None:
     text = re.sub(r"\{(\w)\}", r"\1", example)
-    select = parse_one(f"SELECT {text}", dialect="postgres")
+    select = read(f"SELECT {text}").tree
     assert isinstance(select, exp.Select)
     kind = bind_scalar(select.expressions[0], HostileNames(1.0, 10.0)).type
     return None if kind is None else kind.family
@@ -134,14 +135,14 @@ def answered(text: str) -> bool:
     """Take a statement all the way to SQL, with and without values for its placeholders."""
     try:
         select = parse(text)
-        describe(select, tpch_schema(), demo_policy())
+        describe(select, tpch_schema(), unbounded())
     except PlannerError as error:
         assert error.message
         assert error.position is None or 1 <= error.position <= len(text) + 1
     for values in ((), (3,), ("1994-01-01", 2.5)):
         try:
-            query = bind(substitute(parse(text), values), tpch_schema(), demo_policy(), _NOW)
-            plan = make_plan(query, tpch_schema(), demo_policy(), epsilon=None, delta=None, mechanism=None)
+            query = bind(substitute(parse(text), values), tpch_schema(), unbounded(), _NOW)
+            plan = make_plan(query, tpch_schema(), unbounded(), epsilon=None, delta=None, mechanism=None)
         except PlannerError as error:
             assert error.message
             assert error.position is None or 1 <= error.position <= len(text) + 1

@@ -15,7 +15,7 @@ from privacy.truncation.programs.components import pairs_and_rest
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.presolve import presolve
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.units import ONE
 from tests.unit.privacy.truncation.instances import Tuple, optimum, program
 

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from planner.bind_scalar import bind_measure, bind_scalar
-from planner.dialects.duckdb import duckdb_sql
 from planner.errors import PlannerError, UnsupportedSQL
-from planner.rewrite import to_sql
+from planner.expressions.bind_scalar import bind_measure, bind_scalar
+from planner.expressions.scalar import Digits
+from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.rewrite import to_sql
 from planner.rules.guard_weight import guard_weight
-from planner.scalar import Digits
 from planner.schema import Column, Schema, Table
-from planner.sql_nodes import table_sql
-from planner.trees import nodes
+from planner.sql.sql_nodes import table_sql
+from planner.sql.trees import nodes
 from server.backends.embedded import EmbeddedPostgres
 from tests.property.denominators import OF_ONE, constant, number
 from tests.support import hostile

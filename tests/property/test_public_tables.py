@@ -8,7 +8,7 @@ import pytest
 from sqlglot import exp, parse
 
 from planner.errors import PlannerError
-from planner.public.query import write_public
+from planner.rewriting.write_public import write_public
 from tests.property.test_planner_fuzz import Speaker
 from tests.support.planning import demo_policy
 from tests.support.public import public
@@ -81,6 +81,10 @@ class Spelling:
         return self._draw.choice([name, name.upper(), f'"{name}"', name.title()])
 
 
+_COMPUTE = {"age", "epoch_us", "initcap", "make_date", "split_part", "to_char", "width_bucket"}
+"""Functions without a class in the parser library that the writers write; none of them reads anything."""
+
+
 def reached(text: str) -> bool:
     """Bind a statement and see which tables both databases would be asked for; False where it is refused."""
     try:
@@ -93,7 +97,9 @@ def reached(text: str) -> bool:
     for written, dialect in statements:
         (tree,) = parse(written, dialect=dialect)
         assert isinstance(tree, exp.Select)
-        assert tree.find(exp.With, exp.Anonymous, exp.Command) is None
+        assert tree.find(exp.With, exp.Command) is None
+        called = {str(node.this).lower() for node in tree.find_all(exp.Anonymous)}
+        assert called <= _COMPUTE, (called - _COMPUTE, written)
         for table in tree.find_all(exp.Table):
             assert (table.db, table.catalog) == ("public", ""), written
             assert table.name in PUBLIC, written

@@ -14,12 +14,13 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, given, reject, settings
 from hypothesis import strategies as st
 
+from planner.errors import StatementTooComplex
 from planner.plan import BackendQuery, Plan
-from planner.policy_check import validate
-from planner.rewrite import rewrite
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
 from privacy.units import ONE
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.released_arithmetic import Value, plain
@@ -78,7 +79,10 @@ def neighbours(draw: st.DrawFn) -> tuple[str, Rows, Rows, Unit]:
 
 
 def _statements(text: str, world: World, engine: Engine) -> tuple[Plan, BackendQuery]:
-    plan = planned(text, world.schema, world.policy)
+    try:
+        plan = planned(text, world.schema, world.policy)
+    except StatementTooComplex:  # some chains of references need more joins than a statement may have
+        reject()
     return plan, rewrite(plan, dialect=engine.dialect, schema=world.schema)
 
 
@@ -192,5 +196,13 @@ def test_one_person_adds_only_tuples_of_their_own_on_both(
 def test_spellings_of_a_join_are_one_query(asked: tuple[World, Question]) -> None:
     """JOIN ON, USING and a comma are word for word the same statement."""
     world, question = asked
-    first, *others = (rewrite(planned(question.sql(way, world), world.schema, world.policy)) for way in SPELLINGS[:3])
+    first, *others = (_rewritten(question.sql(way, world), world) for way in SPELLINGS[:3])
     assert all(other == first for other in others)
+
+
+def _rewritten(sql: str, world: World) -> BackendQuery | None:
+    """None for a chain of references that needs more joins than a statement may have."""
+    try:
+        return rewrite(planned(sql, world.schema, world.policy))
+    except StatementTooComplex:
+        return None

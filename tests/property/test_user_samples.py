@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.sampling.explorable import explorable
-from privacy.sampling.exploration import Exploration
-from privacy.sampling.induced import induced
-from privacy.sampling.unit_sampling import unit_sampled_loss
+from privacy.sampling.units.explorable import explorable
+from privacy.sampling.units.exploration import Exploration
+from privacy.sampling.units.induced import induced
+from privacy.sampling.units.unit_sampling import unit_sampled_loss
 from privacy.truncation.compact import compact
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.vector_grid import VectorGrid, rounding
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
 from tests.property.truncation_strategies import weights
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted
 

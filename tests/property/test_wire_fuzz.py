@@ -10,13 +10,13 @@ import struct
 import pytest
 
 from server.errors import WireError
-from server.pgwire.attendance import Attendance
-from server.pgwire.cancel_keys import CancelKeys
-from server.pgwire.channel import Channel
-from server.pgwire.connection import Connection, Limits, Reception
-from server.pgwire.scram import Verifier
+from server.pgwire.auth.cancel_keys import CancelKeys
+from server.pgwire.auth.scram import Verifier
+from server.pgwire.auth.session_limit import SessionLimit
+from server.pgwire.codec.channel import Channel
+from server.pgwire.connection import Connection, Limits, ListenerContext
+from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies
-from tests.support.wire_desk import WireDesk
 
 STATEMENTS = (
     "SELECT 1 FROM t", "SELECT $1 FROM t", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "FETCH c",
@@ -106,11 +106,13 @@ def mutated(rng: random.Random, raw: bytes) -> bytes:
     return bytes(data)
 
 
-async def conversation(kind: type[Connection], stream: bytes, desk: WireDesk) -> Wire:
+async def conversation(kind: type[Connection], stream: bytes, gateway: ScriptedGateway) -> Wire:
     """Send a stream and hang up."""
     wire, channel = Wire(), Channel()
     channel.connection_made(wire)
-    reception = Reception(desk, Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits())
+    reception = ListenerContext(
+        gateway, Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
+    )
     served = asyncio.ensure_future(kind(channel, reception).serve())
     for start in range(0, len(stream), 1000):
         channel.data_received(stream[start : start + 1000])
@@ -137,7 +139,7 @@ def test_a_session_survives_any_messages(connections: int, messages: int) -> Non
         for _ in range(messages):
             raw = sensible(rng)
             stream += mutated(rng, raw) if rng.random() < wrong else raw
-        wire = asyncio.run(conversation(Opened, stream, WireDesk()))
+        wire = asyncio.run(conversation(Opened, stream, ScriptedGateway()))
         said = replies(bytes(wire.written))
         assert said[0][0] in "SEv"
         assert b"secret 4711" not in wire.written
@@ -149,22 +151,22 @@ def test_a_session_survives_any_messages(connections: int, messages: int) -> Non
 def test_nobody_gets_in_without_a_proof(connections: int, messages: int) -> None:
     rng = random.Random(connections + 1)
     for _ in range(connections):
-        desk = WireDesk()
+        gateway = ScriptedGateway()
         stream = startup(rng) if rng.random() < 0.8 else mutated(rng, startup(rng))
         stream += b"".join(
             mutated(rng, raw) if rng.random() < 0.3 else raw for raw in (sensible(rng) for _ in range(messages))
         )
-        wire = asyncio.run(conversation(Connection, stream, desk))
+        wire = asyncio.run(conversation(Connection, stream, gateway))
         said = replies(bytes(wire.written).lstrip(b"N"))
-        assert not desk.asked
-        assert not desk.catalog_asked
+        assert not gateway.asked
+        assert not gateway.catalog_asked
         assert all(kind in "REv" for kind, _ in said), "nothing but authentication and errors"
         assert ("R", struct.pack("!i", 0)) not in said, "AuthenticationOk"
 
 
 def test_settings_that_cannot_be_are_told_before_the_end() -> None:
     body = struct.pack("!i", 196608) + b"user\0ann\0database\0demo\0client_encoding\0LATIN1\0\0"
-    wire = asyncio.run(conversation(Opened, struct.pack("!i", 4 + len(body)) + body, WireDesk()))
+    wire = asyncio.run(conversation(Opened, struct.pack("!i", 4 + len(body)) + body, ScriptedGateway()))
     ((kind, told),) = replies(bytes(wire.written))
     assert (kind, fields_of(told)["C"], fields_of(told)["S"]) == ("E", "0A000", "FATAL")
     assert wire.closed
@@ -177,8 +179,8 @@ def test_a_client_that_does_not_read_is_not_sent_more() -> None:
         wire, channel = Stuffed(), Channel()
         wire.reader = channel
         channel.connection_made(wire)
-        reception = Reception(
-            WireDesk(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
+        reception = ListenerContext(
+            ScriptedGateway(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
         )
         served = asyncio.ensure_future(Opened(channel, reception).serve())
         long = query("SET bytea_output TO '" + "a" * 1_000 + "'")
@@ -215,29 +217,31 @@ def test_a_session_ends_with_the_right_to_ask() -> None:
             self.asked += 1
             return await super().verifier(analyst) if self.asked <= 2 else None
 
-    async def ended() -> tuple[Wire, WireDesk]:
-        wire, channel, desk = Wire(), Channel(), WireDesk()
+    async def ended() -> tuple[Wire, ScriptedGateway]:
+        wire, channel, gateway = Wire(), Channel(), ScriptedGateway()
         channel.connection_made(wire)
         limits = Limits(trusted_s=0.0)
-        reception = Reception(desk, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits)
+        reception = ListenerContext(
+            gateway, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits
+        )
         channel.data_received(startup(random.Random(1)) + query("SELECT 1 FROM t") * 2)
         await asyncio.wait_for(Opened(channel, reception).serve(), 20)
-        return wire, desk
+        return wire, gateway
 
-    wire, desk = asyncio.run(ended())
+    wire, gateway = asyncio.run(ended())
     assert fields_of(replies(bytes(wire.written))[-1][1])["C"] == "28P01"
-    assert len(desk.asked) == 1
+    assert len(gateway.asked) == 1
 
 
 def test_nobody_takes_all_places() -> None:
-    attendance = Attendance(most_of_one=2)
+    session_limit = SessionLimit(most_of_one=2)
     with (
-        attendance.present("ann"),
-        attendance.present("ann"),
-        attendance.present("bob"),
+        session_limit.present("ann"),
+        session_limit.present("ann"),
+        session_limit.present("bob"),
         pytest.raises(WireError, match="too many sessions"),
-        attendance.present("ann"),
+        session_limit.present("ann"),
     ):
         pass
-    with attendance.present("ann"):
+    with session_limit.present("ann"):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -9,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from planner.plan import BackendQuery
+from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.rewrite import Dialect
+from planner.sql.dialect import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
 from server.backends.columns import Domain
-from server.backends.public_rows import Rows
+from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 from server.errors import ServerError
 
@@ -32,18 +34,23 @@ class FailingBackend:
     Attributes:
       log: a file that gets a line per read, so that reads in other processes can be counted.
       failures: what the first reads raise.
+      seconds: how long a read takes.
     """
 
     dialect: ClassVar[Dialect] = "postgres"
 
     log: Path
     failures: tuple[ServerError | BaseException | type[BaseException], ...] = field(default=())
+    seconds: float = 0.0
 
-    def check_reachable(self) -> None:
+    def check_schema(self, fingerprint: str) -> None:
         pass
 
     def domain(self, query: BackendQuery) -> Domain:
         return Domain(())
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        raise AssertionError("nothing surrounds these answers")
 
     def public(self, statement: PublicStatement) -> Rows:
         raise AssertionError("no public query is asked here")
@@ -52,6 +59,7 @@ class FailingBackend:
         reads = len(self.log.read_text().splitlines()) if self.log.exists() else 0
         with self.log.open("a") as log:
             log.write("read\n")
+        time.sleep(self.seconds)
         if reads < len(self.failures):
             raise self.failures[reads]
         return Domain(()), QueryTuples(people(1000), (None,))

@@ -1,14 +1,14 @@
-"""A graph with orders and items, instances of it, and the promises that an instance keeps."""
+"""A graph with orders, items and chains of posts, instances of it, and the promises that an instance keeps."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.plan import Plan
-from planner.policy import DeclaredForeignKey, Policy, TablePolicy, parse_policy
+from planner.policy.policy import DeclaredForeignKey, Policy, TablePolicy, parse_policy
 from planner.schema import Column, ForeignKey, Schema, Table
 
 Row = Sequence[int | None]
@@ -44,7 +44,24 @@ TIE = Table(
 )
 """Like knows, but each pair once: a key of two columns, which two rows can hold in either order."""
 
-TABLES = (PERSON, KNOWS, ORDERS, ITEM, TIE)
+POST = Table(
+    "post",
+    "public",
+    (Column("id", "bigint", False), Column("parent", "bigint", True), Column("author", "bigint", True)),
+    (("id",),),
+    (ForeignKey(("parent",), "post", ("id",)), ForeignKey(("author",), "person", ("id",))),
+)
+"""Posts answer posts: a chain of references, followed as often as the policy says."""
+NOTE = Table(
+    "note",
+    "public",
+    (Column("note_on", "bigint", True), Column("by", "bigint", True)),
+    (),
+    (ForeignKey(("note_on",), "post", ("id",)), ForeignKey(("by",), "person", ("id",))),
+)
+"""Owned through a chain that it is no part of."""
+
+TABLES = (PERSON, KNOWS, ORDERS, ITEM, TIE, POST, NOTE)
 SCHEMA = Schema({table.name: table for table in TABLES})
 
 POLICY = parse_policy("""
@@ -55,43 +72,91 @@ url = "env:X"
 path = "x"
 [privacy]
 epsilon = 1.0
+unbounded_joins = true
 [privacy_units]
 person = "id"
+[[foreign_keys]]
+table = "post"
+columns = ["parent"]
+references = "post"
+key = ["id"]
+depth = 1
 [tables.person]
 [tables.knows]
 [tables.orders]
 [tables.item]
 [tables.tie]
+[tables.post]
+[tables.note]
 """)
 
 
 @dataclass(frozen=True)
 class Instance:
+    """Rows by table.
+
+    Attributes:
+      depth: how often ownership follows a post's parent.
+    """
+
     rows: Mapping[str, Sequence[Row]]
+    depth: int = 1
 
     def fanout(self, table: str, columns: tuple[str, ...]) -> int:
         """The most rows of the table that share their values in some columns."""
-        names = [column.name for column in SCHEMA.tables[table].columns]
-        places = [names.index(column) for column in columns]
+        places = [_place(table, column) for column in columns]
         keys = [tuple(row[place] for place in places) for row in self.rows.get(table, ())]
         return max(Counter(key for key in keys if None not in key).values(), default=1)
 
+    def rows_per_person(self, table: str) -> int:
+        """The most rows of the table that one person owns, of those that answers are documented to count."""
+        owners = (self._owners(table, row, 0) or () for row in self.rows.get(table, ()))
+        return max(Counter(person for people in owners for person in people).values(), default=1)
 
-def policy_of(
-    instance: Instance, *, items_per_person: int | None = None, ties_per_person: int | None = None
-) -> Policy:
-    """The tightest promises that the instance keeps; of rows per person, those that are given."""
-    declared = [
-        DeclaredForeignKey(table.name, key.columns, key.references, key.key, fanout=fanout)
+    def _owners(self, table: str, row: Row, above: int) -> set[int] | None:
+        """Of a row `above` parents up from another; None: it is too deep, or a row above it is missing."""
+        owners: set[int] = set()
+        for key in SCHEMA.tables[table].foreign_keys:
+            value = row[_place(table, *key.columns)]
+            if value is None:
+                continue
+            if key.references == "person":
+                owners.add(value)
+                continue
+            steps = above + (table == key.references)
+            place = _place(key.references, *key.key)
+            parent = next((other for other in self.rows[key.references] if other[place] == value), None)
+            more = None if parent is None or steps > self.depth else self._owners(key.references, parent, steps)
+            if more is None:
+                return None
+            owners |= more
+        return owners
+
+
+def _place(table: str, column: str) -> int:
+    return [declared.name for declared in SCHEMA.tables[table].columns].index(column)
+
+
+def policy_of(instance: Instance, *, without: Collection[ForeignKey] = (), **rows_per_person: int) -> Policy:
+    """The tightest promises that the instance keeps, but for the fan-outs of some foreign keys.
+
+    Args:
+      rows_per_person: by table.
+    """
+    declared = tuple(
+        DeclaredForeignKey(
+            table.name,
+            key.columns,
+            key.references,
+            key.key,
+            fanout=None if key in without else instance.fanout(table.name, key.columns),
+            depth=instance.depth if table.name == key.references else None,
+        )
         for table in TABLES
         for key in table.foreign_keys
-        for fanout in [instance.fanout(table.name, key.columns)]
-    ]
-    tables = dict(POLICY.tables)
-    for table, most in (("item", items_per_person), ("tie", ties_per_person)):
-        if most is not None:
-            tables[table] = TablePolicy(rows_per_unit={"person": most})
-    return replace(POLICY, foreign_keys=tuple(declared), tables=tables)
+    )
+    promised = {name: TablePolicy(rows_per_unit={"person": most}) for name, most in rows_per_person.items()}
+    return replace(POLICY, foreign_keys=declared, tables={**POLICY.tables, **promised})
 
 
 def tuples_per_unit(plan: Plan, instance: Instance) -> dict[object, int]:

@@ -7,10 +7,10 @@ from datetime import date
 
 from sqlglot import exp
 
-from planner.bound_query import bound_column
 from planner.errors import UnknownColumn
-from planner.policy import ColumnPolicy
-from planner.sql_types import SqlType, sql_type
+from planner.policy.policy import ColumnPolicy
+from planner.sql.columns import bound_column
+from planner.sql.sql_types import SqlType, sql_type
 
 TYPES = {
     "i": "bigint",
@@ -57,7 +57,7 @@ COLUMNS = {
     "z": ["z"],
     "b": ["b"],
 }
-"""The columns that may fill a hole of `planner.functions`."""
+"""The columns that may fill a hole of `planner.expressions.functions`."""
 
 
 class HostileNames:

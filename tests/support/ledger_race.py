@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 
 from server.errors import BudgetExhausted
-from server.keys import key_hash
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
+from server.ledger.store_ledger import StoreLedger
 
 N_ANALYSTS = 8
 
-Open = Callable[[], Book]
+Open = Callable[[], StoreLedger]
 """Opens the ledger of the race; can be pickled."""
 
 _all_ready: Barrier
@@ -41,7 +41,7 @@ class Outcome:
     seconds: float
 
 
-def prepare_race(ledger: Book, allowed: int) -> None:
+def prepare_race(ledger: StoreLedger, allowed: int) -> None:
     """Analysts with more than enough, and a dataset whose budget is for so many queries."""
     ledger.grant("dataset", Grant(allowed / 1000), Act())
     for number in range(N_ANALYSTS):
@@ -73,7 +73,7 @@ def _proxy(open_book: Open, threads: int, queries: int) -> tuple[tuple[int, ...]
     return tuple(number for part in parts for number in part), threads * queries - sum(map(len, parts))
 
 
-def _client(ledger: Book, number: int, queries: int) -> list[int]:
+def _client(ledger: StoreLedger, number: int, queries: int) -> list[int]:
     analyst = f"analyst-{number % N_ANALYSTS}"
     released = []
     _all_ready.wait()

@@ -18,11 +18,13 @@ from typing import Any
 
 import psycopg
 
-from server.ledger import connection, postgres_store, sqlite_store
-from server.ledger.book import Book
 from server.ledger.charge import Charge
-from server.ledger.open_ledger import open_ledger
-from server.ledger.open_postgres import open_postgres_ledger
+from server.ledger.postgres import store as postgres_store
+from server.ledger.postgres.open import open_postgres_ledger
+from server.ledger.sqlite import connection
+from server.ledger.sqlite import store as sqlite_store
+from server.ledger.sqlite.open import open_ledger
+from server.ledger.store_ledger import StoreLedger
 
 QUERIES = 4
 """How many a child would answer; a number beyond their fault points kills it between them and its end."""
@@ -91,7 +93,7 @@ def _die(how: str, where: str, marker: str, points: FaultPoints, out: Any) -> No
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _answer(ledger: Book, key: str, points: FaultPoints, tell: Callable[..., None]) -> None:
+def _answer(ledger: StoreLedger, key: str, points: FaultPoints, tell: Callable[..., None]) -> None:
     """The way of a query: reserve, read, commit, answer."""
     charge = Charge("ada", EPSILON, 0.0, "request", "policy", "plan", "gem", answer_key=key)
     reservation = ledger.reserve(charge)

@@ -6,16 +6,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from server.keys import key_hash
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
+from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
-from server.ledger.connection import connect, transaction
-from server.ledger.journal import Journal
-from server.ledger.open_ledger import create_ledger
-from server.ledger.reserving import Short, reserve
-from server.ledger.settling import settle
-from server.ledger.sqlite_store import SqliteView
+from server.ledger.entry_contents import Committed
+from server.ledger.sqlite.connection import connect, transaction
+from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite.store import SqliteView
+from server.ledger.writes.journal import Journal
+from server.ledger.writes.reserve import Short, reserve
+from server.ledger.writes.settle import settle
 
 ANALYSTS = 100
 BUDGET = 1e6
@@ -62,7 +63,7 @@ def _spend_once(connection: sqlite3.Connection, number: int) -> int:
     reservation = reserve(_journal(connection, number), charge_of(number))
     assert not isinstance(reservation, Short), "the budget is large enough"
     journal = _journal(connection, number)
-    settle(journal, reservation, "committed", b"x" * 200)
+    settle(journal, reservation, Committed, b"x" * 200)
     return journal.writing.head.number + 1
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
-from server.ledger.amounts import charged_epsilon, epsilon_of, granted_epsilon
+from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
 from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
 from server.query import Budget
 
@@ -50,6 +50,26 @@ class MemoryLedger:
             return None
         return self.reserve(charge)
 
+    def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
+        taken: list[Reservation] = []
+        try:
+            for charge in charges:
+                claimed = self.claim(charge)
+                if claimed is None:
+                    break
+                taken.append(claimed)
+        except BaseException:
+            self._give_back(taken)
+            raise
+        if len(taken) == len(charges):
+            return tuple(taken)
+        self._give_back(taken)
+        return None
+
+    def _give_back(self, taken: list[Reservation]) -> None:
+        for reservation in taken:
+            self.release(reservation)
+
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         with self._lock:
             self._settle(reservation, "committed")
@@ -57,7 +77,7 @@ class MemoryLedger:
                 self._answers[reservation.id] = answer
         return self.budget(reservation.charge.analyst)
 
-    def fail(self, reservation: Reservation) -> None:
+    def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
         self._settle(reservation, "failed")
 
     def release(self, reservation: Reservation) -> None:

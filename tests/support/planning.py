@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from planner.bind import bind
-from planner.bound_query import BoundQuery
-from planner.parse import parse
+from planner.binding.bind import bind
+from planner.binding.bound_query import BoundQuery
+from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
-from planner.planner import make_plan
-from planner.policy import Policy, parse_policy
-from planner.rewrite import rewrite
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from tests.support.tpch_schema import tpch_schema
 
@@ -22,6 +23,13 @@ DEMO_POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
 def demo_policy() -> Policy:
     """tests/demo/policy.toml."""
     return parse_policy(DEMO_POLICY.read_text())
+
+
+def unbounded(policy: Policy | None = None) -> Policy:
+    """The policy, with joins allowed that no key bounds, at no higher price than its default epsilon."""
+    policy = policy or demo_policy()
+    channels = replace(policy.side_channels, unbounded_joins=True)
+    return replace(policy, max_epsilon=policy.epsilon, side_channels=channels)
 
 
 def bound(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BoundQuery:

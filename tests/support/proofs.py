@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.ranges import Bounds
-from planner.scalar import Measured, Scalar
-from planner.trees import copied
+from planner.expressions.intervals import Bounds
+from planner.expressions.scalar import Measured, Scalar
+from planner.sql.trees import copied
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +15,19 @@ from tests.demo.workplace import Demonstration, add_analyst, proxy
 POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
 
 
-def tpch_demonstration(folder: Path, server: EmbeddedPostgres, proxy_url: str) -> Demonstration:
-    """The demonstration's policy before a database that is already loaded."""
+def tpch_demonstration(
+    folder: Path, server: EmbeddedPostgres, proxy_url: str, settings: str = "answer_quantum = 0"
+) -> Demonstration:
+    """The demonstration's policy before a database that is already loaded.
+
+    Args:
+      settings: lines of the policy's section `privacy`; unless told otherwise answers leave when they are there, so
+        that tests of something else do not wait.
+    """
     demonstration = Demonstration(folder, server, server.url(database="tpch"), proxy_url)
-    shutil.copyfile(POLICY, demonstration.policy)
+    section, text = "[privacy]\n", POLICY.read_text()
+    assert text.count(section) == 1
+    demonstration.policy.write_text(text.replace(section, f"{section}{settings}\n"))
     return demonstration
 
 

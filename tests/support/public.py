@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from planner.parse import read
-from planner.policy import Policy
+from planner.parsing.parse import read
+from planner.parsing.syntax.queries import check_syntax
+from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery, write_public
-from planner.rewrite import Dialect
+from planner.public.query import PublicQuery
+from planner.rewriting.write_public import write_public
 from planner.schema import Schema
-from planner.syntax.queries import check_syntax
+from planner.sql.dialect import Dialect
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 

@@ -8,7 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from planner.plan import GroupKey, Output, Plan, Release
-from planner.released import ReleasedExpression, SortKey
+from planner.released_expression import ReleasedExpression, SortKey
 from privacy.noisy_answer import Covers, NoisyAnswer
 
 

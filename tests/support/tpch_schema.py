@@ -66,4 +66,4 @@ def tpch_schema() -> Schema:
 def _table(name: str) -> Table:
     pairs = [column.split(" ", 1) for column in _COLUMNS[name].split(", ")]
     columns = tuple(Column(column, kind.replace(";", ","), nullable=False) for column, kind in pairs)
-    return Table(name, "public", columns, (_KEYS[name],), _FOREIGN_KEYS.get(name, ()))
+    return Table(name, "public", columns, (_KEYS[name],), _FOREIGN_KEYS.get(name, ()), _KEYS[name])

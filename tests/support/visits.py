@@ -6,23 +6,23 @@ from pathlib import Path
 
 import duckdb
 
-from planner.bind import bind
-from planner.parse import parse
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
 from planner.plan import Plan
-from planner.planner import make_plan
-from planner.policy import Policy, parse_policy
-from planner.rewrite import rewrite
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
 from server.backends.duckdb import DuckdbBackend
-from server.measuring import measure, plan_measurements
 from server.query import Budget, QueryResponse
-from server.response import response
+from server.results.response import response
+from server.workers.measure import measure, plan_measurements
 
 PEOPLE = 3_000
 PLACES = 40
 VISITS = 5
 """Places that each person visits, of which every place has its share."""
 
-TABLES = f"""
+EMPTY = """
     CREATE TABLE person (id bigint PRIMARY KEY, town varchar, age integer NOT NULL);
     CREATE TABLE visit (
         id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person, place varchar NOT NULL, reason varchar,
@@ -32,6 +32,10 @@ TABLES = f"""
         id bigint PRIMARY KEY, host bigint NOT NULL REFERENCES person, guest bigint NOT NULL REFERENCES person,
         place varchar NOT NULL
     );
+"""
+"""The tables without rows."""
+
+TABLES = f"""{EMPTY}
     INSERT INTO person SELECT i, CASE
         WHEN i < 2000 THEN 'Aalen' WHEN i < 2900 THEN 'Berne' WHEN i < 2980 THEN 'Calw' WHEN i < 2999 THEN NULL
         ELSE 'Dornhan' END, i % 100 FROM range({PEOPLE}) t(i);

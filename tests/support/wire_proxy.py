@@ -46,22 +46,29 @@ class WireProxy:
 
 
 @contextmanager
-def wire_proxy(demonstration: Demonstration, server: EmbeddedPostgres) -> Iterator[WireProxy]:
-    """Start it; the catalog is a database of the tests' own PostgreSQL."""
+def wire_proxy(
+    demonstration: Demonstration, server: EmbeddedPostgres, *, tls: bool = True, files: int | None = None
+) -> Iterator[WireProxy]:
+    """Start it; the catalog is a database of the tests' own PostgreSQL.
+
+    Args:
+      tls: or plain text.
+      files: how many descriptors it may have; None: as many as this process.
+    """
     folder = demonstration.folder
     authority = trustme.CA()
     certificate = authority.issue_cert("localhost")
-    files = folder / "authority.pem", folder / "certificate.pem", folder / "key.pem"
-    authority.cert_pem.write_to_path(files[0])
-    certificate.cert_chain_pems[0].write_to_path(files[1])
-    certificate.private_key_pem.write_to_path(files[2])
+    pem = folder / "authority.pem", folder / "certificate.pem", folder / "key.pem"
+    authority.cert_pem.write_to_path(pem[0])
+    certificate.cert_chain_pems[0].write_to_path(pem[1])
+    certificate.private_key_pem.write_to_path(pem[2])
     catalog = folder / "catalog_url"
     catalog.touch(mode=0o600)
     catalog.write_text(server.url())
     port = free_port(0)
-    options = (
-        *("--wire-port", str(port), "--catalog", f"file:{catalog}"),
-        *("--tls-certificate", str(files[1]), "--tls-key", str(files[2])),
-    )
-    with running_proxy(demonstration, 0, options, authority=files[0]) as (process, address):
-        yield WireProxy(demonstration, address, port, files[0], process.pid)
+    options: tuple[str, ...] = ("--wire-port", str(port), "--catalog", f"file:{catalog}")
+    if tls:
+        options += ("--tls-certificate", str(pem[1]), "--tls-key", str(pem[2]))
+    vouching = pem[0] if tls else None
+    with running_proxy(demonstration, 0, options, authority=vouching, files=files) as (process, address):
+        yield WireProxy(demonstration, address, port, pem[0], process.pid)

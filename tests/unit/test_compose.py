@@ -63,3 +63,19 @@ def test_what_the_image_copies_exists() -> None:
     assert copied
     for name in " ".join(copied).split():
         assert (ROOT / name).exists()
+
+
+def test_every_image_has_an_exact_tag() -> None:
+    images = re.findall(r"^ +(?:FROM|image:) (\S+)(?: AS \w+)?$", TEXT, re.MULTILINE)
+    foreign = [image for image in images if image != "noisegate"]
+    assert {image.partition(":")[0] for image in foreign} == {"postgres", "python"}
+    for image in foreign:
+        assert re.fullmatch(r"postgres:\d+\.\d+-\w+|python:\d+\.\d+\.\d+-slim-\w+", image), f"{image} moves"
+
+
+def test_the_image_installs_nothing_that_is_not_locked() -> None:
+    fetched, installed = re.findall(r"pip (?:download|install) .*", TEXT)
+    for option in ("--require-hashes", "--no-deps", "--only-binary :all:", "--requirement requirements.lock"):
+        assert option in fetched
+    assert fetched.split("--dest ")[1].split()[0] == installed.split("--find-links ")[1].split()[0]
+    assert "--no-index" in installed

@@ -11,7 +11,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.groups.l2_clip_kernels import by_unit, clipped_sums, total_lengths
-from privacy.truncation.ladder.filing import add_loads
+from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 
 STEPS = 1 << 24

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.sums import Sum, equal_shares
 from privacy.noisy_answer import NoisyAnswer
-from privacy.truncation.control import QUIET, Control
+from privacy.sampling.design import SampleDesign
+from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.truncate import truncate
 
 
@@ -33,13 +37,15 @@ class GroupLp:
 
     Attributes:
       scalar: the mechanism of truncated answers, with the budget of all groups.
+      solver: which truncates.
     """
 
     scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+    solver: SolverName = "certified"
 
     @property
     def name(self) -> str:
-        """`group_lp`."""
+        """`group_lp`: every group has a threshold of its own, or all share one."""
         return "group_lp"
 
     @property
@@ -59,7 +65,7 @@ class GroupLp:
 
     @property
     def ladder(self) -> Ladder:
-        """The thresholds."""
+        """The thresholds that each group is truncated at, of the mechanism within."""
         return self.scalar.ladder
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
@@ -74,13 +80,50 @@ class GroupLp:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
-        answer = truncate(tuples, row, self.scalar.ladder, self.scalar.gap, control)
+        answer = truncate(tuples, row, self.scalar.ladder, self.scalar.gap, control, self.solver)
         return replace(self.scalar.release(answer, entropy), mechanism=self.name)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
         return self.scalar.expected_noise(n_groups)
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        As the scalar mechanism.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.scalar.check_noise(n_groups)
+
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """As the scalar mechanism's, for all groups."""
         return self.scalar.epsilon_if_bound_fails(n_groups)
+
+
+def group_lps(
+    sums: Sequence[Sum], delta: float, groups_per_unit: int | None, sample: SampleDesign | None
+) -> tuple[GroupLp, ...]:
+    """One measurement per sum: pure without a delta; with one, rho is shared and converted once, for all sums.
+
+    Raises: InvalidParameter for parameters that are worth nothing.
+    """
+    if delta == 0:
+        return tuple(_pure(one, groups_per_unit, sample) for one in sums)
+    shares = equal_shares(sums, delta)
+    return tuple(_either(one, share, groups_per_unit) for one, share in zip(sums, shares, strict=True))
+
+
+def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
+    """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
+    if sample is not None:
+        return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
+    return GroupLp(SharedThreshold(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder))
+
+
+def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None) -> GroupLp:
+    """Laplace or Gaussian noise; of sums with equal shares and as many groups each chooses the same."""
+    pure, concentrated = (
+        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder) for budget in (PureBudget(one.epsilon), share)
+    )
+    return GroupLp(LaplaceOrGaussian(pure, concentrated))

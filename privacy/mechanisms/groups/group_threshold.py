@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, check_groups, exact, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import exact, exact_epsilon, group_epsilon
-from privacy.mechanisms.noise.release import release_noise
-from privacy.mechanisms.noise.rung import Rung
-from privacy.mechanisms.parameters import check_gap, check_groups
+from privacy.mechanisms.noise.release import check_rungs, release_noise
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 
@@ -38,7 +37,7 @@ class GroupThreshold:
       groups differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them
       has belongs to the one unit in which they differ, so v_g <= 1, and it is shown with probability at most
       delta / L0, which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and
-      for whatever is then released of the groups that are shown.
+      for whatever is then released of the groups that are shown. Where nothing bounds L0: `VoteThreshold`.
 
     Source: privacy.md section 7; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS 2020.
 
@@ -71,7 +70,7 @@ class GroupThreshold:
 
     @property
     def name(self) -> str:
-        """`group_threshold`."""
+        """`group_threshold`: a name for records and EXPLAIN; no question asks for it."""
         return "group_threshold"
 
     @cached_property
@@ -102,6 +101,14 @@ class GroupThreshold:
         noise = release_noise(np.zeros(len(groups), np.intp), (rung,), entropy)
         return groups[values[groups] // rung.step + noise >= self._least_steps(rung)]
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise that leaves its range for any number of public groups up to this one. Public.
+
+        Under discovery the number is private and does not matter: L0 alone divides epsilon.
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_rungs((self._rung(n_groups),))
+
     def threshold(self, n_groups: int = 1) -> float:
         """The least noisy number of units that is shown. Public.
 
@@ -119,7 +126,7 @@ class GroupThreshold:
         """(G,) which groups may be shown: all public ones; of found ones those that somebody is in."""
         return values > 0 if self.delta else np.ones(len(values), bool)
 
-    def _least_steps(self, rung: Rung) -> int:
+    def _least_steps(self, rung: ThresholdNoise) -> int:
         """The least v // step + Z that is shown."""
         asked = 0 if self.minimum is None else self.minimum * (ONE // rung.step)
         if self.delta == 0:
@@ -129,10 +136,10 @@ class GroupThreshold:
         tail = float(each * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
         return max(asked, ONE // rung.step + rung.upper_quantile(tail) + 1)
 
-    def _rung(self, n_groups: int) -> Rung:
+    def _rung(self, n_groups: int) -> ThresholdNoise:
         public = self.delta == 0  # under discovery the number of groups is private, and only L0 may divide
         share = group_epsilon(self.epsilon, self.groups_per_unit, n_groups if public else self.groups_per_unit or 1)
-        return Rung(int(self.ladder.units[0]), self.gap, share)
+        return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)
 
 
 def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:

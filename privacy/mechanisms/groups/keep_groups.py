@@ -9,8 +9,8 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
 from privacy.mechanisms.groups.l2_clip_kernels import by_unit
-from privacy.truncation.ladder.filing import add_loads
-from privacy.truncation.saturating import saturating_add
+from privacy.truncation.exact_sums import saturating_add
+from privacy.truncation.ladder.level_index_kernels import add_loads
 
 
 def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:

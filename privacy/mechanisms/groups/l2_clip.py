@@ -9,14 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy, checked
+from privacy.entropy import Entropy, check_scale, checked
+from privacy.exact import DOWN, check_confidence
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget
-from privacy.mechanisms.exact import DOWN
 from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
-from privacy.mechanisms.noise.gaussian_tail import upper_quantile
-from privacy.mechanisms.parameters import check_confidence
+from privacy.mechanisms.noise.gaussian_threshold_noise import upper_quantile
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
@@ -55,7 +54,7 @@ class L2Clip:
 
     @property
     def name(self) -> str:
-        """`l2_clip`."""
+        """`l2_clip`: each unit's vector over the groups is clipped in its Euclidean length."""
         return "l2_clip"
 
     @property
@@ -113,6 +112,15 @@ class L2Clip:
             delta=self.delta,
             noise=self.budget.noise,
         )
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self._scores(n_groups)
+        check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+        check_scale(self._scale(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""

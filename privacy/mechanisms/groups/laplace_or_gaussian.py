@@ -56,12 +56,12 @@ class LaplaceOrGaussian:
 
     @property
     def name(self) -> str:
-        """`gem`."""
+        """`gem`: both alternatives select a threshold, and release once."""
         return "gem"
 
     @property
     def gap(self) -> float:
-        """eta, of both."""
+        """eta, the solver's constant relative gap; both alternatives have the same."""
         return self.pure.gap
 
     @property
@@ -88,6 +88,17 @@ class LaplaceOrGaussian:
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """As the chosen one's."""
         return self.chosen(n_groups).expected_noise(n_groups)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Gaussian noise that is chosen for some number of groups is chosen for more, too. Laplace noise that is chosen
+        for fewer is less than the Gaussian one would be for them, so for these; its own selection knows no groups.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.pure.check_noise()
+        self.chosen(n_groups).check_noise(n_groups)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""

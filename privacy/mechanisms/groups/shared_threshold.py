@@ -9,17 +9,17 @@ from fractions import Fraction
 import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
+from privacy.exact import check_confidence, check_gap, check_groups, groups_reached
 from privacy.ladder import Ladder
+from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import Budget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.noise.release import Stepped, release_noise, released
-from privacy.mechanisms.parameters import check_confidence, check_gap, check_groups, groups_reached
+from privacy.mechanisms.noise.release import Stepped, check_rungs, release_noise, released
 from privacy.mechanisms.selection.lazy_choice import settled_values
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.mechanisms.two_sided import half_widths, two_sided
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -67,7 +67,7 @@ class SharedThreshold:
 
     @property
     def name(self) -> str:
-        """`gem`."""
+        """`gem`: it selects one threshold, on the sum over the groups."""
         return "gem"
 
     @property
@@ -104,7 +104,18 @@ class SharedThreshold:
         # The price of tau is for the sum over the groups in units of L0: the released sum is measured by it.
         seen = max(0.0, float(values.sum())) / self._reached(n_groups)
         signal = np.full(n_groups, seen / (self._price(n_groups) * steps[rung].tau))
-        return two_sided(values, index, steps, signal, self)
+        return answer_with_interval(values, index, steps, signal, self)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        The noise of a group and its price in the scores rise with their number.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self._scores(n_groups)
+        check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+        check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""

@@ -37,12 +37,12 @@ class SummedAnswer:
 
     @property
     def n_groups(self) -> int:
-        """1."""
+        """The number of groups: 1, the sum of all."""
         return 1
 
     @property
     def ladder(self) -> Ladder:
-        """The thresholds."""
+        """The thresholds of the answer whose groups are summed."""
         return self._answer.ladder
 
     @property

@@ -13,19 +13,19 @@ from scipy.optimize import minimize_scalar
 
 from privacy.entropy import MAX_SCALE, Entropy, checked
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.exact import float_at_least
+from privacy.exact import float_at_least
 from privacy.units import MAX_UNITS, ONE
 
 STEP_BITS = 20
-"""A step is at most 2^-20 of the sensitivity, as in a Rung."""
+"""A step is at most 2^-20 of the sensitivity, as in ThresholdNoise."""
 
 
 @dataclass(frozen=True)
 class IntegerNoise:
     """A release of an integer v: step * (v // step + Z), Z discrete Laplace of scale `scale`.
 
-    epsilon-DP by the proof of `Rung`: v // step moves by at most ceil(sensitivity / step) steps. Unlike a rung's,
-    the sensitivity need not be a power of two.
+    epsilon-DP by the proof of `ThresholdNoise`: v // step moves by at most ceil(sensitivity / step) steps. Unlike a
+    threshold's, the sensitivity need not be a power of two.
 
     Attributes:
       sensitivity_units: by how much v may move, >= 1, in units.
@@ -84,6 +84,7 @@ class IntegerNoise:
         Args:
           tail: in (0, 1/2].
           times: how many independent draws are added, >= 1.
+        Raises: InvalidParameter.
         """
         if not 0 < tail <= 0.5 or times < 1:
             raise InvalidParameter("a tail lies in (0, 1/2], of at least one draw")

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
 
 
 class Stepped(Protocol):
@@ -52,6 +52,12 @@ class Stepped(Protocol):
         ...
 
 
+def check_rungs(rungs: Sequence[Stepped]) -> None:
+    """Refuse thresholds whose noise no source can draw. Public. Raises: InvalidParameter."""
+    for scale in {rung.scale for rung in rungs}:
+        check_scale(scale)
+
+
 def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
     """Draw Z, in steps, for each release.
 
@@ -84,7 +90,7 @@ def released(
       rungs: the L rungs.
     Returns: (...) float64. The sum of integers is what is private; turning it into a float, which
       rounds beyond 2^53 steps, is post-processing.
-    Sensitivity: see Rung.
+    Sensitivity: see ThresholdNoise.
     """
     shift = np.array([rung.step.bit_length() - 1 for rung in rungs], np.int64)
     step_weight = np.array([rung.step_weight for rung in rungs])

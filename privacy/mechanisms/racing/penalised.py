@@ -19,7 +19,7 @@ class Racer(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name."""
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
         ...
 
     @property

@@ -11,12 +11,11 @@ import numpy as np
 from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import exact_epsilon, group_epsilon
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.noise.rung import Rung, rungs
-from privacy.mechanisms.parameters import check_gap, check_groups
+from privacy.mechanisms.noise.release import check_rungs, release_noise, released
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.racing.penalised import penalties, penalty_widths
 from privacy.mechanisms.racing.race import race
 from privacy.noisy_answer import NoisyAnswer
@@ -30,7 +29,7 @@ _LEAST_BASE = Fraction(6, 5)
 class R2T:
     """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = b^j, j = 1..L, L = log_b of the bound.
 
-    epsilon-DP: each of the L releases spends eps / L (see Rung), and maximum and penalty are
+    epsilon-DP: each of the L releases spends eps / L (see ThresholdNoise), and maximum and penalty are
     post-processing. Here with (1 + gap) tau for tau, in integers, and with the exact quantile of the
     discrete Laplace for the paper's penalty L ln(L / beta) tau / eps, which it exceeds by less than a step.
 
@@ -72,7 +71,7 @@ class R2T:
 
     @property
     def name(self) -> str:
-        """`r2t`."""
+        """`r2t`: Race-to-the-Top, for which a custodian declares a global sensitivity."""
         return "r2t"
 
     @cached_property
@@ -124,6 +123,13 @@ class R2T:
             signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
         )
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_rungs(self._rungs(n_groups))
+
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
         return self.epsilon
@@ -132,7 +138,7 @@ class R2T:
         """(tau, penalty) per threshold, in normalised weight."""
         return penalty_widths(self._rungs(n_groups), self._tail)
 
-    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.ladder)
         return rungs(self.ladder, self.gap, share)
 

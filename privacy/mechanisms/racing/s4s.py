@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, check_groups, exact_epsilon, float_at_least, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.exact import exact_epsilon, float_at_least, group_epsilon
-from privacy.mechanisms.noise.release import release_noise
-from privacy.mechanisms.noise.rung import Rung, rungs
-from privacy.mechanisms.parameters import check_gap, check_groups
+from privacy.mechanisms.noise.release import check_rungs, release_noise
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.racing.penalised import penalised_race, penalty_widths
 from privacy.mechanisms.racing.s4s_budgets import pure_budgets, s4s_ladder
 from privacy.noisy_answer import NoisyAnswer
@@ -69,7 +68,7 @@ class S4S:
 
     @property
     def name(self) -> str:
-        """`s4s`, or `s4s_as_published`."""
+        """`s4s`, DP-S4S with a sound budget, or `s4s_as_published`, with the paper's."""
         return "s4s_as_published" if self.published else "s4s"
 
     @cached_property
@@ -113,6 +112,13 @@ class S4S:
         steps = self._rungs(n_groups)
         return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_rungs(self._rungs(n_groups))
+
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """g(infinity): what a unit with more join tuples than Delta may lose, in all groups."""
         cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
@@ -124,7 +130,7 @@ class S4S:
         """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
         return penalty_widths(self._rungs(n_groups), self._tail)
 
-    def _rungs(self, n_groups: int) -> tuple[Rung, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         if self.sample is None or self.sample.tuples_per_unit is None:
             return rungs(self.ladder, self.gap, cell / len(self.ladder))

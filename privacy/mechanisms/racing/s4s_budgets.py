@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.sampling.calibrate import largest_factor
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss
@@ -50,10 +50,10 @@ def pure_budgets(
 
     def losses(budgets: Sequence[float]) -> list[Loss]:
         parts = zip(ladder.units, budgets, strict=True)
-        return [Rung(int(units), gap, Fraction(budget)).loss for units, budget in parts]
+        return [ThresholdNoise(int(units), gap, Fraction(budget)).loss for units, budget in parts]
 
     def amplified(i: int, budget: float) -> float:
-        return design.joint([Rung(int(ladder.units[i]), gap, Fraction(budget)).loss])
+        return design.joint([ThresholdNoise(int(ladder.units[i]), gap, Fraction(budget)).loss])
 
     budgets = published_budgets(float(cell), len(ladder), amplified)
     if not published:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
-from privacy.mechanisms.exact import float_at_least
+from privacy.exact import float_at_least
 from privacy.mechanisms.selection.lazy_choice import Choice, settled_values
 from privacy.mechanisms.selection.scores import SENSITIVITY, Scores
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -23,6 +23,11 @@ _PATIENCE = 64
 _MOST_ROUNDS = 1 << 16
 """With scores counted from the smallest, one proposal in 53 e at the least is taken, for the longest ladder: the
 chance of so many failures is below exp(-3000), so that is not noise."""
+
+
+def proposal_scale(epsilon: Fraction, length: int) -> float:
+    """The scale of the draws of `exponential_choice` among so many thresholds, rounded up. Public."""
+    return float_at_least(2 * SENSITIVITY * length / epsilon)
 
 
 def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fraction, entropy: Entropy) -> Choice:
@@ -56,7 +61,7 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     if epsilon <= 0:
         raise InvalidParameter("epsilon must be positive")
     n_groups, length = answer.n_groups, len(answer.ladder)
-    scale = float_at_least(2 * SENSITIVITY * length / epsilon)
+    scale = proposal_scale(epsilon, length)
     lower, upper = answer.bounds()
     best, worst = scores(upper, lower), scores(lower, upper)
     index = np.zeros(n_groups, np.intp)

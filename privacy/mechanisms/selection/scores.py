@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, float_at_least
 from privacy.ladder import Ladder
-from privacy.mechanisms.exact import float_at_least
-from privacy.mechanisms.parameters import check_gap
 
 GRID = 1024
 """N: a score is floored to a multiple of 1 / N."""
@@ -157,6 +156,11 @@ class Scores:
         return terms
 
 
+def selection_scale(epsilon: Fraction) -> float:
+    """The scale of `selection_noise`, in grid steps, rounded up. Public."""
+    return float_at_least(2 * SENSITIVITY / epsilon)
+
+
 def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy) -> NDArray[np.int64]:
     """One-sided geometric noise for report-noisy-min over integer scores.
 
@@ -173,5 +177,5 @@ def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy)
     Returns: (G, L) int64 grid steps, >= 0, to be subtracted from the scores.
     """
     size = shape[0] * shape[1]
-    draws = entropy.geometric(float_at_least(2 * SENSITIVITY / epsilon), size)
+    draws = entropy.geometric(selection_scale(epsilon), size)
     return checked_geometric(draws, size).reshape(shape)

@@ -10,20 +10,27 @@ from functools import cached_property
 from privacy.accounting.divergence import pure_divergence
 from privacy.accounting.event import ZCDP, ApproxDP, Composed, PrivacyEvent, PureDP
 from privacy.accounting.orders import ORDERS
-from privacy.entropy import Entropy, checked
+from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
+from privacy.exact import exact, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.exact import exact, exact_epsilon
 from privacy.mechanisms.vector.sparse_vector import SparseVector
 from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
-from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
+from privacy.mechanisms.vector.vector_answer import (
+    RARE,
+    check_largest,
+    half_widths,
+    most_persons,
+    taken,
+    vector_answer,
+)
 from privacy.mechanisms.vector.vector_grid import check_least, rounding
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.renyi_order import divergence_budget
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
 
 SPLIT = 0.1
 """The share of epsilon that choosing the threshold gets by default, as in the authors' program."""
@@ -83,12 +90,12 @@ class Pmsja:
 
     @property
     def name(self) -> str:
-        """`pmsja`."""
+        """`pmsja`: private multiple sum-join-aggregation."""
         return "pmsja"
 
     @property
     def event(self) -> PrivacyEvent:
-        """The three stages."""
+        """The privacy event of the three stages: sparse vector, bound on local sensitivity, Gaussian noise."""
         bound = ApproxDP(float(self._bounding), float(self._missing))
         return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
 
@@ -131,19 +138,32 @@ class Pmsja:
         most = most_persons(self) + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
         return half_widths(self, self.noise_per_bound * most)
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
+        but with probability `RARE`, twice.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_scale(self._scale)
+        drawn = math.ceil(-math.log(RARE) * self._scale)
+        bound = most_persons(self, RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
+        check_largest(self, self.noise_per_bound * bound)
+
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon: it rests on no bound."""
         return self.epsilon
 
     @cached_property
     def selection(self) -> SparseVector:
-        """The first stage."""
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
         selecting = float(exact(self.split) * exact_epsilon(self.epsilon))
         return SparseVector.monotone(selecting, self.allowance / selecting)
 
     @cached_property
     def rho(self) -> float:
-        """What is left for the noise, at the order where it is most."""
+        """What is left for the noise, at the order where it is most. Raises: InvalidParameter."""
         left = float(exact(self.delta) - self._missing)
         most = max(
             (divergence_budget(self.epsilon, left, order) - self._before(order)) / order

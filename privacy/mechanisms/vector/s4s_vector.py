@@ -12,21 +12,28 @@ from privacy.accounting.event import PrivacyEvent, RenyiCurve
 from privacy.accounting.orders import ORDERS
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import exact, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.exact import exact, exact_epsilon
 from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order
 from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
 from privacy.mechanisms.vector.sparse_vector import SparseVector
 from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
-from privacy.mechanisms.vector.vector_answer import half_widths, most_persons, taken, vector_answer
+from privacy.mechanisms.vector.vector_answer import (
+    RARE,
+    check_largest,
+    half_widths,
+    most_persons,
+    taken,
+    vector_answer,
+)
 from privacy.mechanisms.vector.vector_grid import check_least, rounding
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.renyi_order import divergence_budget
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
 
 SPLIT = 0.1
 """The share of epsilon that choosing the threshold gets by default; the paper has a fifth."""
@@ -91,7 +98,7 @@ class S4SVector:
 
     @property
     def name(self) -> str:
-        """`s4s_vector`."""
+        """`s4s_vector`: DP-S4S for vectors."""
         return "s4s_vector"
 
     @property
@@ -132,6 +139,18 @@ class S4SVector:
         """(tau, half-width) per threshold; n_groups is that of the mechanism."""
         return half_widths(self, self._largest_sigma)
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
+        but with probability `RARE`.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        if self.epsilon >= 1:
+            assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
+        check_largest(self, self._made.most_sigma(self._bound(math.ceil(most_persons(self, RARE) * WHOLE))))
+
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
         if _seen(self.sample) == 1:
@@ -140,16 +159,19 @@ class S4SVector:
 
     @cached_property
     def selection(self) -> SparseVector:
-        """The first stage."""
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
         selecting = _selecting(self.epsilon, self.split)
         return SparseVector.monotone(selecting, self.allowance / selecting)
 
     @cached_property
     def noise(self) -> GaussianRamp:
         """The second stage, in multiples of 2 tau."""
-        made = _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
-        check_least(made.sigma(self._bound(0)), made.alpha, self.n_groups)
-        return made
+        check_least(self._made.sigma(self._bound(0)), self._made.alpha, self.n_groups)
+        return self._made
+
+    @property
+    def _made(self) -> GaussianRamp:
+        return _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
 
     @cached_property
     def _largest_sigma(self) -> float:

@@ -121,7 +121,7 @@ class SmoothGaussian:
 
     @cached_property
     def factor(self) -> float:
-        """sigma / G."""
+        """sigma / G: the noise for a smooth bound of 1 on local sensitivity, rounded up."""
         left = self.rho - shrinking_divergence(self._log_x, self.alpha, self.dimension)
         return math.sqrt(self.alpha / (2 * math.exp(self._log_x) * left)) * math.exp(-self.gamma) * (1 + SLACK)
 

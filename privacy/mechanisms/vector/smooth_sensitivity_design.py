@@ -30,6 +30,7 @@ def smooth_gaussian(epsilon: float, delta: float, dimension: int, bound: float =
       bound: >= 1. Public: a design for the bound at hand would publish it.
     Raises: InvalidParameter when no order is worth it.
     Cost: some 2,000 evaluations of sigma, a quarter of a second.
+    Source: DP-S4S (SIGMOD 2026), section 4.1; privacy.md section 5.
     """
 
     def gain(alpha: float) -> float:

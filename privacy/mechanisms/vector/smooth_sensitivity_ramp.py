@@ -80,6 +80,10 @@ class GaussianRamp:
             noise, log_x = self._below(bound + step * self.growth, noise, log_x)
         return noise * (1 + SLACK)
 
+    def most_sigma(self, bound: float) -> float:
+        """No less than `sigma` at any bound up to this one, without its ramp: sigma rises, to the tail's at `top`."""
+        return self.slope * (max(bound, self.top) + self.growth) * (1 + SLACK)
+
     def _excess(self, bound: float) -> float:
         """By how much the noise that D(bound) asks for exceeds the tail's there, relative."""
         return self._below(bound, self.slope * (bound + self.growth), -1.0)[0] / (self.slope * bound) - 1

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.exact import exact_epsilon
+from privacy.exact import exact_epsilon
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP
-from privacy.truncation.vector.shares import WHOLE
 
 _ROUNDED_UP = 1 + 2.0**-50
 

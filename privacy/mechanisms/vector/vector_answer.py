@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.sparse_vector import SparseVector
 from privacy.mechanisms.vector.truncated_vector import TruncatedVector, truncated_vector
@@ -20,6 +20,9 @@ from privacy.truncation.vector.instance import VectorInstance
 
 TAIL = 0.01
 """The part of an interval's error that is left for its noise being larger than stated."""
+
+RARE = 2.0**-64
+"""How likely noise may be to choose a scale of noise that no source draws: what is likelier is refused beforehand."""
 
 _PRICE = 0.4
 """Per removed person and tau. Doubling tau adds at most 2 tau E to the truncated answer (`removal_price`), which is
@@ -31,7 +34,7 @@ class VectorMechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name."""
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
         ...
 
     @property
@@ -46,22 +49,22 @@ class VectorMechanism(Protocol):
 
     @property
     def n_groups(self) -> int:
-        """d."""
+        """d, the public number of groups."""
         ...
 
     @property
     def ladder(self) -> Ladder:
-        """The thresholds."""
+        """The public thresholds that the sparse vector goes through."""
         ...
 
     @property
     def confidence(self) -> float:
-        """Of the intervals."""
+        """The probability that an interval covers what it names, in (0, 1)."""
         ...
 
     @property
     def selection(self) -> SparseVector:
-        """The first stage."""
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
         ...
 
 
@@ -70,9 +73,14 @@ def taken(by: VectorMechanism, instance: VectorInstance, entropy: Entropy) -> Tr
     return truncated_vector(instance, by.ladder, by.selection.stops(len(by.ladder), entropy))
 
 
-def most_persons(by: VectorMechanism) -> float:
-    """What the number of people removed does not exceed but with probability `TAIL`. Public."""
-    return by.selection.most_removed(len(by.ladder), TAIL)
+def most_persons(by: VectorMechanism, tail: float = TAIL) -> float:
+    """What the number of people removed does not exceed but with probability `tail`. Public."""
+    return by.selection.most_removed(len(by.ladder), tail)
+
+
+def check_largest(by: VectorMechanism, sigma: float) -> None:
+    """Refuse noise of `sigma`, in multiples of 2 tau, that no source draws. Public. Raises: InvalidParameter."""
+    check_scale(VectorGrid(int(by.ladder.units[0]), by.n_groups).scale(sigma))  # in steps it is the same at every tau
 
 
 def vector_answer(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
-from privacy.truncation.vector.shares import SHARE_BITS
+from privacy.truncation.vector.certificate.shares import SHARE_BITS
 from privacy.units import ONE
 
 _STEP_BITS = 10

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.truncation.distinct.distinct_instance import DistinctInstance
+from privacy.truncation.exact_sums import saturating_add
 from privacy.truncation.programs.incidence import fair_share
-from privacy.truncation.saturating import saturating_add
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import ONE
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
-from privacy.truncation.exact import exact_sum
+from privacy.truncation.exact_sums import exact_sum, saturating_add
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.saturating import saturating_add
 from privacy.units import saturating_sums
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
-from privacy.truncation.exact import exact_sum
+from privacy.truncation.exact_sums import exact_sum
 from privacy.truncation.flow.pairs import Pairs
 from privacy.truncation.programs.certificate import Certificate
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.truncation.ladder.filing import LOW_BITS, capped_totals, fewest_owners
+from privacy.truncation.exact_sums import saturating_add
 from privacy.truncation.ladder.ladder_instance import LadderInstance
-from privacy.truncation.saturating import saturating_add
+from privacy.truncation.ladder.level_index_kernels import LOW_BITS, capped_totals, fewest_owners
 from privacy.truncation.starting_bounds import StartingBounds
 from privacy.units import MAX_UNITS
 

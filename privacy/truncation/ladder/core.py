@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 from privacy.truncation.codes.provenance_keys import KeyFormat, sort_keys
-from privacy.truncation.ladder.filing import LOW_BITS, LOW_MASK
+from privacy.truncation.ladder.level_index_kernels import LOW_BITS, LOW_MASK
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.units import MAX_UNITS

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.ladder.core import canonical_core, fill_alone
-from privacy.truncation.ladder.filing import (
+from privacy.truncation.ladder.level_index import LevelIndex
+from privacy.truncation.ladder.level_index_kernels import (
     LOW_BITS,
     LOW_MASK,
     NO_PLACE,
@@ -22,7 +23,6 @@ from privacy.truncation.ladder.filing import (
     sort_down,
 )
 from privacy.truncation.ladder.reduced import Reduced
-from privacy.truncation.ladder.tuple_file import TupleFile
 from privacy.units import MAX_UNITS
 
 
@@ -69,7 +69,7 @@ class LadderInstance:
     high: NDArray[np.int64]
     low: NDArray[np.int64]
     order: NDArray[np.int32]
-    file: TupleFile
+    file: LevelIndex
     owners: tuple[int, int]
     binding: NDArray[np.int64]
     cut: NDArray[np.int64]
@@ -77,7 +77,7 @@ class LadderInstance:
 
     @property
     def n_groups(self) -> int:
-        """G."""
+        """G, the number of groups, each a program of its own."""
         return len(self.row_start) - 1
 
     def reduced(self, group: int, index: int) -> Reduced:
@@ -126,7 +126,7 @@ def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> La
         high=high,
         low=low,
         order=order,
-        file=TupleFile(row_start, members, weights, second, place, filed),
+        file=LevelIndex(row_start, members, weights, second, place, filed),
         owners=tuples.owners,
         binding=binding,
         cut=cut,

@@ -69,7 +69,7 @@ class WholePrograms:
         return self.programs.n_groups
 
     def reduced(self, group: int, index: int) -> Reduced:
-        """The whole program."""
+        """The program of a cell with nothing settled beforehand: threshold ladder.units[index], one group."""
         program = self.programs.program(group, int(self.ladder.units[index]))
         return Reduced(0, program if len(program.weights) else None)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.exact import exact_sum, from_halves
+from privacy.truncation.exact_sums import exact_sum, from_halves
 from privacy.truncation.programs.certificate_kernels import add_products, add_unpaid, fill, make_feasible
 from privacy.truncation.programs.program import PreparedProgram
 
@@ -82,6 +82,7 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
       x: (m,) in multiples of program.scale; infeasible, not finite or nonsense only loosens the bounds.
       y: (n,) duals; negative or not finite entries count as zero.
     Cost: about ten passes over the owners.
+    Source: weak duality of linear programs.
     """
     bits = max(0, _CAP_BITS - int(program.caps.max(initial=1)).bit_length())
     dual = np.rint(_within(y, 1.0) * _DUAL_ONE).astype(np.int64)

@@ -31,7 +31,7 @@ class Incidence:
 
     @property
     def n_rows(self) -> int:
-        """m."""
+        """m, the number of tuples, one per row of the incidence matrix."""
         return len(self.indptr) - 1
 
     @cached_property

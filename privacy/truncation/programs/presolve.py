@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.exact import exact_sum
+from privacy.truncation.exact_sums import exact_sum
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.presolve_kernels import clip_and_load, drop_dominated, keep_contested, merge_equal
 from privacy.truncation.programs.program import PreparedProgram

@@ -1,4 +1,4 @@
-"""The truncation program as one would write it on a blackboard: the oracle of the tests."""
+"""The truncation program as on a blackboard, in cvxpy: `solver = "reference"`, `noisegate verify`, tests."""
 
 from __future__ import annotations
 

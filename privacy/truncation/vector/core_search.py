@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.certificate.dual_point import DualPoint
+from privacy.truncation.vector.certificate.shares import on_grid, raised
 from privacy.truncation.vector.core import Core, loads_at
 from privacy.truncation.vector.cuts import Cuts, cuts_at, multipliers
-from privacy.truncation.vector.dual_point import DualPoint
 from privacy.truncation.vector.master import Master
 from privacy.truncation.vector.repair import repaired
-from privacy.truncation.vector.shares import on_grid, raised
 
 _TOLERANCE = 1e-9
 """A length above 1 by less than this is left to `raised`."""
@@ -36,7 +36,8 @@ _STEPS = 1 << 12
 class CoreSearch:
     """Kelley's method with all broken constraints cut at once, first at s = 0.
 
-    The bounds here guide; what counts is proved by a `Survey` of `shares` and `multipliers()`.
+    The bounds here guide; what counts is proved by a `CertificatePass` of `shares` and `multipliers()`.
+    Source: Kelley, The Cutting-Plane Method for Solving Convex Programs (1960).
 
     Attributes:
       lower, upper: of the core's optimum, in persons.

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.kernel import kernel
+from privacy.truncation.vector.certificate.dual_point import DualPoint
 from privacy.truncation.vector.core import Core
-from privacy.truncation.vector.dual_point import DualPoint
 
 _BLOCK = 1 << 22
 """Coefficients that are summed up at a time: 32 MB, so that wide cores take several passes instead of more memory."""

@@ -11,10 +11,10 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.certificate.shares import STEP_BITS, WHOLE, in_steps
 from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.removal import Removal, truncated_sums
 from privacy.truncation.vector.search import Search
-from privacy.truncation.vector.shares import STEP_BITS, WHOLE, in_steps
 from privacy.units import MAX_UNITS
 
 GAP_BITS = 13
@@ -79,6 +79,7 @@ class VectorInstance:
 
         Args:
           stop: (L,) steps of 2^-31 persons: threshold minus noise, drawn beforehand.
+        Raises: InvalidParameter.
         Cost: on real data two or three searches, the last ones cut short.
         """
         taus = ladder.units.tolist()

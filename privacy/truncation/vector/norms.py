@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.vector.shares import all_but
+from privacy.truncation.vector.certificate.shares import all_but
 from privacy.units import MAX_UNITS
 
 _HALF = 31

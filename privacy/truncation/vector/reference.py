@@ -1,4 +1,4 @@
-"""The vector program as one would write it on a blackboard, for Clarabel: the oracle of tests and benchmarks."""
+"""The vector program as one would write it on a blackboard, in cvxpy: for comparison alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from privacy.join_tuples import CompactJoinTuples
 @dataclass(frozen=True)
 class ReferenceVectorSolver:
     """cvxpy with Clarabel: readable, and slow.
+
+    Source: DP-S4S (SIGMOD 2026), program (2); privacy.md section 5.
 
     Attributes:
       iteration_limit: deterministic bound on the work.

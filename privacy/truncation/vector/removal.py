@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.kernel import kernel
-from privacy.truncation.vector.shares import GRID, SHARE_BITS
+from privacy.truncation.vector.certificate.shares import GRID, SHARE_BITS
 
 _LIMB = 31
 _LIMB_MASK = (1 << _LIMB) - 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.truncation.vector.certificate.shares import on_grid, raised
 from privacy.truncation.vector.core import Core, loads_at, weights_left_at
-from privacy.truncation.vector.shares import on_grid, raised
 
 _STEPS = 16
 """Newton's method on a convex function from the left: two or three are the rule, more where tuples end."""

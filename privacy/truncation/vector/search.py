@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.vector.certificate.certificate_pass import certificate_pass
+from privacy.truncation.vector.certificate.dual_point import Line
+from privacy.truncation.vector.certificate.shares import WHOLE, in_steps, raised
 from privacy.truncation.vector.core import build_core
 from privacy.truncation.vector.core_search import CoreSearch
-from privacy.truncation.vector.dual_point import Line
 from privacy.truncation.vector.norms import SquaredNorms
 from privacy.truncation.vector.pilot import Pilot, everybody, pilot
 from privacy.truncation.vector.removal import Removal
-from privacy.truncation.vector.shares import WHOLE, in_steps, raised
-from privacy.truncation.vector.survey import survey
 
 _ROUNDS = 50
 """Cores that are tried before giving up; one or two are the rule."""
@@ -84,7 +84,7 @@ class Search:
         return max((line.at(tau / self._tau) for line in self._lines), default=0)
 
     def advance(self) -> None:
-        """One step on the path: a pilot, a core, a linear program, or a survey.
+        """One step on the path: a pilot, a core, a linear program, or a certificate pass.
 
         Raises: Cancelled; SolverFailed when not even interior points close the gap: a bug, not an outcome.
         """
@@ -117,7 +117,7 @@ class Search:
         return None if sample is None else sample.lower * WHOLE
 
     def prove(self) -> None:
-        """Tighten `lower` and `upper` by what the core, or else the sample, knows so far. Cost: a survey."""
+        """Tighten `lower` and `upper` by what the core, or else the sample, knows. Cost: a certificate pass."""
         if self._search is not None:
             self._measure(self._search)
         elif self._start is not None and self._start.sample is not None:
@@ -125,11 +125,13 @@ class Search:
             self._sample_spent = True
 
     def _measure(self, search: CoreSearch) -> _Measured:
-        """Survey a search's shares and multipliers on all tuples, and note what that proves."""
+        """Measure a search's shares and multipliers on all tuples, and note what that proves."""
         shares = np.zeros(self._tuples.n_units)
         shares[search.columns] = search.shares
         dual = search.multipliers()
-        seen = survey(self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control)
+        seen = certificate_pass(
+            self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control
+        )
         lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)

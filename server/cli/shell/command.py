@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from server.cli.ask import DEFAULT_URL, URL, Epsilon, KeyFile
+from server.cli.client.key import read_key
+from server.cli.commands.ask import DEFAULT_URL, URL, Epsilon, KeyFile
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.key import read_key
+from server.cli.output.terminal import tell, tell_failure
 from server.cli.shell.commands import run_command
 from server.cli.shell.session import Session
 from server.cli.shell.statements import is_command, units
-from server.cli.terminal import tell, tell_failure
 
 
 def shell(

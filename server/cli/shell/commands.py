@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 from rich.text import Text
 
-from server.cli.answer_view import left
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.listing import Format, show_rows
+from server.cli.output.answer_view import left
+from server.cli.output.listing import Format, show_rows
+from server.cli.output.terminal import printable, show, tell
 from server.cli.shell.session import Session
-from server.cli.terminal import printable, show, tell
-from server.http.schema_body import JoinOfTable, TableOfSchema
+from server.http.bodies.schema_body import JoinOfTable, TableOfSchema
 from server.query import Budget
 
 
@@ -58,7 +58,8 @@ def _describe(session: Session, argument: str) -> None:
         _tables(session, argument)
         return
     wanted = argument.lower()
-    table = next((table for table in session.schema.tables if table.name == wanted), None)
+    tables = session.schema.tables
+    table = next((one for one in tables if wanted in (one.sql.lower(), one.name.lower())), None)
     if table is None:
         raise CommandFailed(f"there is no table {argument}", hint=r"\dt lists them", exit_code=ExitCode.REFUSED)
     rows = [
@@ -72,14 +73,16 @@ def _describe(session: Session, argument: str) -> None:
 
 def _tables(session: Session, argument: str) -> None:
     del argument
-    rows = [(table.name, len(table.columns), _kind(table)) for table in session.schema.tables]
+    rows = [(table.sql, len(table.columns), _kind(table)) for table in session.schema.tables]
     show_rows(("table", "columns", "answers"), rows, Format.TABLE)
 
 
 def _kind(table: TableOfSchema) -> str:
+    view = "a view, " if table.kind == "view" else ""
     if table.public:
-        return "public: exact and free"
-    return "private: each row is somebody who is protected" if table.privacy_unit else "private: noisy and charged"
+        return f"{view}public: exact and free"
+    whose = "each row is somebody who is protected" if table.privacy_unit else "noisy and charged"
+    return f"{view}private: {whose}"
 
 
 def _join(join: JoinOfTable) -> str:

@@ -15,8 +15,8 @@ from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.shortcuts import CompleteStyle
 from pygments.lexers.sql import PostgresLexer
 
+from server.cli.output.terminal import printable
 from server.cli.shell.statements import is_complete
-from server.cli.terminal import printable
 
 HISTORY_VARIABLE = "NOISEGATE_HISTORY"
 

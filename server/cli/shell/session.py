@@ -10,14 +10,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from server.cli.answer_view import answer_table
-from server.cli.asking import answered
-from server.cli.client import ask, fetch, not_ours
-from server.cli.explanation_view import explanation_view
-from server.cli.shell.expanded import expanded_answer
-from server.cli.terminal import show, tell
-from server.http.answer_body import AnswerBody, BudgetBody
-from server.http.schema_body import SchemaBody
+from server.cli.client.await_answer import answered
+from server.cli.client.client import ask, fetch, not_ours
+from server.cli.output.answer_view import answer_table, expanded_answer
+from server.cli.output.explanation_view import explanation_view
+from server.cli.output.terminal import show, tell
+from server.http.bodies.answer_body import AnswerBody, BudgetBody
+from server.http.bodies.schema_body import SchemaBody
 from server.query import Explanation
 
 _Body = TypeVar("_Body", bound=BaseModel)

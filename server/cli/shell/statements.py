@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from server.pgwire.split import split
-
-_MARK = "z"
+from server.pgwire.statements import split_statements
+from server.pgwire.statements.split_statements import split
 
 
 def is_command(text: str) -> bool:
@@ -24,10 +23,7 @@ def is_complete(text: str) -> bool:
     >>> is_complete("SELECT 1;"), is_complete("SELECT ';"), is_complete("SELECT 1 /* ; "), is_complete(" ")
     (True, False, False, True)
     """
-    if not text.strip() or is_command(text):
-        return True
-    found = split(f"{text}\n{_MARK}")
-    return bool(found) and found[-1].text == _MARK
+    return is_command(text) or split_statements.is_complete(text)
 
 
 def units(lines: Iterable[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 // The custodians' page: budgets, analysts, charges, acts, policy, ledger.
 
-import { Problem, call, key } from "./api.js";
+import { Problem, call, key, signOut } from "./api.js";
 import { panel } from "./burndown.js";
 import { byId, element, show } from "./dom.js";
 import { amount, small } from "./format.js";
@@ -36,14 +36,16 @@ function fill(id, heads, rows) {
 }
 
 async function load() {
-  const [accounts, analysts, charges, acts, dataset] = await Promise.all([
-    get("/accounts"), get("/analysts"), newest("/charges"), newest("/entries", "&acts_only=true"), get("/dataset"),
+  const [holder, accounts, analysts, charges, acts, dataset] = await Promise.all([
+    get("/holder"), get("/accounts"), get("/analysts"), newest("/charges"), newest("/entries", "&acts_only=true"), get("/dataset"),
   ]);
+  const changes = holder.role === "admin";
+  for (const form of ["grant", "add", "dataset-acts"]) show(byId(form), changes);
   byId("accounts").querySelector(".panels").replaceChildren(
     ...accounts.map((account) => panel(account, charges.filter((charge) => charge.accounts.includes(account.account)))),
   );
   byId("account-names").replaceChildren(...accounts.map(({ account }) => element("option", { value: account })));
-  drawAnalysts(analysts);
+  drawAnalysts(analysts, changes);
   fill("charges", ["Number", "When", "Analyst", "Epsilon", "Delta", "State", "Mechanism", "Request"], charges.toReversed().map((charge) => [
     String(charge.number), when(charge.reserved_at_ms), charge.analyst, amount(charge.epsilon), small(charge.delta),
     charge.state, charge.mechanism, element("code", {}, charge.request_id.slice(0, 8)),
@@ -73,12 +75,13 @@ async function newest(path, more = "") {
   }
 }
 
-function drawAnalysts(analysts) {
-  fill("analysts", ["Name", "Role", "Group", "State", ""], analysts.map(({ name, role, group, enabled }) => [
+function drawAnalysts(analysts, changes) {
+  const heads = ["Name", "Role", "Group", "State", ...(changes ? [""] : [])];
+  fill("analysts", heads, analysts.map(({ name, role, group, enabled }) => [
     name, role, group ?? "", enabled ? "enabled" : element("span", { class: "bad" }, "disabled"),
-    element("span", {},
+    ...(!changes ? [] : [element("span", {},
       element("button", { type: "button", class: "quiet", onclick: () => change(name, { enabled: !enabled }) }, enabled ? "Disable" : "Enable"),
-      element("button", { type: "button", class: "quiet", onclick: () => rotate(name) }, "New key")),
+      element("button", { type: "button", class: "quiet", onclick: () => rotate(name) }, "New key"))]),
   ]));
 }
 
@@ -133,8 +136,8 @@ submitted("grant", ({ account, epsilon = 0, delta, reason: why }, act) => {
   const path = `/accounts/${encodeURIComponent(account)}`;
   return act === "grant" ? send("PUT", path, body) : send("POST", `${path}/top-up`, body);
 });
-submitted("add", async ({ epsilon, delta = 0, ...fields }) => reveal(
-  await send("POST", "/analysts", { ...fields, epsilon: Number(epsilon), delta: Number(delta) }),
+submitted("add", async ({ epsilon, delta, ...fields }) => reveal(
+  await send("POST", "/analysts", { ...fields, epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }) }),
 ));
 submitted("dataset-acts", ({ reason: why }, act) => (act === "bump" ? send("POST", "/data/bump", { reason: why }) : reload(why)));
 
@@ -185,8 +188,5 @@ byId("sign-in").addEventListener("submit", (event) => {
   key.set(byId("key").value.trim());
   attempt(open, byId("sign-in-problem"));
 });
-byId("sign-out").addEventListener("click", () => {
-  key.clear();
-  location.reload();
-});
+byId("sign-out").addEventListener("click", signOut);
 if (key.get()) open().catch(() => undefined);

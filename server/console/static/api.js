@@ -15,6 +15,15 @@ export const key = {
   clear: () => sessionStorage.removeItem(KEY),
 };
 
+// Signing out leaves nothing of the analyst's behind in this browser, nor in the page: a reload could restore what was
+// typed, a page that is opened anew cannot.
+export function signOut() {
+  for (const store of [sessionStorage, localStorage]) {
+    for (const name of Object.keys(store).filter((each) => each.startsWith("noisegate."))) store.removeItem(name);
+  }
+  location.replace(location.pathname);
+}
+
 export async function call(method, path, body, headers = {}, signal = undefined) {
   const sent = { method, signal, headers: { ...headers } };
   if (key.get()) sent.headers.Authorization = `Bearer ${key.get()}`;

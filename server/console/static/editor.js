@@ -68,10 +68,12 @@ export class Editor extends EventTarget {
     this.copy.scrollTop = this.area.scrollTop;
   }
 
-  // The word before the cursor, and the table before its dot.
+  // The word before the cursor, and the table before its dot; a table's own name may have a dot, too.
   typed() {
     const before = this.sql.slice(0, this.area.selectionStart);
-    const [, table, word] = /(?:([A-Za-z_][\w$]*)\.)?([A-Za-z_][\w$]*)?$/.exec(before);
+    const [, table, word] = /(?:([A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)?)\.)?([A-Za-z_][\w$]*)?$/.exec(before);
+    const whole = `${table}.${word ?? ""}`.toLowerCase();
+    if (table && this.words.some(({ text }) => text.toLowerCase().startsWith(whole))) return { word: whole };
     return { table, word: word ?? "" };
   }
 
@@ -98,9 +100,11 @@ export class Editor extends EventTarget {
 
   // Tables that an alias, or their own name, stands for in this statement.
   tablesCalled(name) {
-    const alias = new RegExp(`\\b(\\w+)\\s+(?:AS\\s+)?${name}\\b`, "gi");
+    const alias = new RegExp(`\\b(\\w+(?:\\.\\w+)?)\\s+(?:AS\\s+)?${name.replace(".", "\\.")}\\b`, "gi");
     const known = new Set(this.words.map(({ table }) => table).filter(Boolean));
-    return [name, ...[...this.sql.matchAll(alias)].map((match) => match[1])].filter((table) => known.has(table));
+    const plain = [...known].filter((table) => table.endsWith(`.${name}`) && this.sql.includes(table));
+    const called = [name, ...plain, ...[...this.sql.matchAll(alias)].map((match) => match[1])];
+    return called.filter((table) => known.has(table));
   }
 
   place() {

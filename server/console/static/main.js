@@ -1,6 +1,6 @@
 // The workbench: sign in, ask, look.
 
-import { Problem, api, ask, key } from "./api.js";
+import { Problem, api, ask, key, signOut } from "./api.js";
 import { BudgetGauge } from "./budget.js";
 import { byId, element, show } from "./dom.js";
 import { Editor } from "./editor.js";
@@ -147,10 +147,7 @@ byId("sign-in").addEventListener("submit", async (event) => {
     tell(error.status === 401 ? UNKNOWN_KEY : error, byId("sign-in-problem"));
   }
 });
-byId("sign-out").addEventListener("click", () => {
-  key.clear();
-  location.reload();
-});
+byId("sign-out").addEventListener("click", signOut);
 byId("run").addEventListener("click", () => run());
 byId("cancel").addEventListener("click", () => running?.location && api.cancel(running.location));
 slider.addEventListener("input", later);

@@ -71,7 +71,7 @@ function cellOf(cell, type, interval, weak) {
   const words = cell === null ? "NULL" : isNumber(type) ? number(cell, type) : String(cell);
   return element(
     "td", { class: isNumber(type) ? "number" : "" }, words,
-    weak ? element("span", { class: "chip", title: "Too little budget for this row: its value may be cut to any part of the true one" }, "weak") : null,
+    weak ? element("span", { class: "chip", title: "Its value may be cut to any part of the true one: the notes say why" }, "weak") : null,
     interval ? element("span", { class: "interval" }, range(interval)) : null,
   );
 }

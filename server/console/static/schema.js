@@ -15,9 +15,9 @@ export class SchemaTree {
   }
 
   words() {
-    return this.tables.flatMap(({ name, columns }) => [
-      { text: name, type: "table" },
-      ...columns.map((column) => ({ text: column.name, type: column.type, table: name })),
+    return this.tables.flatMap(({ sql, columns }) => [
+      { text: sql, type: "table" },
+      ...columns.map((column) => ({ text: column.name, type: column.type, table: sql })),
     ]);
   }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from server.http.answer_body import BudgetBody
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.answer_body import BudgetBody
 from server.http.openapi import problems
 
 router = APIRouter()
@@ -15,4 +15,4 @@ router = APIRouter()
 async def budget(request: Request, analyst: Analyst) -> BudgetBody:
     """What the analyst who asks was granted and what is left."""
     services = services_of(request)
-    return BudgetBody.of(await services.reads.call(services.pipeline.budget, analyst))
+    return BudgetBody.of(await services.reads.budget(analyst))

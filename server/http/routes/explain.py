@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.explanation_body import ExplanationBody
+from server.http.bodies.query_body import QueryBody
 from server.http.exchange import exchange_of
-from server.http.explanation_body import ExplanationBody
 from server.http.openapi import problems
-from server.http.query_body import QueryBody
 
 router = APIRouter()
 
@@ -18,4 +18,6 @@ async def explain(request: Request, body: QueryBody, analyst: Analyst) -> Explan
     """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    return ExplanationBody.of(await services.explanations.call_for(analyst, services.pipeline.explain, question))
+    return ExplanationBody.of(
+        await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
+    )

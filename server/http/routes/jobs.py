@@ -9,11 +9,11 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from server.errors import JobNotDone
-from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.answer_body import AnswerBody
+from server.http.bodies.representations import ARROW, CSV, accepted, written
 from server.http.openapi import problems
-from server.http.representations import ARROW, CSV, accepted, written
-from server.jobs import Job, Jobs, JobState
+from server.scheduling.jobs import Job, Jobs, JobState
 
 router = APIRouter()
 
@@ -24,7 +24,7 @@ JobId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-
 
 
 class JobBody(BaseModel):
-    """A job."""
+    """A job: a question that outlasts its request, and how far it has come."""
 
     id: str
     state: JobState = Field(description="`done` is said of failures, too: the result says which.")
@@ -72,7 +72,7 @@ async def result(
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
     form = accepted(accept)
-    return await written(services.jobs.take(found), form, analyst, services.writing)
+    return await written(services.jobs.take(found), form, analyst, services.outgoing)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))

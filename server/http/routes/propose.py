@@ -8,11 +8,11 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from planner.placeholders import MAX_PARAMETERS
+from planner.binding.placeholders import MAX_PARAMETERS
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.query_body import ParameterValue
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.query_body import ParameterValue
 from server.proposals.accuracy import Accuracy, Basis, Proposal
 from server.query import QueryRequest
 
@@ -58,7 +58,7 @@ class AccuracyBody(BaseModel):
         )
 
     def accuracy(self) -> Accuracy:
-        """What is wanted."""
+        """The accuracy that is asked for: an interval width or a relative error."""
         return Accuracy(self.interval_width, self.max_relative_error)
 
 
@@ -102,5 +102,5 @@ async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> Pro
     """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    proposing = services.explanations.call_for(analyst, services.pipeline.propose, question, body.accuracy())
+    proposing = services.explanations.call_for(analyst, services.pipeline.current.propose, question, body.accuracy())
     return ProposalBody.of(await proposing)

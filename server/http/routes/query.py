@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse, Response
 
-from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.answer_body import AnswerBody
+from server.http.bodies.query_body import QueryBody
+from server.http.bodies.representations import ARROW, CSV, accepted, written
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.query_body import QueryBody
-from server.http.representations import ARROW, CSV, accepted, written
 from server.http.routes.jobs import JobBody, preferred_wait
 
 router = APIRouter()
@@ -65,9 +65,9 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return await written(await services.asking.answer(question), form, analyst, services.writing)
-    job = services.jobs.start(analyst, lambda cancelled: services.asking.answer(question, cancelled))
+        return await written(await services.admission.answer(question), form, analyst, services.outgoing)
+    job = services.jobs.start(analyst, lambda cancelled: services.admission.answer(question, cancelled))
     if await services.jobs.wait(job, wait_s):
-        return await written(services.jobs.take(job), form, analyst, services.writing)
+        return await written(services.jobs.take(job), form, analyst, services.outgoing)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.schema_body import SchemaBody
 from server.http.openapi import problems
-from server.http.schema_body import SchemaBody
 
 router = APIRouter()
 
@@ -16,4 +16,4 @@ async def schema(request: Request, analyst: Analyst) -> SchemaBody:
     """Tables, columns, ranges, key domains and join paths."""
     del analyst
     services = services_of(request)
-    return SchemaBody.of(await services.lookups.call(services.pipeline.catalog))
+    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))

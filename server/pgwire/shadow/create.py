@@ -8,10 +8,12 @@ import secrets
 import psycopg
 from psycopg import conninfo, sql
 
-from planner.policy import Policy
+from planner.policy.policy import Policy
 from planner.schema import Schema
+from server import libpq
 from server.errors import ConfigurationInvalid
-from server.pgwire.shadow.schema_sql import schema_statements
+from server.pgwire.shadow.one_version import one_version
+from server.pgwire.shadow.schema_sql import refusing_function, schema_statements
 
 READER = "noisegate_catalog"
 """The role that clients' catalog queries run as."""
@@ -24,7 +26,6 @@ _ROLE_SETTINGS = {
     "temp_file_limit": "64MB",
     "work_mem": "16MB",
     "track_activities": "off",
-    "search_path": "public",
     "TimeZone": "UTC",
     "DateStyle": "ISO, MDY",
 }
@@ -55,12 +56,14 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
     Raises: ConfigurationInvalid when the server cannot be used, or has a database of that name that is no catalog.
     """
     try:
-        with psycopg.connect(superuser_url, autocommit=True) as connection:
+        with libpq.connect(superuser_url, autocommit=True) as connection:
             password = _reader_password(connection)
-            _create_database(connection, policy.name, password)
+            _create_database(connection, policy, password)
         own = conninfo.make_conninfo(superuser_url, dbname=policy.name)
-        with psycopg.connect(own, autocommit=True) as connection:
+        with libpq.connect(own, autocommit=True) as connection:
             _close_doors(connection)
+            for statement in one_version(connection):
+                connection.execute(statement)
             for statement in schema_statements(schema, policy, READER):
                 connection.execute(statement)
     except psycopg.Error as error:
@@ -79,19 +82,18 @@ def _reader_password(connection: psycopg.Connection) -> str:
 
 def _check_opens(reader_url: str) -> None:
     try:
-        psycopg.connect(reader_url).close()
+        libpq.connect(reader_url).close()
     except psycopg.OperationalError:  # whose words have the address, and may have more
         hint = f"let the role {READER} connect by password (scram-sha-256 in pg_hba.conf)"
         raise ConfigurationInvalid("the catalog's reader cannot connect", hint=hint) from None
 
 
-def _create_database(connection: psycopg.Connection, name: str, password: str) -> None:
+def _create_database(connection: psycopg.Connection, policy: Policy, password: str) -> None:
+    name = policy.name
     database, reader = sql.Identifier(name), sql.Identifier(READER)
     if connection.execute(_SOMEBODY_ELSES, (name, READER)).fetchone():
         hint = "give the catalog a PostgreSQL of its own; if nothing in that database is needed, drop it yourself"
         raise ConfigurationInvalid(f"the catalog's server has a database {name} that is no catalog", hint=hint)
-    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
-    connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(database))
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
     verb = "ALTER" if known else "CREATE"
     rights = "LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
@@ -102,11 +104,18 @@ def _create_database(connection: psycopg.Connection, name: str, password: str) -
     for setting, value in _ROLE_SETTINGS.items():
         change = sql.SQL("ALTER ROLE {} SET {} = {}")
         connection.execute(change.format(reader, sql.Identifier(setting), sql.Literal(value)))
-    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
+    connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(database))
+    # At once: a database without this right would be somebody else's to the next proxy, if this one ended here.
     connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, reader))
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+    path = sql.SQL(", ").join(map(sql.Identifier, policy.schemas))
+    own = sql.SQL("ALTER ROLE {} IN DATABASE {} SET search_path = {}")  # other proxies may share the role
+    connection.execute(own.format(reader, database, path))
 
 
 def _close_doors(connection: psycopg.Connection) -> None:
+    connection.execute(refusing_function())
     connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     for (function,) in connection.execute(_FUNCTIONS, (f"^({_NOT_FOR_CLIENTS})$",)).fetchall():
         connection.execute(sql.SQL("REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC").format(sql.SQL(function)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from planner.policy import Policy
+from planner.policy.policy import Policy
 from planner.schema import Schema
 from server.backends import embedded
 from server.errors import ConfigurationInvalid, ServerError
@@ -32,7 +32,8 @@ def open_shadow(
       schema, policy: of the data set.
       url: a superuser of an empty PostgreSQL; None starts an embedded one. What its sessions hold in memory is
         limited by whoever runs it; of an embedded one's it is limited here.
-      announce: is told what is changed outside of `folder`, and why there is no catalog, where there is none.
+      announce: is told that there is something to wait for, what is changed outside of `folder`, and why there is no
+        catalog, where there is none.
     Yields: None where no embedded PostgreSQL is installed: clients are answered, but cannot look at tables.
     Raises: ConfigurationInvalid when the server named cannot be used.
     """
@@ -40,6 +41,8 @@ def open_shadow(
         with closing(ShadowDatabase(partial(create_shadow, url), schema, policy)) as shadow:
             yield shadow
         return
+    if not folder.exists():
+        announce(f"For psql and drivers a catalog without rows is made, once, in {folder}.")
     try:
         server = embedded.start(folder, announce=announce, session_bytes=_SESSION_BYTES)
     except ConfigurationInvalid as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import select
 import threading
 import time
@@ -12,12 +13,14 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import pq
 
-from planner.policy import Policy
+from planner.policy.policy import Policy
 from planner.schema import Schema
-from server.pgwire.desk import CatalogShape
+from server import libpq
+from server.pgwire.codec.result_rows import CatalogResult
+from server.pgwire.codec.result_values import Field
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.results import CatalogResult
-from server.pgwire.values import Field
+from server.pgwire.gateway import CatalogShape, SearchPath
+from server.pgwire.state.search_path import spelled
 
 MAX_ROWS = 100_000
 """Rows of one answer; catalogs have fewer."""
@@ -36,7 +39,9 @@ _ANSWER_S = 8.0
 """The longest that an answer takes, whatever the server does; its own limit is two seconds."""
 
 _RESET = b"DISCARD ALL"
+_SET_PATH = b"SELECT pg_catalog.set_config('search_path', $1, false)"
 _NOT_READABLE = "42501"
+_RELATION = re.compile(r"permission denied for (?:table|view|materialized view|foreign table|relation) (.+)")
 _DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.COMMAND_OK})
 
 
@@ -84,9 +89,10 @@ class ShadowDatabase:
         with self._lent() as connection:
             return (connection.parameter_status(b"server_version") or b"").decode()
 
-    def shape(self, sql: str, oids: Sequence[int]) -> CatalogShape:
+    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
         """Parameters and columns of a statement. Raises: CatalogRefused."""
         with self._lent() as connection:
+            _look_in(connection, search_path)
             _checked(connection.prepare(b"", sql.encode(), list(oids) or None))
             found = _checked(connection.describe_prepared(b""))
             parameters = tuple(found.param_type(index) for index in range(found.nparams))
@@ -99,14 +105,21 @@ class ShadowDatabase:
         formats: Sequence[int],
         oids: Sequence[int],
         result_format: int,
+        search_path: SearchPath = None,
     ) -> CatalogResult:
         """Run a statement with its values, as they were sent, in a read-only transaction of its own.
 
+        Args:
+          sql: the statement.
+          values, formats, oids: of the parameters, as they were sent.
+          result_format: 0 for text, 1 for binary.
+          search_path: of the session that asks; None: the policy's.
         Raises: CatalogRefused.
         """
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
         types = (list(oids) + [0] * len(values))[: len(values)]
         with self._lent() as connection:
+            _look_in(connection, search_path)
             connection.send_query_params(
                 sql.encode(),
                 list(values),
@@ -138,7 +151,7 @@ class ShadowDatabase:
             if self._url is None:
                 raise CatalogRefused("the catalog is not the policy's any more", "57P03", hint="tell the custodian")
             if connection is None or connection.closed:
-                connection = psycopg.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
+                connection = libpq.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
             yield connection.pgconn
             if _is_new(connection.pgconn):
                 kept = connection
@@ -192,6 +205,12 @@ def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
     return connection.get_result()
 
 
+def _look_in(connection: pq.abc.PGconn, search_path: SearchPath) -> None:
+    """Let tables without a schema mean what they mean in the client's session, until this one is reset."""
+    if search_path is not None:
+        _checked(connection.exec_params(_SET_PATH, [spelled(search_path).encode()]))
+
+
 def _close(connection: psycopg.Connection | None) -> None:
     if connection is not None:
         connection.close()
@@ -211,6 +230,16 @@ def _fields(result: pq.abc.PGresult) -> tuple[Field, ...]:
     )
 
 
+def _not_readable(words: str) -> CatalogRefused:
+    """What the catalog's reader may not use: the data set's tables, by their names, or whatever else was asked."""
+    relation = _RELATION.fullmatch(words)
+    if relation and not relation[1].startswith("pg_"):
+        message = "tables of the data set cannot be asked together with catalogs"
+        return CatalogRefused(message, _NOT_READABLE, hint=f"ask {relation[1]} apart")
+    hint = "nobody who asks the catalog has the right to it"
+    return CatalogRefused(words or "permission denied", _NOT_READABLE, hint=hint)
+
+
 def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     """The result, unless it is an error. Raises: CatalogRefused."""
     if result.status in _DONE:
@@ -219,9 +248,7 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     if code is None:  # the client library's own words: the connection was lost
         raise CatalogRefused("the catalog cannot be reached", "08006", hint="try again")
     if code == _NOT_READABLE:
-        raise CatalogRefused(
-            "tables of the data set cannot be asked together with catalogs", code, hint="ask them apart"
-        )
+        raise _not_readable(_told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "")
     position = _told(result, pq.DiagnosticField.STATEMENT_POSITION)
     raise CatalogRefused(
         _told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog refused this",

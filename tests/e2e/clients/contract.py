@@ -16,8 +16,11 @@ from tests.support.wire_proxy import WireProxy
 
 COUNT = "SELECT count(*) FROM orders"
 COUNT_ABOVE = "SELECT count(*) FROM orders WHERE o_totalprice > {}"
-NEVER_ENDS = "SELECT count(*) FROM lineitem a CROSS JOIN lineitem b WHERE a.l_quantity + b.l_quantity < 7"
-"""The join of every line with every other: it would run for minutes."""
+NEVER_ENDS = (
+    "SELECT count(*) FROM lineitem a JOIN lineitem b USING (l_orderkey) JOIN lineitem c USING (l_orderkey) "
+    "CROSS JOIN part WHERE a.l_quantity + b.l_quantity + c.l_quantity + p_size < 9"
+)
+"""Lines that meet at an order, with every part: it would run for minutes."""
 
 RUNNING_S = 3.0
 """How long a client lets `NEVER_ENDS` run before it cancels it."""
@@ -70,9 +73,13 @@ class Client(ABC):
 
     def refused_with(self) -> list[str]:
         """The SQLSTATEs that the proxy's log has for this analyst, oldest first."""
+        return [event["code"] for event in self.logged("refused")]
+
+    def logged(self, kind: str) -> list[dict[str, str]]:
+        """What the proxy's log has of a kind for this analyst, oldest first."""
         log = (self.proxy.demonstration.folder / "proxy.log").read_text().splitlines()
         events = [json.loads(line) for line in log if line.startswith("{")]
-        return [each["code"] for each in events if each["event"] == "refused" and each["analyst"] == self.name]
+        return [event for event in events if event["event"] == kind and event["analyst"] == self.name]
 
 
 class Contract:

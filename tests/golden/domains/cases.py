@@ -68,6 +68,14 @@ CASES: dict[str, Case] = {
         "v.came::date", "FROM visit v WHERE v.came >= '2024-12-30 12:00' AND v.came < '2024-12-31 12:00'", 2
     ),
     # images
+    "months as dashboards write them": _count("date_part('month', v.came)", "FROM visit v", 12),
+    "months in doubles": _count("date_part('month', v.came) / 3", "FROM visit v", 12),
+    "thirds of months": _count("floor(date_part('month', v.came) / 3); extract(dow FROM v.came)", "FROM visit v", 35),
+    "months of years": _count("extract(year FROM v.came) * 100 + extract(month FROM v.came)", "FROM visit v", 36),
+    "months of whole years": _count("date_part('year', v.came)::int * 100 + 1", "FROM visit v", 3),
+    "a field in a condition": _count(
+        "extract(month FROM v.came)", "FROM visit v WHERE date_part('month', v.came) / 2 > 5", 2
+    ),
     "decades": _count("floor(extract(year FROM p.birth) / 10) * 10", _VISITS, 9),
     "fives": _count("(v.days / 5) * 5", "FROM visit v", 3),
     "labels and none": _count(
@@ -83,6 +91,32 @@ CASES: dict[str, Case] = {
     "days": _count("v.came::date", "FROM visit v WHERE v.came >= '2024-12-20'", 12),
     "hours": _count("extract(hour FROM v.came)", "FROM visit v WHERE v.came < '2022-07-01'", 24),
     "weekdays and wards": _count("extract(isodow FROM v.came); v.ward", "FROM visit v", 28),
+    "months as texts": _count("to_char(v.came, 'YYYY-MM')", "FROM visit v", 36),
+    "quarters as texts": _count("to_char(v.came, 'YYYY \"Q\"Q')", "FROM visit v WHERE v.came >= '2023-01-01'", 8),
+    "weekdays by name": _count("to_char(v.came, 'FMDay')", "FROM visit v", 7),
+    "weeks as texts": _count("to_char(v.came, 'IYYY-\"W\"IW')", "FROM visit v WHERE v.came < '2022-02-01'", 6),
+    "hours as texts": _count("to_char(v.came, 'HH24')", "FROM visit v WHERE v.came < '2022-07-01'", 24),
+    "days by their other cast": _count("date(v.came)", "FROM visit v WHERE v.came >= '2024-12-20'", 12),
+    "days as texts": _count("v.came::date::text", "FROM visit v WHERE v.came >= '2024-12-20'", 12),
+    "ages": _count("extract(year FROM age(date '2024-12-31', p.birth))", _VISITS, 90),
+    "ages in tens": _count("floor(date_part('year', age(date '2024-12-31', p.birth)) / 10) * 10", _VISITS, 10),
+    "centuries": _count("extract(century FROM p.birth)", _VISITS, 2),
+    "width buckets": _count("width_bucket(v.days, 0, 15, 3)", "FROM visit v", 3),
+    "width buckets of years": _count("width_bucket(extract(year FROM v.came), 2000, 2030, 10)", "FROM visit v", 2),
+    "texts and NULL joined": _count("concat(p.city, '/', p.sex)", _VISITS, 10),
+    "texts joined by a sign": _count("concat_ws('/', p.city, p.sex)", _VISITS, 10),
+    "a part of a text": _count("split_part(v.kind, 'patient', 1)", "FROM visit v", 4),
+    "a text with another part": _count("replace(v.kind, 'out', 'in')", "FROM visit v", 3),
+    "a text cut": _count("p.city::varchar(1)", _VISITS, 3, "p.city IS NOT NULL"),
+    "days after days": _count(
+        "v.came::date + v.days",
+        "FROM visit v WHERE v.days BETWEEN 3 AND 4 AND v.came >= '2022-03-01' AND v.came < '2022-03-03'",
+        3,
+    ),
+    "decimals": _count("v.cost", "FROM visit v", 101),
+    "decimals of a condition": _count("v.cost", "FROM visit v WHERE v.cost BETWEEN 2.5 AND 3", 6),
+    "rounded decimals": _count("round(v.cost * 0.5, 1)", "FROM visit v", 51),
+    "doubled decimals": _count("v.cost * 2; v.ward", "FROM visit v WHERE v.cost < 1", 40),
     "a computed key and its column": _count("v.days; v.days / 5", "FROM visit v", 15),
     # NULL
     "a group for NULL": _count("v.kind", "FROM visit v", 4),

@@ -9,7 +9,8 @@ TABLES = (
     "smoker boolean)",
     "CREATE TABLE visit (id bigint PRIMARY KEY, patient int NOT NULL REFERENCES patient, came timestamptz NOT NULL, "
     "ward text NOT NULL, kind text, emergency boolean NOT NULL, days smallint NOT NULL, "
-    "diagnosis text REFERENCES diagnosis, drug int NOT NULL REFERENCES drug)",
+    "diagnosis text REFERENCES diagnosis, drug int NOT NULL REFERENCES drug, "
+    "cost numeric(4, 1) NOT NULL)",
 )
 
 ROWS = (
@@ -25,7 +26,8 @@ ROWS = (
     "CAST('2022-01-01 00:30:00+00' AS timestamptz) + (i * 13 % 26304) * INTERVAL '1 hour', "
     "CASE WHEN i % 11 < 3 THEN 'A' WHEN i % 11 < 6 THEN 'B' WHEN i % 11 < 9 THEN 'C' ELSE 'ICU' END, "
     "CASE WHEN i % 13 < 4 THEN 'inpatient' WHEN i % 13 < 8 THEN 'outpatient' WHEN i % 13 < 11 THEN 'tele' END, "
-    "i % 5 = 0, i % 15, CASE WHEN i % 7 > 0 THEN 'D' || (1 + i % 60) END, 1 + i % 40 "
+    "i % 5 = 0, i % 15, CASE WHEN i % 7 > 0 THEN 'D' || (1 + i % 60) END, 1 + i % 40, "
+    "CAST(i % 101 AS numeric(4, 1)) / 10 "
     "FROM generate_series(1, 6000) AS s(i)",
 )
 """In both databases the same; times are half past the hour, so none is at midnight."""

@@ -9,22 +9,25 @@ import duckdb as duckdb_driver
 import psycopg
 import pytest
 
-from planner.errors import StatementTooComplex
-from planner.policy import parse_policy
-from planner.policy_check import validate
-from planner.rewrite import rewrite
+from planner.errors import StatementTooComplex, UnsupportedSQL
+from planner.policy.policy import parse_policy
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
-from server.measuring import measure, plan_measurements
 from server.query import Budget, QueryResponse
-from server.response import response
+from server.results.response import response
+from server.workers.measure import measure, plan_measurements
 from tests.golden.domains.cases import CASES
 from tests.golden.domains.hospital import ROWS, TABLES
 from tests.golden.untruncated import Run, assert_same, postgres, untruncated
 from tests.support.planning import planned
+
+_DRUGS = "FROM visit v JOIN drug d ON v.drug = d.id"
+_MAYBE_DIAGNOSED = "FROM visit v LEFT JOIN diagnosis dx ON v.diagnosis = dx.code"
 
 POLICY = parse_policy(Path(__file__).with_name("policy.toml").read_text())
 
@@ -88,6 +91,50 @@ def test_every_group_and_no_other(name: str, on_postgres: tuple[Schema, Run], on
         assert_same(answer, plan, expected)
         assert not answer.empty, f"{dialect} shows groups that cannot be"
         assert len(answer.rows) == case.groups
+
+
+@pytest.mark.parametrize(
+    ("select", "source", "where", "written", "keys"),
+    [
+        ("d.id, d.name, d.atc", _DRUGS, "", "d.id", "d.id, d.name, d.atc"),
+        ("d.name", _DRUGS, "WHERE d.id < 9", "d.id", "d.id, d.name"),
+        ("v.ward, d.name", _DRUGS, "WHERE d.id < 9", "v.ward, d.id", "v.ward, d.id, d.name"),
+        ("dx.code, dx.severity", _MAYBE_DIAGNOSED, "", "dx.code", "dx.code, dx.severity"),
+        ("dx.code, dx.title", _MAYBE_DIAGNOSED, "", "dx.code", "dx.code, dx.title"),
+    ],
+)
+def test_a_column_that_depends_on_a_primary_key(
+    select: str,
+    source: str,
+    where: str,
+    written: str,
+    keys: str,
+    on_postgres: tuple[Schema, Run],
+    on_duckdb: tuple[Schema, Run],
+) -> None:
+    """PostgreSQL itself takes it; the groups, also that of a missing right side, and the plan are the same."""
+    body = f"SELECT {select}, count(*) {source} {where} GROUP BY"
+    expected = on_postgres[1](f"{body} {written}")
+    for (schema, run), dialect in ((on_postgres, "postgres"), (on_duckdb, "duckdb")):
+        plan = planned(f"{body} {written}", schema, POLICY)
+        spelled_out = planned(f"{body} {keys}", schema, POLICY)
+        query = rewrite(plan, dialect=dialect, schema=schema)  # type: ignore[arg-type]
+        assert query == rewrite(spelled_out, dialect=dialect, schema=schema)  # type: ignore[arg-type]
+        answer = untruncated(plan, run, query)
+        assert_same(answer, plan, expected)
+        assert not answer.empty, f"{dialect} shows groups that cannot be"
+
+
+def test_fields_divided_as_numerics(on_postgres: tuple[Schema, Run]) -> None:
+    """As PostgreSQL has it: a group for each twelfth. DuckDB has no such numerics."""
+    schema, run = on_postgres
+    sql = "SELECT extract(month FROM v.came) / 3, sum(extract(month FROM v.came) / 2) FROM visit v GROUP BY 1"
+    plan = planned(sql, schema, POLICY)
+    answer = untruncated(plan, run, rewrite(plan))
+    assert_same(answer, plan, run(sql))
+    assert (len(answer.rows), plan.outputs[0].type) == (12, "numeric")
+    with pytest.raises(UnsupportedSQL, match="DuckDB"):
+        rewrite(plan, dialect="duckdb", schema=schema)
 
 
 def test_a_domain_reads_public_tables_only(on_postgres: tuple[Schema, Run]) -> None:

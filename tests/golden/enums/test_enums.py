@@ -8,23 +8,24 @@ import duckdb as duckdb_driver
 import psycopg
 import pytest
 
-from planner.bind import bind
+from planner.binding.bind import bind
+from planner.binding.placeholders import substitute
+from planner.describe import describe
 from planner.errors import PolicyInvalid, UndefinedOperator, UnreadableValue, UnsupportedSQL
-from planner.parse import parse, read
-from planner.placeholders import describe, substitute
-from planner.policy import parse_policy
-from planner.policy_check import validate
+from planner.parsing.parse import parse, read
+from planner.policy.policy import parse_policy
+from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.public.query import write_public
-from planner.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite
+from planner.rewriting.write_public import write_public
 from planner.schema import Schema
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
-from server.measuring import measure, plan_measurements
 from server.query import Budget
-from server.response import response
+from server.results.response import response
+from server.workers.measure import measure, plan_measurements
 from tests.golden.untruncated import Run, assert_same, postgres, untruncated
 from tests.support.planning import planned
 

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from planner.plan import Plan
-from planner.policy import parse_policy
-from planner.rewrite import rewrite
+from planner.policy.policy import parse_policy
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, ForeignKey, Schema, Table
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.graphs.patterns import PATTERNS, Edge, Pattern

@@ -31,6 +31,11 @@ CASES = {
     "groups": (
         "SELECT r_name, count(*) AS n FROM nation, region WHERE n_regionkey = r_regionkey GROUP BY r_name ORDER BY 1"
     ),
+    "columns of a primary key": (
+        "SELECT n_nationkey, upper(n_name) AS name, n.n_name || '!', count(r_name) AS c, max(r_name) FROM nation n "
+        "LEFT JOIN region ON n_regionkey = r_regionkey GROUP BY n_nationkey HAVING length(n_comment) > 3 "
+        "ORDER BY n_regionkey, n_name"
+    ),
     "group by position": "SELECT p_size % 5 AS rest, count(*) FROM part GROUP BY 1 ORDER BY 1",
     "group by alias": "SELECT p_size / 10 AS decade, count(*) FROM part GROUP BY decade ORDER BY decade",
     "computed from a key": "SELECT (p_size + 1) * 2, count(*) + 1 FROM part GROUP BY p_size + 1 ORDER BY p_size + 1",
@@ -46,6 +51,11 @@ CASES = {
     "nulls first": "SELECT nullif(n_regionkey, 1) AS k, n_name FROM nation ORDER BY k NULLS FIRST, n_name LIMIT 8",
     "distinct": "SELECT DISTINCT n_regionkey FROM nation ORDER BY n_regionkey",
     "distinct groups": "SELECT DISTINCT count(*) FROM nation GROUP BY n_regionkey",
+    "rows of a table": "SELECT count(n.*), count(n.*) FILTER (WHERE n_name LIKE 'A%') FROM nation n",
+    "rows that an outer join finds": (
+        "SELECT r_name, count(nation.*), count(*) FROM region LEFT JOIN nation ON r_regionkey = n_regionkey AND "
+        "n_name LIKE 'A%' GROUP BY r_name ORDER BY r_name"
+    ),
     "left join": (
         "SELECT r_name, count(n_nationkey) FROM region LEFT JOIN nation ON r_regionkey = n_regionkey AND "
         "n_name LIKE 'A%' GROUP BY r_name ORDER BY r_name"

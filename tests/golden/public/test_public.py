@@ -11,14 +11,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from planner.parse import read
-from planner.plan import ResultType
+from planner.parsing.parse import read
+from planner.parsing.syntax.queries import check_syntax
 from planner.public.bind import bind_public
 from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery, write_public
+from planner.public.query import PublicQuery
 from planner.public.route import names_private_table
+from planner.rewriting.write_public import write_public
 from planner.schema import Schema
-from planner.syntax.queries import check_syntax
+from planner.sql.result_types import ResultType
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
@@ -36,13 +37,14 @@ TYPES: dict[ResultType, tuple[type, ...]] = {
     "bool": (bool,),
     "date": (str,),
     "timestamp": (str,),
+    "timestamptz": (str,),
 }
 UNSORTED = {"distinct groups"}
 
 
 def _bound(sql: str, schema: Schema) -> PublicQuery:
     statement = read(sql)
-    assert not names_private_table(statement.tree, demo_policy())
+    assert not names_private_table(statement.tree, schema, demo_policy())
     check_public_grammar(statement.tree, statement.tokens)
     check_syntax(statement.lexemes)
     return bind_public(statement.tree, schema, demo_policy())

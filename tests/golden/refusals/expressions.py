@@ -31,6 +31,18 @@ NOT_A_FUNCTION_OF_THE_TUPLE = (
 
 NOT_TOTAL = (
     Refusal(
+        f"{_ORDERS} WHERE o_comment ^->> 'kind' = 'new'", UnsupportedSQL, "operator ->>", "as a column of its own"
+    ),
+    Refusal(
+        "SELECT o_comment::text ^-> 'kind', count(*) FROM orders GROUP BY 1",
+        UnsupportedSQL,
+        "operator ->",
+        "GENERATED",
+    ),
+    Refusal(f"{_ORDERS} WHERE (o_comment ^#>> 'a') = 'new'", UnsupportedSQL, "operator #>>", "GENERATED"),
+    Refusal(f"{_ORDERS} WHERE o_comment ^@> 'new'", UnsupportedSQL, "operator @>", "GENERATED"),
+    Refusal(f"{_ORDERS} WHERE 1 < 2 AND 'new' ^<@ o_comment", UnsupportedSQL, "operator <@", "GENERATED"),
+    Refusal(
         f"{_ORDERS} WHERE ^o_comment ~ '(a+)+$'",
         UnsupportedSQL,
         "regular expression",

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from planner.plan import BackendQuery, Plan
-from planner.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.units import ONE
 from server.backends.catalog import read_schema

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlglot import parse_one
 
-from planner.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite
 from tests.support.planning import planned
 
 CASES = Path(__file__).parent / "cases"

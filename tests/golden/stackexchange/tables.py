@@ -72,7 +72,7 @@ def add_foreign_keys(name: str) -> list[str]:
 def _table(name: str) -> Table:
     enforced = sorted(FOREIGN_KEYS.get(name, ()))  # as the catalog reader sorts them
     keys = tuple(ForeignKey((column,), references, ("id",)) for column, references in enforced)
-    return Table(name, "public", tuple(map(_column, COLUMNS[name].split(", "))), (("id",),), keys)
+    return Table(name, "public", tuple(map(_column, COLUMNS[name].split(", "))), (("id",),), keys, ("id",))
 
 
 def _column(words: str) -> Column:

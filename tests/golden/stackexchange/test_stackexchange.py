@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from planner.errors import PolicyInvalid
-from planner.policy import parse_policy
-from planner.policy_check import validate
-from planner.rewrite import rewrite
+from planner.policy.policy import parse_policy
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
 from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.stackexchange.load import NAMESPACE, folder, load_file, load_once

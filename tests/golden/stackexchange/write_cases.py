@@ -8,8 +8,8 @@ from pathlib import Path
 from sqlglot import parse_one
 
 from planner.plan import Plan
-from planner.policy import Policy, parse_policy
-from planner.rewrite import rewrite
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
 from tests.golden.stackexchange.tables import schema
 from tests.support.planning import planned
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from planner.errors import PlannerError
 from planner.plan import Plan
-from tests.golden.tpch.queries import NUMBERS, adapted, outcome, published
+from tests.golden import benchmark_table
+from tests.golden.benchmark import Outcome
+from tests.golden.benchmark_table import keys, owners
+from tests.golden.tpch.queries import TPCH
 
 TABLE = Path(__file__).with_name("TABLE.md")
 
@@ -18,59 +21,29 @@ as published, with the specification's validation parameters, and adapted where 
 by `python -m tests.golden.tpch.write_table` and tested; so is that every answered text, executed without truncation
 and noise, equals what PostgreSQL says of the text itself.
 
-| query | verdict | whose rows meet in a tuple | group keys | groups per person | releases |
-| --- | --- | --- | --- | --- | --- |
 """
 
 
 def table() -> str:
     """TABLE.md."""
-    refusals = [lines for number in NUMBERS if (lines := _refusal_lines(number))]
-    return _HEAD + "\n".join(map(_line, NUMBERS)) + "\n\n## What the refusals say\n\n" + "\n".join(refusals)
+    facts = {
+        "whose rows meet in a tuple": _of(owners),
+        "group keys": _of(lambda plan: ", ".join(keys(plan))),
+        "groups per person": _of(_bound),
+        "releases": _of(lambda plan: str(len(plan.releases))),
+    }
+    return benchmark_table.table(TPCH, _HEAD, facts)
 
 
-def verdict(number: int) -> str:
-    """`works as it is`, `works adapted` or `refused`."""
-    if outcome(published(number)).plan is not None:
-        return "works as it is"
-    instead = adapted(number)
-    return "refused" if instead is None or outcome(instead).plan is None else "works adapted"
+verdict = TPCH.verdict
 
 
-def _line(number: int) -> str:
-    text = adapted(number) if verdict(number) == "works adapted" else published(number)
-    assert text is not None
-    plan = outcome(text).plan
-    cells = [f"Q{number}", verdict(number), *(_facts(plan) if plan is not None else ["", "", "", ""])]
-    return f"| {' | '.join(cells)} |"
+def _of(fact: Callable[[Plan], str]) -> Callable[[Outcome], str]:
+    return lambda outcome: ", ".join(map(fact, outcome.plans))
 
 
-def _facts(plan: Plan) -> list[str]:
-    owners = ", ".join(owner.relation for owner in plan.owners)
-    keys = [output.name for output in plan.outputs if type(output.expression).__name__ == "KeyValue"]
-    bound = "" if not keys else "all" if plan.groups_per_unit is None else str(plan.groups_per_unit)
-    return [owners, ", ".join(keys), bound, str(len(plan.releases))]
-
-
-def _refusal_lines(number: int) -> str:
-    refusal = outcome(published(number)).refusal
-    if refusal is None:
-        return ""
-    instead = adapted(number)
-    advice = f" Adapted: {_comment(instead)}" if instead else ""
-    return f"* **Q{number}** {_place(published(number), refusal)}{advice}\n"
-
-
-def _place(text: str, refusal: PlannerError) -> str:
-    """Where, what and what to write instead."""
-    line = text.count("\n", 0, (refusal.position or 1) - 1) + 1
-    at = f"line {line}: " if refusal.position else ""
-    hint = f" ({refusal.hint})" if refusal.hint else ""
-    return f"{at}{refusal.message}{hint}."
-
-
-def _comment(text: str) -> str:
-    return text.splitlines()[0].removeprefix("-- ")
+def _bound(plan: Plan) -> str:
+    return "" if not keys(plan) else "all" if plan.groups_per_unit is None else str(plan.groups_per_unit)
 
 
 def main() -> None:

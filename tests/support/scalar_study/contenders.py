@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.mechanisms.build import measurement
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.sampled.inner_mechanism import InnerMechanism
-from privacy.mechanisms.sampled.population import PublicPopulation
-from privacy.mechanisms.sampled.sample_and_explore import SampleAndExplore
-from privacy.mechanisms.sampled.simple_sampling import SimpleSampling
+from privacy.published.sampled.inner_mechanism import InnerMechanism
+from privacy.published.sampled.population import PublicPopulation
+from privacy.published.sampled.sample_and_explore import SampleAndExplore
+from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.sampling.calibrate import largest_factor
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -36,9 +36,9 @@ def release_scales(case: ScalarCase, epsilon: float, rate: float) -> NDArray[np.
 
 def _scale(units: int, gap: float, design: SampleDesign) -> float:
     budget = largest_factor(
-        design, Fraction(design.epsilon), lambda x: [Rung(units, gap, Fraction(x)).loss], design.epsilon
+        design, Fraction(design.epsilon), lambda x: [ThresholdNoise(units, gap, Fraction(x)).loss], design.epsilon
     )
-    return Rung(units, gap, Fraction(budget)).noise_scale
+    return ThresholdNoise(units, gap, Fraction(budget)).noise_scale
 
 
 def best_known(

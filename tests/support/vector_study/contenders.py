@@ -14,15 +14,16 @@ from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.build import Sum, group_measurements
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.sums import Sum
 from privacy.mechanisms.vector.pmsja import Pmsja
-from privacy.mechanisms.vector.pmsja_published import PmsjaAsPublished
 from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.s4s_vector_published import S4SVectorAsPublished
 from privacy.mechanisms.vector.truncated_vector import vector_instance
+from privacy.published.pmsja_published import PmsjaAsPublished
+from privacy.published.s4s_vector_published import S4SVectorAsPublished
+from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from tests.support.vector_study.case import VectorCase

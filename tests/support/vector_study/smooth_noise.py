@@ -7,8 +7,8 @@ from pathlib import Path
 
 from privacy.accounting.orders import ORDERS
 from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order, smooth_gaussian
-from privacy.mechanisms.vector.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
 from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
+from privacy.published.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
 from privacy.sampling.renyi_order import divergence_budget
 from tests.benchmarks.rows import Row
 

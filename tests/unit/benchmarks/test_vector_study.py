@@ -71,7 +71,9 @@ def studied(default: float) -> Studied:
         ("MathOverflow c2a, 2-paths", 0.09, 1),
     ],
 )
-def test_bars(monkeypatch: pytest.MonkeyPatch, name: str, error: float, missed: int) -> None:
+def test_a_study_of_too_large_errors_misses_its_bars(
+    monkeypatch: pytest.MonkeyPatch, name: str, error: float, missed: int
+) -> None:
     monkeypatch.delenv("QUICK", raising=False)
     assert name in names()
     assert sum(row.held is False for row in _bars(name, name, studied(error))) == missed

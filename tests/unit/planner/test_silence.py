@@ -9,8 +9,8 @@ import pytest
 from sqlglot import exp
 
 from planner.errors import PlannerError
-from planner.parse import parse
-from planner.rewrite import to_sql
+from planner.parsing.parse import parse
+from planner.rewriting.rewrite import to_sql
 
 SECRET = "sesame42"
 STATEMENTS = [

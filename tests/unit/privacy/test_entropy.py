@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -57,15 +59,15 @@ def fits(draws: NDArray[np.int64], survival: Survival, scale: float) -> bool:
 @pytest.mark.parametrize("entropy", [OpendpEntropy(), SimulatedEntropy(7)], ids=["opendp", "simulated"])
 @pytest.mark.parametrize("scale", [0.7, 5.0, 3417.3])
 class TestDistribution:
-    def test_laplace(self, entropy: Entropy, scale: float) -> None:
+    def test_laplace_draws_fit_their_distribution(self, entropy: Entropy, scale: float) -> None:
         assert fits(entropy.laplace(scale, DRAWS), laplace_survival, scale)
 
-    def test_geometric(self, entropy: Entropy, scale: float) -> None:
+    def test_geometric_draws_fit_their_distribution(self, entropy: Entropy, scale: float) -> None:
         draws = entropy.geometric(scale, DRAWS)
         assert draws.min() >= 0
         assert fits(draws, geometric_survival, scale)
 
-    def test_gaussian(self, entropy: Entropy, scale: float) -> None:
+    def test_gaussian_draws_fit_their_distribution(self, entropy: Entropy, scale: float) -> None:
         assert fits(entropy.gaussian(scale, DRAWS), gaussian_survival, scale)
 
 
@@ -137,3 +139,10 @@ def test_noise_of_one_side_is_not_negative() -> None:
     with pytest.raises(EntropyFailed):
         checked_geometric(draws, 3)
     assert checked_geometric(abs(draws), 3).tolist() == [0, 1, 2]
+
+
+def test_the_source_loads_nothing_of_the_library_that_it_does_not_draw_with() -> None:
+    """Whatever data frames are installed: every command and every worker begins with it."""
+    code = "import sys, privacy.entropy as _; print(*{'polars', 'scipy', 'sklearn', 'pandas'} & sys.modules.keys())"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == []

@@ -7,12 +7,11 @@ from typing import Annotated
 from fastapi import Query, Request
 from pydantic import BaseModel, Field
 
-from server.granting import delta_of_grant
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
-from server.http.routes.admin.acts import AccountName, ActBody, Delta, Epsilon, Name, admin_router
+from server.http.routes.admin.admin_common import AccountName, ActBody, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
-from server.ledger.account import AccountBalance, Accounting, Grant
+from server.ledger.account import AccountBalance, Accounting, Grant, delta_of_grant
 from server.ledger.analyst import Act
 
 router = admin_router()

@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field, model_validator
 
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
-from server.http.routes.admin.acts import ActBody, AnalystName, Delta, Epsilon, Name, admin_router
+from server.http.routes.admin.admin_common import ActBody, AnalystName, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
-from server.keys import credentials_of, new_key
 from server.ledger.analyst import Act, Analyst, Role
+from server.ledger.api_keys import credentials_of, new_key
 
 router = admin_router()
 
@@ -36,7 +36,7 @@ class NewAnalystBody(ActBody):
 
     name: Name
     epsilon: Epsilon
-    delta: Delta = 0.0
+    delta: Delta | None = Field(None, description="Left out, it is the policy's for an analyst, and 0 for others.")
     role: Role = "analyst"
     group: Name | None = None
 
@@ -62,6 +62,21 @@ class KeyBody(BaseModel):
     key: Annotated[str, Field(description="Only its hash is kept.")]
 
 
+class HolderBody(BaseModel):
+    """Who holds the key."""
+
+    name: str
+    role: Role
+
+
+@router.get("/holder", responses=problems(401, 403, 429, 500, 503))
+async def holder(request: Request, reader: Reader) -> HolderBody:
+    """Whose key this is, and its role: an admin changes things, an auditor sees them."""
+    services = services_of(request)
+    found = await services.reads.call(services.ledger.analyst, reader)
+    return HolderBody(name=found.name, role=found.role)
+
+
 @router.get("/analysts", responses=problems(401, 403, 429, 500, 503))
 async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
     """All who hold or held keys."""
@@ -72,7 +87,7 @@ async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
 
 @router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def analyst(request: Request, reader: Reader, name: AnalystName) -> AnalystBody:
-    """One of them."""
+    """One analyst by name: role, group, and whether the key is enabled. 404 where there is none."""
     del reader
     services = services_of(request)
     return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
@@ -82,7 +97,10 @@ async def analyst(request: Request, reader: Reader, name: AnalystName) -> Analys
 async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
     """Add an analyst; the key is in this answer and nowhere else."""
     services = services_of(request)
-    return KeyBody(name=body.name, key=await services.lookups.call(_added, services.ledger, body, body.act(admin)))
+    usual = services.pipeline.current.delta_of_analyst if body.role == "analyst" else 0.0
+    delta = usual if body.delta is None else body.delta
+    key = await services.lookups.call(_added, services.ledger, body, delta, body.act(admin))
+    return KeyBody(name=body.name, key=key)
 
 
 @router.post("/analysts/{name}/key", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
@@ -99,10 +117,10 @@ async def change(request: Request, admin: Admin, name: AnalystName, body: Change
     return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
 
 
-def _added(ledger: Custody, body: NewAnalystBody, act: Act) -> str:
+def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str:
     key = new_key()
     credentials = credentials_of(key)
-    ledger.add_analyst(body.name, credentials, body.epsilon, body.delta, role=body.role, group=body.group, act=act)
+    ledger.add_analyst(body.name, credentials, body.epsilon, delta, role=body.role, group=body.group, act=act)
     return key
 
 

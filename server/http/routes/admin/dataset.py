@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
-from server.http.routes.admin.acts import ActBody, admin_router
+from server.http.routes.admin.admin_common import ActBody, admin_router
 from server.http.services import Services
 
 router = admin_router()
@@ -47,7 +47,9 @@ class DatasetBody(BaseModel):
         """As it is now."""
         accepted = await services.lookups.call(services.ledger.accepted_policy)
         version = await services.lookups.call(services.ledger.data_version)
-        return cls(policy_hash=services.pipeline.policy_hash(), accepted_policy_hash=accepted, data_version=version)
+        return cls(
+            policy_hash=services.pipeline.current.policy_hash, accepted_policy_hash=accepted, data_version=version
+        )
 
 
 @router.get("/dataset", responses=problems(401, 403, 429, 500, 503))

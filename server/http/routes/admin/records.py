@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 
 from server.http.authentication import Reader, services_of
 from server.http.openapi import MAX_NUMBER, problems
-from server.http.routes.admin.acts import Name, admin_router
+from server.http.routes.admin.admin_common import Name, admin_router
 from server.ledger.charge import ChargeRecord, ChargeState
 from server.ledger.entry import Entry
-from server.ledger_export import EXPORTS
+from server.ledger.entry_contents import EntryKind
+from server.ledger.export import EXPORTS
 
 router = admin_router()
 
@@ -24,7 +25,7 @@ Limit = Annotated[int, Query(ge=1, le=_PAGE)]
 
 
 class ChargeRecordBody(BaseModel):
-    """A charge."""
+    """A charge of the ledger: what was reserved, and what became of it."""
 
     number: int
     analyst: str
@@ -37,8 +38,8 @@ class ChargeRecordBody(BaseModel):
     request_id: str
     policy_hash: str
     plan_hash: str
-    reserved_at_ms: int
-    settled_at_ms: int | None
+    reserved_at_ms: int = Field(description="To the hour: how long a question takes depends on the data.")
+    settled_at_ms: int | None = Field(description="To the hour.")
 
     @classmethod
     def of(cls, record: ChargeRecord) -> ChargeRecordBody:
@@ -56,8 +57,8 @@ class ChargeRecordBody(BaseModel):
             request_id=charge.request_id,
             policy_hash=charge.policy_hash,
             plan_hash=charge.plan_hash,
-            reserved_at_ms=record.reserved_at_ms,
-            settled_at_ms=record.settled_at_ms,
+            reserved_at_ms=record.shown_reserved_at_ms,
+            settled_at_ms=record.shown_settled_at_ms,
         )
 
 
@@ -65,8 +66,8 @@ class EntryBody(BaseModel):
     """An entry of the ledger."""
 
     number: int
-    at_ms: int
-    kind: str
+    at_ms: int = Field(description="To the hour for questions, exactly for what custodians did.")
+    kind: EntryKind
     content: Mapping[str, object]
     hash: str = Field(description="SHA-256 over this entry and the hash before it, in hex.")
 
@@ -74,7 +75,11 @@ class EntryBody(BaseModel):
     def of(cls, entry: Entry) -> EntryBody:
         """The body of an entry."""
         return cls(
-            number=entry.number, at_ms=entry.at_ms, kind=entry.kind, content=entry.content, hash=entry.hash.hex()
+            number=entry.number,
+            at_ms=entry.shown_at_ms,
+            kind=entry.kind,
+            content=entry.content,
+            hash=entry.hash.hex(),
         )
 
 
@@ -109,7 +114,7 @@ async def entries(
     limit: Limit = 100,
     acts_only: Annotated[bool, Query(description="Leave the charges out: the audit log of custodians.")] = False,
 ) -> list[EntryBody]:
-    """Entries in order."""
+    """Entries of the ledger in the order of their numbers, from behind `after`."""
     del reader
     services = services_of(request)
     found = await services.lookups.call(services.ledger.entries, after=after, limit=limit, acts_only=acts_only)

@@ -5,11 +5,11 @@ FROM "public"."orders" AS "orders_0"
 WHERE
   "orders_0"."o_orderdate" >= CAST('1994-01-01' AS DATE)
   AND "orders_0"."o_clerk" IS NOT NULL
-  AND "orders_0"."o_orderdate" < CAST('1994-02-28 00:00:00' AS TIMESTAMP)
+  AND "orders_0"."o_orderdate" < CAST('1994-02-28' AS DATE)
   AND NOT (
     (
       "orders_0"."o_totalprice" * 2
-    ) - 1 BETWEEN 100 AND 1000.50
+    ) - 1 BETWEEN 100 AND 1000.5
   )
   AND (
     (

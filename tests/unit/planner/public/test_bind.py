@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from planner.binding.placeholders import substitute
+from planner.describe import describe
 from planner.errors import (
     AmbiguousColumn,
     InvalidSyntax,
@@ -14,9 +16,8 @@ from planner.errors import (
     UnsupportedSQL,
 )
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.parse import read
-from planner.placeholders import describe, substitute
-from planner.policy import ColumnPolicy, TablePolicy
+from planner.parsing.parse import read
+from planner.policy.policy import ColumnPolicy, TablePolicy
 from planner.public.bind import bind_public
 from planner.schema import Column, Schema, Table
 from tests.support.planning import demo_policy
@@ -38,7 +39,7 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (UnknownTable, "no table", "SELECT * FROM §pg_catalog.nation"),
     (UnknownTable, "no table", "SELECT * FROM §other.nation"),
     (UnknownTable, "no table", 'SELECT * FROM §"NATION"'),
-    (UnsupportedSQL, "database name", "SELECT * FROM §tpch.public.nation"),
+    (UnknownTable, "no database 'tpch' here", "SELECT * FROM §tpch.public.nation"),
     (UnsupportedSQL, "RECURSIVE", "WITH §RECURSIVE a AS (SELECT 1 UNION SELECT 2) SELECT * FROM a"),
     (UnsupportedSQL, "LATERAL", "SELECT 1 FROM nation, §LATERAL (SELECT 1) AS q"),
     (UnknownColumn, "n_name", "SELECT 1 FROM nation, (SELECT §n_name) AS q"),
@@ -55,11 +56,19 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (UnknownColumn, "ctid", "SELECT §ctid FROM nation"),
     (UnknownColumn, "nation", "SELECT §nation FROM nation"),
     (UnsupportedSQL, "not a group key", "SELECT §n_name, count(*) FROM nation"),
+    (UnsupportedSQL, "not a group key", "SELECT §n_name FROM nation GROUP BY n_nationkey + 1"),
+    (UnsupportedSQL, "not a group key", "SELECT §q.n_name FROM (SELECT * FROM nation) AS q GROUP BY q.n_nationkey"),
+    (
+        UnsupportedSQL,
+        "not a group key",
+        "SELECT §b.n_name FROM nation a JOIN nation b ON a.n_regionkey = b.n_regionkey GROUP BY a.n_nationkey",
+    ),
     (UnsupportedSQL, "not a group key", "SELECT n_regionkey FROM nation GROUP BY n_regionkey ORDER BY §n_name"),
     (UnsupportedSQL, "not a group key", "SELECT (§SELECT n_name) FROM nation GROUP BY n_regionkey"),
     (UnsupportedSQL, "aggregate", "SELECT n_name FROM nation WHERE §count(*) > 1"),
     (UnsupportedSQL, "aggregate", "SELECT sum(§count(*)) FROM nation"),
-    (UnsupportedSQL, "the same for all", "SELECT count(*) FROM nation GROUP BY §'a'"),
+    (UnsupportedSQL, "the same for all", "SELECT count(*) FROM nation GROUP BY §'a'::text"),
+    (InvalidSyntax, "no position", "SELECT count(*) FROM nation GROUP BY §'a'"),
     (UnsupportedSQL, "several columns", "SELECT 1 WHERE 1 IN (§SELECT 1, 2)"),
     (UnsupportedSQL, "not selected", "SELECT DISTINCT n_name FROM nation ORDER BY §n_regionkey"),
     (UnsupportedSQL, "no one type", "§SELECT n_name FROM nation UNION SELECT 1"),

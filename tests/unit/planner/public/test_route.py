@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from planner.parse import read
+from planner.parsing.parse import read
 from planner.public.route import names_private_table
 from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
 
 PRIVATE = [
     "SELECT count(*) FROM orders",
@@ -35,9 +36,9 @@ PUBLIC = [
 
 @pytest.mark.parametrize("sql", PRIVATE)
 def test_a_private_table_is_seen_wherever_it_stands(sql: str) -> None:
-    assert names_private_table(read(sql).tree, demo_policy())
+    assert names_private_table(read(sql).tree, tpch_schema(), demo_policy())
 
 
 @pytest.mark.parametrize("sql", PUBLIC)
 def test_public_tables_and_ctes_are_not_private(sql: str) -> None:
-    assert not names_private_table(read(sql).tree, demo_policy())
+    assert not names_private_table(read(sql).tree, tpch_schema(), demo_policy())

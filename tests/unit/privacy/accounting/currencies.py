@@ -7,8 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from privacy.accounting.basic_accountant import BasicAccountant
-from privacy.accounting.budget_filter import BudgetFilter
+from privacy.accounting.basic import BasicAccountant, BudgetFilter
 from privacy.accounting.event import (
     ZCDP,
     ApproxDP,
@@ -19,10 +18,8 @@ from privacy.accounting.event import (
     PureDP,
     RenyiCurve,
 )
-from privacy.accounting.renyi_accountant import RenyiAccountant
-from privacy.accounting.renyi_filter import RenyiFilter
-from privacy.accounting.zcdp_accountant import ZCDPAccountant
-from privacy.accounting.zcdp_filter import ZCDPFilter
+from privacy.accounting.renyi import RenyiAccountant, RenyiFilter
+from privacy.accounting.zcdp import ZCDPAccountant, ZCDPFilter
 
 ACCOUNTANTS: list[Any] = [BasicAccountant(), ZCDPAccountant(), RenyiAccountant(), RenyiAccountant((1.5, 8.0))]
 

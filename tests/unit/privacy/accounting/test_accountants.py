@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
 from privacy.accounting.event import ZCDP, ApproxDP, Composed, DiscreteGaussian, PrivacyEvent, PureDP, RenyiCurve
-from privacy.accounting.renyi_accountant import RenyiAccountant
-from privacy.accounting.renyi_spent import RenyiSpent
-from privacy.accounting.zcdp_spent import ZCDPSpent
+from privacy.accounting.renyi import RenyiAccountant
 from privacy.errors import InvalidParameter
 from tests.unit.privacy.accounting.currencies import ACCOUNTANTS, events
 

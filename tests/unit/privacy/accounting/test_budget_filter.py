@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.accounting.budget_filter import BudgetFilter
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge
+from privacy.accounting.basic import BudgetFilter
 
 
 def test_ten_tenths_fit_exactly_and_nothing_more() -> None:
@@ -30,7 +30,9 @@ def test_nothing_is_left_of_a_lowered_grant() -> None:
 
 
 @given(st.floats(0, 4), st.lists(st.tuples(st.floats(0, 2), st.sampled_from([0.0, 1e-9, 3e-8])), max_size=30))
-def test_never_overspends(granted: float, requests: list[tuple[float, float]]) -> None:
+def test_admitted_requests_never_add_up_to_more_than_the_budget(
+    granted: float, requests: list[tuple[float, float]]
+) -> None:
     budget, spent = BudgetFilter.of(granted, 1e-7), Charge(0)
     epsilon = delta = Fraction(0)
     for request in requests:

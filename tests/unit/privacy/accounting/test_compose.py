@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from privacy.accounting.charge import Charge
-from privacy.accounting.compose import compose
+from privacy.accounting.amounts import Charge
+from privacy.accounting.basic import compose
 from privacy.accounting.event import Composed, PrivacyEvent, PureDP
 from privacy.errors import InvalidParameter
 
@@ -21,7 +21,7 @@ def test_epsilons_add_up_and_are_rounded_once() -> None:
     assert compose(Composed((PureDP(1e-10),) * 10)) == Charge(1)
 
 
-def test_compositions_nest() -> None:
+def test_nested_compositions_add_up_exactly() -> None:
     assert compose(Composed((PureDP(0.1), Composed((PureDP(0.2), Composed(())))))) == Charge.of(0.3)
 
 

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge, ZCDPSpent
 from privacy.accounting.conversion import divergence_within, epsilon_at, least_epsilon
 from privacy.accounting.orders import ORDERS, UNBOUNDED, femto
-from privacy.accounting.zcdp_accountant import curve
-from privacy.accounting.zcdp_spent import ZCDPSpent
+from privacy.accounting.zcdp import curve
 from tests.unit.privacy.accounting.precisely import converted
 
 orders = st.sampled_from(ORDERS[:-1]) | st.floats(1.001, 1e5)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from privacy.accounting.concentration import concentration
 from privacy.accounting.divergence import divergence
 from privacy.accounting.event import (
     ZCDP,
@@ -21,6 +20,7 @@ from privacy.accounting.event import (
     RenyiCurve,
 )
 from privacy.accounting.orders import ORDERS
+from privacy.accounting.zcdp import concentration
 from privacy.errors import InvalidParameter
 from tests.unit.privacy.accounting.precisely import bounded_range, randomised_response
 

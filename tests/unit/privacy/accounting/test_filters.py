@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from privacy.accounting.budget_filter import BudgetFilter
-from privacy.accounting.build_filter import build_filter
-from privacy.accounting.charge import Charge
+from privacy.accounting.accountant import PrivacyFilter
+from privacy.accounting.amounts import Charge
+from privacy.accounting.basic import BudgetFilter
 from privacy.accounting.event import ApproxDP, Composed, DiscreteGaussian, PrivacyEvent, PureDP, leaves
-from privacy.accounting.largest_epsilon import largest_epsilon
+from privacy.accounting.filters import build_filter, largest_epsilon
 from privacy.accounting.orders import ORDERS
 from privacy.accounting.pld_report import PLDReport
-from privacy.accounting.privacy_filter import PrivacyFilter
-from privacy.accounting.renyi_filter import RenyiFilter
-from privacy.accounting.zcdp_filter import ZCDPFilter
+from privacy.accounting.renyi import RenyiFilter
+from privacy.accounting.zcdp import ZCDPFilter
 from privacy.errors import InvalidParameter
 from tests.unit.privacy.accounting.currencies import FILTERS, events
 from tests.unit.privacy.accounting.precisely import converted, randomised_response

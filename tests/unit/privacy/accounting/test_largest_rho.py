@@ -8,6 +8,7 @@ from privacy.accounting.approximate import approximate
 from privacy.accounting.event import ZCDP
 from privacy.accounting.largest_rho import largest_rho
 from privacy.errors import InvalidParameter
+from privacy.mechanisms.budget import ConcentratedBudget
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0, 80.0])
@@ -25,7 +26,23 @@ def test_buys_more_than_the_simple_conversion() -> None:
     assert largest_rho(4.0, 1e-7) == pytest.approx(1.2 * simple, rel=0.02)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (1.0, 1.0), (0.0, 1e-6), (math.inf, 1e-6), (1e-9, 1e-18)])
-def test_refuses_what_buys_nothing(epsilon: float, delta: float) -> None:
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (1.0, 1.0), (0.0, 1e-6), (math.inf, 1e-6)])
+def test_refuses_what_is_no_budget(epsilon: float, delta: float) -> None:
     with pytest.raises(InvalidParameter):
         largest_rho(epsilon, delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-9, 1e-18), (3e-4, 1e-7), (1e-4, 1e-15)])
+def test_too_little_buys_nothing(epsilon: float, delta: float) -> None:
+    assert largest_rho(epsilon, delta) == 0.0
+    with pytest.raises(InvalidParameter, match="no zero-concentrated release"):
+        ConcentratedBudget.of(epsilon, delta)
+
+
+@pytest.mark.parametrize("delta", [1e-15, 1e-7, 0.999])
+def test_however_large_epsilon_is_rho_is_one_that_accountants_count(delta: float) -> None:
+    """They count to 9,000 nats, and at the least order, 1.25, that is a rho of 7,200."""
+    bought = [largest_rho(epsilon, delta) for epsilon in (6e3, 7e3, 9e3, 1e4, 1e9, 1e100, 1e300)]
+    assert bought == sorted(bought)
+    assert bought[-1] == pytest.approx(7_200, rel=1e-9)
+    assert math.isfinite(approximate(ZCDP(bought[-1]), delta).epsilon)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge
 from privacy.accounting.event import ApproxDP, PureDP
 from privacy.accounting.odometer import BasicOdometer, renyi_odometer, zcdp_odometer
-from privacy.accounting.renyi_accountant import RenyiAccountant
-from privacy.accounting.zcdp_accountant import ZCDPAccountant
+from privacy.accounting.renyi import RenyiAccountant
+from privacy.accounting.zcdp import ZCDPAccountant
 
 DELTA = 1e-7
 ZCDP, RENYI = zcdp_odometer(DELTA), renyi_odometer(DELTA)

@@ -18,7 +18,7 @@ from privacy.accounting.event import (
     RenyiCurve,
 )
 from privacy.accounting.pld_report import PLDReport
-from privacy.accounting.zcdp_accountant import ZCDPAccountant
+from privacy.accounting.zcdp import ZCDPAccountant
 from privacy.errors import InvalidParameter
 
 

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.accounting.charge import Charge
+from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
 from privacy.accounting.event import PureDP
 from privacy.accounting.orders import UNBOUNDED
-from privacy.accounting.renyi_accountant import RenyiAccountant
-from privacy.accounting.renyi_spent import RenyiSpent
+from privacy.accounting.renyi import RenyiAccountant
 from privacy.accounting.saved_spending import Saved, Spent, load, save
-from privacy.accounting.zcdp_spent import ZCDPSpent
 from privacy.errors import InvalidParameter
 
 whole = st.integers(0, UNBOUNDED)

@@ -47,13 +47,16 @@ def test_fails_no_oftener_than_stated() -> None:
 
 
 def test_is_not_fooled_by_the_event_it_picked() -> None:
-    """Among hundreds of events one always looks telling on the runs that it was picked on."""
+    """Among hundreds of events one always looks telling on the runs that it was picked on.
+
+    At a failure probability of 0.1, more than 15 of 40 audits that err have chance < 1e-6.
+    """
     generator = np.random.default_rng(9)
     fooled = 0
-    for _ in range(100):
+    for _ in range(40):
         first, second = (Outputs(generator.normal(size=300), generator.integers(0, 20, 300)) for _ in range(2))
         fooled += epsilon_lower_bound(first, second, 0.1) > 0
-    assert fooled <= 25
+    assert fooled <= 15
 
 
 def test_a_disjoint_pair_is_a_large_epsilon_but_not_an_infinite_one() -> None:

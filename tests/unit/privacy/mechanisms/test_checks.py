@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.mechanisms.build import measurement
 from privacy.mechanisms.checks import check_answer
+from privacy.registry import measurement
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from tests.support.revealing_answer import RevealingAnswer
 

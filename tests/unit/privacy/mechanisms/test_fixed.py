@@ -70,7 +70,7 @@ def test_what_the_bounds_leave_open_is_solved_once() -> None:
     assert sorted(hidden.solved) == [(0, 0), (1, 0)]
 
 
-def test_no_groups() -> None:
+def test_fixed_releases_nothing_for_no_groups() -> None:
     fixed = Fixed(1.0)
     assert fixed.release(answer(fixed, []), SimulatedEntropy(8)).values.shape == (0,)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.build import measurement
 from privacy.mechanisms.measurement import Measurement
+from privacy.registry import measurement
 from privacy.sampling.advise import Advice, advice, advise, covering_noise
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.tabulated_answer import TabulatedAnswer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.sampling.calibrate import choice_budget, largest_factor, release_budget
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import Loss, choice_loss, laplace_loss
@@ -89,7 +89,7 @@ def test_gem_s_transcripts_cost_no_more_than_epsilon_in_all_groups_together() ->
     rng = np.random.default_rng(0)
     for _ in range(50):
         chosen = rng.integers(len(gem.ladder), size=3)
-        rungs = [Rung(int(gem.ladder.units[i]), 0.01, releasing[i]) for i in chosen]
+        rungs = [ThresholdNoise(int(gem.ladder.units[i]), 0.01, releasing[i]) for i in chosen]
         losses = [choice_loss(float(selecting))] * 3 + [rung.loss for rung in rungs]
         # The other release spends as much, so it counts once more.
         assert design.joint(losses + losses) <= 2.0 * (1 + 1e-7)
@@ -97,7 +97,7 @@ def test_gem_s_transcripts_cost_no_more_than_epsilon_in_all_groups_together() ->
 
 def test_a_rung_s_loss_bounds_how_far_its_steps_can_move() -> None:
     for exponent, gap in ((3, 0.0), (25, 0.0), (4, 0.01), (30, 0.01), (-5, 0.0)):
-        rung = Rung(1 << (30 + exponent), gap, Fraction(1, 3))
+        rung = ThresholdNoise(1 << (30 + exponent), gap, Fraction(1, 3))
         for k in (1, 2, 7, 8, 9, 10**6, 1 << 40):
             moved = math.ceil(Fraction(min(rung.tau_units, k << 30) + Fraction(gap) * rung.tau_units) / rung.step)
             assert moved / rung.scale <= (rung.loss.step + rung.loss.slope * min(rung.loss.cap, k)) * (1 + 1e-12)

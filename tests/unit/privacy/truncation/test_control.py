@@ -11,8 +11,8 @@ from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.highs_solver import HighsSolver
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.routes import certified_optimum
 from privacy.truncation.programs.solver import LinearProgramSolver
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.units import ONE
 
 

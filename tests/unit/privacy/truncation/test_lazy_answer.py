@@ -11,7 +11,7 @@ from privacy.truncation.ladder.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
 
@@ -149,7 +149,7 @@ def test_one_unit_that_owns_everything_gives_the_threshold() -> None:
     assert counting.calls == 0
 
 
-def test_values_saturate() -> None:
+def test_truncated_values_stop_at_the_largest_weight() -> None:
     clique = [(frozenset({i, j}), MAX_UNITS) for i in range(5) for j in range(i)]
     answer, _ = _answer(clique, Ladder(-20, 32))
     units = Ladder(-20, 32).units.tolist()

@@ -5,7 +5,7 @@ import pytest
 
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.mechanisms.build import measurement
+from privacy.registry import measurement
 from privacy.truncation.compact import compact
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate

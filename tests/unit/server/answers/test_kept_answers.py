@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from planner.errors import StatementTooComplex
+from planner.limits import MAX_CELLS
 from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released
@@ -17,12 +19,13 @@ from server.backends.columns import Domain
 from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
 from server.ledger.charge import Charge, KeptAnswer
 from server.query import Budget
+from server.scheduling.lru_cache import LruCache
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.released_plan import noisy_answer
 
 
 @dataclass
-class Desk:
+class Service:
     """Asks as an analyst; every measurement releases the next number."""
 
     ledger: MemoryLedger = field(default_factory=lambda: MemoryLedger({"ada": 2.0, "grace": 1.0, "poor": 0.5}))
@@ -60,143 +63,164 @@ def value(served: Served) -> float:
 
 
 def test_the_same_analyst_pays_once() -> None:
-    desk = Desk()
-    first, again = desk.ask(), desk.ask()
+    service = Service()
+    first, again = service.ask(), service.ask()
     assert (first.cached, first.epsilon, first.budget.epsilon_left) == (False, 1.0, 1.0)
     assert (again.cached, again.epsilon, again.budget.epsilon_left) == (True, 0.0, 1.0)
     assert value(first) == value(again) == 1.0
-    assert desk.measured == 1 and len(desk.ledger.charged) == 1
+    assert service.measured == 1 and len(service.ledger.charged) == 1
 
 
 def test_what_is_paid_is_free_and_nothing_else_is_looked_up() -> None:
-    desk = Desk()
+    service = Service()
     charge = Charge("ada", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
-    assert desk.kept.paid(charge) is None
-    desk.ask()
-    again = desk.kept.paid(charge)
-    assert again is not None and value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
-    assert desk.kept.paid(charge, longest=10) is None, "the kept bytes are more"
-    assert desk.kept.paid(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
-    assert len(desk.ledger.charged) == 1
+    assert service.kept.find(charge) is None
+    service.ask()
+    paid = service.kept.find(charge)
+    assert paid is not None and paid.small
+    again = service.kept.again(paid)
+    assert value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
+    assert not replace(paid, kept=replace(paid.kept, answer=bytes(1 << 14))).small
+    assert service.kept.find(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
+    assert len(service.ledger.charged) == 1
 
 
 def test_another_analyst_pays_for_the_same_answer_and_the_dataset_does_not() -> None:
-    desk = Desk()
-    desk.ask("ada")
-    other, again = desk.ask("grace"), desk.ask("grace")
+    service = Service()
+    service.ask("ada")
+    other, again = service.ask("grace"), service.ask("grace")
     assert (other.cached, other.epsilon, other.budget.epsilon_left) == (True, 1.0, 0.0)
     assert (again.epsilon, value(other), value(again)) == (0.0, 1.0, 1.0)
-    assert desk.measured == 1
-    assert desk.ledger.dataset == 10**9
+    assert service.measured == 1
+    assert service.ledger.dataset == 10**9
 
 
 def test_only_who_has_paid_finds_the_answer() -> None:
-    desk = Desk()
+    service = Service()
 
     def found(analyst: str, idempotency_key: str = "") -> Served | None:
         charge = Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, idempotency_key, "q")
-        return desk.kept.find(charge)
+        paid = service.kept.find(charge)
+        return None if paid is None else service.kept.again(paid)
 
     assert found("ada") is None
-    paid = desk.ask("ada", idempotency_key="once")
+    paid = service.ask("ada", idempotency_key="once")
     assert found("grace") is None
     for again in (found("ada"), found("ada", "once")):
         assert again is not None
         assert (again.cached, again.epsilon, value(again)) == (True, 0.0, value(paid))
-    assert desk.measured == 1 and len(desk.ledger.charged) == 1
+    assert service.measured == 1 and len(service.ledger.charged) == 1
 
 
 def test_who_cannot_pay_is_not_told() -> None:
-    desk = Desk()
-    desk.ask("ada")
+    service = Service()
+    service.ask("ada")
     with pytest.raises(BudgetExhausted):
-        desk.ask("poor")
-    assert desk.ledger.budget("poor").epsilon_left == 0.5
+        service.ask("poor")
+    assert service.ledger.budget("poor").epsilon_left == 0.5
 
 
 def test_another_question_is_measured() -> None:
-    desk = Desk()
-    assert value(desk.ask(answer_key="k")) != value(desk.ask(answer_key="other"))
+    service = Service()
+    assert value(service.ask(answer_key="k")) != value(service.ask(answer_key="other"))
 
 
 def test_eight_panels_are_charged_once() -> None:
-    desk = Desk()
+    service = Service()
     together = threading.Barrier(8)
 
     def panel(_: int) -> Served:
         together.wait()
-        return desk.ask()
+        return service.ask()
 
     with ThreadPoolExecutor(8) as panels:
         served = list(panels.map(panel, range(8)))
-    assert desk.measured == 1
+    assert service.measured == 1
     assert [one.cached for one in served].count(False) == 1
     assert {value(one) for one in served} == {1.0}
-    assert desk.ledger.budget("ada").epsilon_left == 1.0
+    assert service.ledger.budget("ada").epsilon_left == 1.0
 
 
 def test_a_failure_is_not_kept() -> None:
-    desk = Desk()
+    service = Service()
 
     def fail() -> None:
         raise QueryFailed("the query could not be finished")
 
-    desk.before_commit = fail
+    service.before_commit = fail
     with pytest.raises(QueryFailed):
-        desk.ask()
-    desk.before_commit = lambda: None
-    assert not desk.ask().cached
+        service.ask()
+    service.before_commit = lambda: None
+    assert not service.ask().cached
 
 
 def test_nothing_is_charged_for_a_kept_answer_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk()
-    desk.ask("ada")
-    desk = Desk(desk.ledger)  # a new process has nothing in memory
-    damaged = KeptAnswer(1, b"{}", desk.ledger.charged[0][0], paid=False)
-    monkeypatch.setattr(desk.ledger, "kept_answer", lambda *_: damaged)
+    service = Service()
+    service.ask("ada")
+    service = Service(service.ledger)  # a new process has nothing in memory
+    damaged = KeptAnswer(1, b"{}", service.ledger.charged[0][0], paid=False)
+    monkeypatch.setattr(service.ledger, "kept_answer", lambda *_: damaged)
     with pytest.raises(Exception, match="cannot be read"):
-        desk.ask("grace")
-    assert desk.ledger.budget("grace").epsilon_left == 1.0
+        service.ask("grace")
+    assert service.ledger.budget("grace").epsilon_left == 1.0
 
 
 def test_a_request_that_is_sent_again_gets_the_answer_it_got() -> None:
-    desk = Desk()
-    first = desk.ask(idempotency_key="order-7")
-    again = desk.ask(answer_key="after a bump of the data", idempotency_key="order-7")
+    service = Service()
+    first = service.ask(idempotency_key="order-7")
+    again = service.ask(answer_key="after a bump of the data", idempotency_key="order-7")
     assert (value(again), again.epsilon, again.cached) == (value(first), 0.0, True)
-    assert desk.measured == 1
+    assert service.measured == 1
 
 
 def test_an_idempotency_key_is_the_analysts_own() -> None:
-    desk = Desk()
-    desk.ask("ada", "one", idempotency_key="order-7")
-    assert not desk.ask("grace", "another", idempotency_key="order-7").cached
+    service = Service()
+    service.ask("ada", "one", idempotency_key="order-7")
+    assert not service.ask("grace", "another", idempotency_key="order-7").cached
 
 
 def test_an_idempotency_key_names_one_question() -> None:
-    desk = Desk()
-    desk.ask(plan_hash="one", idempotency_key="order-7")
+    service = Service()
+    service.ask(plan_hash="one", idempotency_key="order-7")
     with pytest.raises(DuplicateRequest, match="something else"):
-        desk.ask(plan_hash="another", answer_key="another", idempotency_key="order-7")
+        service.ask(plan_hash="another", answer_key="another", idempotency_key="order-7")
     with pytest.raises(KeyReused, match="another request"):
-        desk.ask(plan_hash="one", idempotency_key="order-7", request_hash="other settings")
-    assert desk.ledger.budget("ada").epsilon_left == 1.0
+        service.ask(plan_hash="one", idempotency_key="order-7", request_hash="other settings")
+    assert service.ledger.budget("ada").epsilon_left == 1.0
 
 
 def test_a_key_older_than_requests_are_noted_names_its_answer() -> None:
-    desk = Desk()
-    first = desk.ask(idempotency_key="order-7", request_hash="")
-    assert value(desk.ask(idempotency_key="order-7")) == value(first)
+    service = Service()
+    first = service.ask(idempotency_key="order-7", request_hash="")
+    assert value(service.ask(idempotency_key="order-7")) == value(first)
     with pytest.raises(KeyReused):
-        desk.ask(answer_key="another", idempotency_key="order-7")
+        service.ask(answer_key="another", idempotency_key="order-7")
 
 
 @pytest.mark.parametrize("state", ["reserved", "failed", "released", "crashed"])
 def test_what_was_not_answered_is_not_asked_again(state: str) -> None:
-    desk = Desk()
-    desk.ask(idempotency_key="order-7")
-    desk.ledger.charged[0] = (desk.ledger.charged[0][0], state)  # type: ignore[assignment]
+    service = Service()
+    service.ask(idempotency_key="order-7")
+    service.ledger.charged[0] = (service.ledger.charged[0][0], state)  # type: ignore[assignment]
     with pytest.raises(DuplicateRequest, match="idempotency key") as refused:
-        desk.ask(idempotency_key="order-7")
+        service.ask(idempotency_key="order-7")
     assert refused.value.hint is not None and "nothing was charged now" in refused.value.hint
-    assert desk.measured == 1
+    assert service.measured == 1
+
+
+def test_an_answer_that_is_too_large_to_show_is_not_sold_again() -> None:
+    service = Service()
+    service.ask()
+    charge = Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
+    with pytest.raises(StatementTooComplex):
+        service.kept.serve(charge, lambda: None, columns=MAX_CELLS + 1)
+    assert service.ledger.budget("grace").epsilon_left == 1.0
+
+
+def test_the_answers_in_memory_are_bounded_by_what_they_take() -> None:
+    service = Service(MemoryLedger({"ada": 10.0}))
+    service.kept = replace(service.kept, releases=LruCache(1024, 100, lambda released: released.n_bytes))
+    for number in range(5):
+        service.ask(answer_key=str(number))
+        service.ask(answer_key=str(number))
+    assert len(service.kept.releases) == 100 // 48

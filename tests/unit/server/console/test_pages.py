@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import ast
+import base64
+import hashlib
 import re
 from pathlib import Path
 
@@ -37,6 +39,18 @@ def test_everything_that_is_loaded_is_there_and_typed() -> None:
         loaded = re.findall(r'(?:src|href)="/console/([^"]+)"', text)
         assert loaded and set(loaded) <= set(files())
         assert not re.search(r'(?:src|href)="(?:https?:)?//', text), "nothing is loaded from elsewhere"
+
+
+def test_scripts_of_others_are_what_their_publishers_built() -> None:
+    """By the checksums that were written down when they were taken in, and by those that browsers compare."""
+    said = dict(re.findall(r"\| `([^`]+)` \|.*\| `([0-9a-f]{64})` \|", (STATIC / "vendor" / "README.md").read_text()))
+    scripts = {path.name: path.read_bytes() for path in (STATIC / "vendor").glob("*.js")}
+    assert scripts and said == {name: hashlib.sha256(content).hexdigest() for name, content in scripts.items()}
+    for page in ("index.html", "admin.html"):
+        named = re.findall(r'src="/console/vendor/([^"]+)" integrity="sha384-([^"]+)"', (STATIC / page).read_text())
+        assert dict(named) == {
+            name: base64.b64encode(hashlib.sha384(content).digest()).decode() for name, content in scripts.items()
+        }
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,15 @@ from typing import Any, cast
 import httpx
 from fastapi import FastAPI
 
-from server.catalog import Catalog
+from server.explain.catalog import Catalog
+from server.found import Found, ToExplain
 from server.http.app import create_app
 from server.http.services import Custody
-from server.keys import key_hash
 from server.ledger.analyst import Act, Analyst, Role
-from server.live_pipeline import PolicyInForce
+from server.ledger.api_keys import key_hash
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
+from server.reloadable_pipeline import PolicyInForce
 
 KEY = "ng_ada"
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
@@ -69,18 +70,26 @@ class FakePipeline:
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
-    kept: dict[str, QueryResponse] = field(default_factory=dict)
 
-    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    @property
+    def current(self) -> FakePipeline:
+        return self
+
+    def find_planned(self, request: QueryRequest) -> Found | None:
+        return None
+
+    def find(self, request: QueryRequest) -> Found:
+        return ToExplain()
+
+    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
 
-    def answer_at_hand(self, request: QueryRequest) -> QueryResponse | None:
-        return None
+    @property
+    def delta_of_analyst(self) -> float:
+        return 1e-7
 
-    def kept_answer(self, request: QueryRequest) -> QueryResponse | None:
-        return self.kept.get(request.sql)
-
+    @property
     def policy_hash(self) -> str:
         return "0" * 64
 
@@ -88,7 +97,7 @@ class FakePipeline:
         pass
 
     def catalog(self) -> Catalog:
-        return Catalog("demo", (), 1.0, 5.0, 0.0, "day", ())
+        return Catalog("demo", ("public",), (), 1.0, 0.001, 5.0, 0.0, "day", 1.0, False, False, None, ())
 
     def explain(self, request: QueryRequest) -> Explanation:
         self.asked.append(request)
@@ -102,10 +111,6 @@ class FakePipeline:
         self.reloads.append((act, confirmed))
         return PolicyInForce("demo", "0" * 64, True, ("privacy.max_epsilon: raised",))
 
-    def budget(self, analyst: str) -> Budget:
-        assert analyst == "ada"
-        return BUDGET
-
 
 class FakeKeys:
     """Knows ada's key, as if it stood in a local file."""
@@ -117,6 +122,13 @@ class FakeKeys:
 
     def analyst_by_key(self, key_hash_: str) -> str | None:
         return "ada" if key_hash_ == key_hash(KEY) else None
+
+    def budget(self, analyst: str) -> Budget:
+        assert analyst == "ada"
+        return BUDGET
+
+    def is_disabled(self, key_hash_: str) -> bool:
+        return False
 
     def analyst(self, name: str) -> Analyst:
         return Analyst(name, self.role, None, True)

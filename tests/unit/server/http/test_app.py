@@ -5,10 +5,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from starlette.routing import Route
 
 from server.http.app import create_app
-from server.keys import key_hash, new_key
-from server.ledger.open_ledger import create_ledger
+from server.ledger.api_keys import key_hash, new_key
+from server.ledger.sqlite.open import create_ledger
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import AUTHORIZED, FakeKeys, FakePipeline, answer, assert_problem, client, send
 
@@ -46,9 +47,9 @@ def test_a_real_ledger_knows_its_analysts(tmp_path: Path) -> None:
     ledger.add_analyst("ada", key_hash(key), 1.0, 0.0)
 
     async def exchange() -> tuple[int, int]:
-        async with client(create_app(FakePipeline(), ledger)) as asking:
-            right = await asking.get("/v1/budget", headers={"Authorization": f"Bearer {key}"})
-            wrong = await asking.get("/v1/budget", headers={"Authorization": f"Bearer {new_key()}"})
+        async with client(create_app(FakePipeline(), ledger)) as admission:
+            right = await admission.get("/v1/budget", headers={"Authorization": f"Bearer {key}"})
+            wrong = await admission.get("/v1/budget", headers={"Authorization": f"Bearer {new_key()}"})
             return right.status_code, wrong.status_code
 
     assert asyncio.run(exchange()) == (200, 401)
@@ -65,10 +66,12 @@ def test_the_queue_of_queries_is_bounded() -> None:
 
     async def exchange() -> None:
         pipeline = FakePipeline(answering=slow)
-        async with client(create_app(pipeline, FakeKeys().custody(), running_queries=2, waiting_queries=2)) as asking:
+        async with client(
+            create_app(pipeline, FakeKeys().custody(), running_queries=2, waiting_queries=2)
+        ) as admission:
 
             async def ask() -> int:
-                return (await asking.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code
+                return (await admission.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code
 
             posts = [asyncio.create_task(ask()) for _ in range(4)]
             await asyncio.sleep(0.2)
@@ -77,3 +80,27 @@ def test_the_queue_of_queries_is_bounded() -> None:
             assert sorted([await post for post in posts]) == [200, 200, 429, 429]
 
     asyncio.run(exchange())
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "application", ""])
+def test_a_body_that_is_not_sent_as_json_is_told_the_header_to_send(kind: str) -> None:
+    response = send("POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind})
+    said = assert_problem(response, 422, "08P01")
+    assert said["hint"] == "Send the header Content-Type: application/json."
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON"])
+def test_a_body_that_is_sent_as_json_is_read(kind: str) -> None:
+    response = send("POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind})
+    assert response.status_code == 200
+
+
+def test_applications_share_routes_and_nothing_that_they_answer_with() -> None:
+    pipelines = FakePipeline(), FakePipeline()
+    for pipeline in pipelines:
+        assert send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1"}).status_code == 200
+    assert [len(pipeline.asked) for pipeline in pipelines] == [1, 1]
+    apps = [create_app(pipeline, FakeKeys().custody()) for pipeline in pipelines]
+    first, second = ([route for route in app.router.routes if not isinstance(route, Route)] for app in apps)
+    assert first and all(one is other for one, other in zip(first, second, strict=True))
+    assert apps[0].state.services is not apps[1].state.services

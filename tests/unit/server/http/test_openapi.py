@@ -37,6 +37,7 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
         "GET /health",
         "GET /ready",
         "GET /metrics",
+        "GET /v1/admin/holder",
         "GET /v1/admin/analysts",
         "POST /v1/admin/analysts",
         "GET /v1/admin/analysts/{name}",
@@ -90,10 +91,10 @@ def test_bodies_have_examples_and_forbid_what_they_do_not_know(description: dict
 
 
 def test_the_examples_are_valid() -> None:
-    from server.http.answer_body import AnswerBody, BudgetBody
-    from server.http.explanation_body import ExplanationBody
-    from server.http.problem_body import ProblemBody
-    from server.http.query_body import QueryBody
+    from server.http.bodies.answer_body import AnswerBody, BudgetBody
+    from server.http.bodies.explanation_body import ExplanationBody
+    from server.http.bodies.problem_body import ProblemBody
+    from server.http.bodies.query_body import QueryBody
     from server.http.routes.health import HealthBody
     from server.http.routes.propose import AccuracyBody, ProposalBody
 

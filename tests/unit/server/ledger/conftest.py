@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from server.keys import key_hash
-from server.ledger.book import Book
-from server.ledger.open_ledger import create_ledger
+from server.ledger.api_keys import key_hash
+from server.ledger.sqlite.open import create_ledger
+from server.ledger.store_ledger import StoreLedger
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def marker(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(path: Path, marker: Path) -> Iterator[Book]:
+def ledger(path: Path, marker: Path) -> Iterator[StoreLedger]:
     """A ledger in SQLite in which ada may spend epsilon 1 and delta 1e-6."""
     made = create_ledger(path, marker)
     made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)

@@ -6,12 +6,16 @@ from tests.unit.server.ledger.suite.accountings import Accountings
 from tests.unit.server.ledger.suite.accounts import Accounts
 from tests.unit.server.ledger.suite.analysts import Analysts
 from tests.unit.server.ledger.suite.claims import Claims
+from tests.unit.server.ledger.suite.clocks import Clocks
 from tests.unit.server.ledger.suite.crashes import Crashes
+from tests.unit.server.ledger.suite.failures import Failures
 from tests.unit.server.ledger.suite.grants import Grants
 from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
 from tests.unit.server.ledger.suite.records import Records
 from tests.unit.server.ledger.suite.reservations import Reservations
 
 
-class LedgerSuite(Analysts, Reservations, Claims, Accounts, Accountings, Grants, KeptAnswers, Crashes, Records):
+class LedgerSuite(
+    Analysts, Reservations, Claims, Clocks, Failures, Accounts, Accountings, Grants, KeptAnswers, Crashes, Records
+):
     """To be inherited with the fixtures `ledger` (ada may spend epsilon 1, delta 1e-6), `clock` and `reopen`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.keys import key_hash
 from server.ledger.account import Grant
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 
 SPENT_NOTHING = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'
@@ -53,7 +53,7 @@ EDITS = {
 """What is edited, with the statements that do it; the rules of the store are out of force."""
 
 
-def fill(ledger: Book) -> None:
+def fill(ledger: StoreLedger) -> None:
     """Some of everything: entries 4 to 12."""
     ledger.add_analyst("eve", key_hash("ng_other"), 1.0, 0.0)
     ledger.grant("dataset", Grant(5.0), ACT)

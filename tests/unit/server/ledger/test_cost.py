@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from server.keys import key_hash
-from server.ledger import sqlite_store
-from server.ledger.book import Book
-from server.ledger.connection import connect
-from server.ledger.open_ledger import open_ledger
+from server.ledger.api_keys import key_hash
+from server.ledger.sqlite import store
+from server.ledger.sqlite.connection import connect
+from server.ledger.sqlite.open import open_ledger
+from server.ledger.store_ledger import StoreLedger
 from tests.support.long_ledger import charge_of, long_ledger, name_of
 from tests.unit.server.ledger.charges import ACT, charge
 
 _SHORT, _LONG = 400, 3_000
 _MORE = 1.5  # a deeper tree takes a little more
 
-READS: dict[str, Callable[[Book], object]] = {
+READS: dict[str, Callable[[StoreLedger], object]] = {
     "key": lambda ledger: ledger.analyst_by_key(key_hash("ng_1")),
     "analyst": lambda ledger: ledger.analyst(name_of(1)),
     "data version": lambda ledger: ledger.data_version(),
@@ -55,7 +55,7 @@ def ledgers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folders
 
 
-def _instructions(folder: Path, read: Callable[[Book], object], monkeypatch: pytest.MonkeyPatch) -> int:
+def _instructions(folder: Path, read: Callable[[StoreLedger], object], monkeypatch: pytest.MonkeyPatch) -> int:
     """How many instructions SQLite runs for it."""
     run = 0
 
@@ -69,7 +69,7 @@ def _instructions(folder: Path, read: Callable[[Book], object], monkeypatch: pyt
         connection.set_progress_handler(count, 1)
         return connection
 
-    monkeypatch.setattr(sqlite_store, "connect", counting)
+    monkeypatch.setattr(store, "connect", counting)
     (path,) = folder.glob("ledger-*.sqlite")
     with closing(open_ledger(path, path.with_suffix(".json"))) as ledger:
         run = 0

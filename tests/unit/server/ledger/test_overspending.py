@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.errors import BudgetExhausted
-from server.keys import key_hash
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
 from server.ledger.charge import Reservation
-from server.ledger.open_ledger import create_ledger
+from server.ledger.sqlite.open import create_ledger
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge
 
 EPSILONS = st.floats(min_value=1e-12, max_value=3.0) | st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 1e-9, 1.0])
@@ -35,7 +35,7 @@ def test_the_filter_never_overspends(
 
 
 def _spend(
-    ledger: Book, budget_epsilon: Fraction, budget_delta: Fraction, asked: list[tuple[float, float, str]]
+    ledger: StoreLedger, budget_epsilon: Fraction, budget_delta: Fraction, asked: list[tuple[float, float, str]]
 ) -> None:
     """An independent account in exact fractions, which forgives one unit of rounding per charge and no more."""
     spent_epsilon = spent_delta = Fraction(0)
@@ -61,7 +61,7 @@ def _spend(
         assert Fraction(repr(ledger.budget("ada").delta_left)) <= budget_delta - spent_delta
 
 
-def _settle(ledger: Book, reservation: Reservation, fate: str) -> None:
+def _settle(ledger: StoreLedger, reservation: Reservation, fate: str) -> None:
     if fate == "commit":
         ledger.commit(reservation)
     elif fate == "fail":

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from server.errors import TooManyQueries
-from server.pgwire.cancel_keys import CancelKeys
-from server.pgwire.channel import Channel
-from server.pgwire.connection import Connection, Limits, Reception
+from server.pgwire.auth.cancel_keys import CancelKeys
+from server.pgwire.auth.scram import Verifier, unknown_verifier
+from server.pgwire.connection import Connection, Limits, ListenerContext
 from server.pgwire.listener import Listener
-from server.pgwire.scram import Verifier, unknown_verifier
-from server.serving import wire_listener
-from tests.property.test_wire_fuzz import Doors, Opened, Wire, conversation
+from server.startup.serve import wire_listener
+from tests.property.test_wire_fuzz import Doors, Opened, conversation
+from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import fields_of, message, replies
-from tests.support.wire_desk import WireDesk
 
 
 def startup(**parameters: str) -> bytes:
@@ -30,7 +31,7 @@ def startup(**parameters: str) -> bytes:
 
 
 def refusal(kind: type[Connection], stream: bytes) -> dict[str, str]:
-    wire = asyncio.run(conversation(kind, stream, WireDesk()))
+    wire = asyncio.run(conversation(kind, stream, ScriptedGateway()))
     found = fields_of([body for kind, body in replies(bytes(wire.written)) if kind == "E"][-1])
     assert found["S"] == "FATAL"
     return found
@@ -60,43 +61,51 @@ def test_nobody_can_be_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_encryption_is_asked_for_twice_at_most() -> None:
     ask = struct.pack("!ii", 8, 80877103)
-    wire = asyncio.run(conversation(Connection, ask * 100_000, WireDesk()))
+    wire = asyncio.run(conversation(Connection, ask * 100_000, ScriptedGateway()))
     assert bytes(wire.written).startswith(b"NNE")
     assert fields_of(replies(bytes(wire.written)[2:])[0][1])["C"] == "08P01"
 
 
-@pytest.mark.parametrize(("kind", "told"), [(Connection, ["E", ""]), (Opened, ["Z", "E"])])
+@pytest.mark.parametrize("kind", [Connection, Opened])
+@pytest.mark.parametrize("hello", [startup(), b"\0", b""], ids=["asked", "begun", "silent"])
 def test_who_has_not_said_who_it_is_makes_room(
-    kind: type[Connection], told: list[str], monkeypatch: pytest.MonkeyPatch
+    kind: type[Connection], hello: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one place: the first one's, unless it is taken for good."""
     monkeypatch.setattr("server.pgwire.listener.Connection", kind)
+    stays = kind is Opened and hello == startup()
 
-    async def two() -> list[str]:
+    async def two() -> list[bool]:
         limits = Limits(connections=1)
-        listener = Listener(Reception(WireDesk(), Doors(), "demo", None, False, CancelKeys(), b"secret", limits))
-        wires = []
-        for hello in (startup() if kind is Opened else b"", b""):
-            wires.append(Wire())
-            channel = Channel()
-            channel.connection_made(wires[-1])
-            listener.greet(channel)
-            channel.data_received(hello)
-            for _ in range(20):
-                await asyncio.sleep(0)
-        said = ["".join(kind for kind, _ in replies(bytes(wire.written)))[-1:] for wire in wires]
-        assert [wire.closed for wire in wires] == [one == "E" for one in told]
-        await listener.stop()
-        return said
+        listener = Listener(
+            ListenerContext(ScriptedGateway(), Doors(), "demo", None, False, CancelKeys(), b"secret", limits)
+        )
+        with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+            await listener.start(listening)
+            first = await asyncio.open_connection("127.0.0.1", listening.getsockname()[1])
+            first[1].write(hello)
+            await asyncio.sleep(0.05)
+            second = await asyncio.open_connection("127.0.0.1", listening.getsockname()[1])
+            second[1].write(b"" if stays else startup())
+            await asyncio.sleep(0.05)
+            keeping = first if stays else second
+            read = [one[0].read(1 << 16 if one is keeping else -1) for one in (first, second)]
+            said = [await asyncio.wait_for(one, 20) for one in read]
+            await listener.stop()
+        for _, writer in (first, second):
+            writer.close()
+        return ["E" in [kind for kind, _ in replies(one)] for one in said]
 
-    assert asyncio.run(two()) == told
+    assert asyncio.run(two()) == [not stays, stays]
 
 
 def test_who_does_not_exist_has_the_same_salt_after_a_restart() -> None:
     def listener(ledger_id: str) -> Listener:
         services = SimpleNamespace(
             app=SimpleNamespace(
-                state=SimpleNamespace(services=SimpleNamespace(asking=None, reads=None, explanations=None))
+                state=SimpleNamespace(
+                    services=SimpleNamespace(admission=None, reads=None, explanations=None, outgoing=None)
+                )
             ),
             pipeline=SimpleNamespace(current=SimpleNamespace(policy=SimpleNamespace(name="demo"))),
             ledger=SimpleNamespace(id=ledger_id),

@@ -8,10 +8,12 @@ import time
 
 import pytest
 
-from server.pgwire.decode import Decoder
-from server.pgwire.messages import Query
+from server.connections.outgoing_bytes import Outgoing
+from server.pgwire.codec.decode import Decoder
+from server.pgwire.codec.messages import Query
 from server.pgwire.session import Session
-from server.pgwire.settings import Settings
+from server.pgwire.state.settings import Settings
+from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import (
     SYNC,
     bind,
@@ -24,7 +26,7 @@ from tests.support.wire_client import (
     query,
     replies,
 )
-from tests.support.wire_desk import WireDesk
+from tests.unit.server.connections.test_outgoing_bytes import large
 
 ROWS = [[b"FRANCE", b"12"], [b"PERU", b"7"], [b"CHINA", b"-1"]]
 
@@ -33,10 +35,10 @@ class Talk:
     """A session and what it says."""
 
     def __init__(self) -> None:
-        self.desk = WireDesk()
+        self.gateway = ScriptedGateway()
         self.pauses: list[int] = []
         self._said = bytearray()
-        self.session = Session(self.desk, "ann", Settings("ann", {}), self._said.extend, self._pause)
+        self.session = Session(self.gateway, "ann", Settings("ann", {}), self._said.extend, self._pause)
 
     async def _pause(self) -> None:
         self.pauses.append(len(self._said))
@@ -86,11 +88,47 @@ def test_a_text_of_many_statements_lets_others_go_on_and_waits_for_a_slow_client
 
 
 def test_many_rows_let_others_go_on_and_wait_for_a_slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.support.wire_desk.ROWS", (("FRANCE", 12),) * 10_000)
+    monkeypatch.setattr("tests.support.scripted_gateway.ROWS", (("FRANCE", 12),) * 10_000)
     for raw in (query("SELECT 1 FROM t"), query("COPY (SELECT 1 FROM t) TO STDOUT")):
         talk = Talk()
         talk.say(raw)
         assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 20_000
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1 FROM t", "COPY (SELECT 1 FROM t) TO STDOUT"])
+def test_a_large_answer_for_which_there_is_no_room_is_refused_by_name(sql: str) -> None:
+    talk = Talk()
+    talk.gateway.outgoing = Outgoing(0)
+    somebody_else = talk.gateway.outgoing.hold("grace", large())
+    talk.gateway.made = lambda: large()
+    refused = error(talk.say(query(sql)))
+    assert (refused["C"], "free" in refused["H"]) == ("53200", True)
+    somebody_else.close()
+    talk.gateway.made = lambda: large(10_000)
+    assert "E" not in talk.kinds(query(sql))
+    assert talk.gateway.outgoing.n_bytes == 0, "it lets go when all is sent"
+
+
+def test_what_a_cursor_holds_is_let_go_with_it() -> None:
+    talk = Talk()
+    talk.gateway.made = lambda: large(10_000)
+    talk.say(query("BEGIN; DECLARE c CURSOR FOR SELECT 1 FROM t; FETCH 3 FROM c"))
+    assert talk.gateway.outgoing.n_bytes == 80_000
+    talk.say(query("COMMIT"))
+    assert talk.gateway.outgoing.n_bytes == 0
+
+
+def test_a_cancelled_statement_sends_no_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk()
+    talk.gateway.made = lambda: large(10_000)
+
+    async def cancel() -> None:
+        talk.session.cancel()
+
+    monkeypatch.setattr(talk.session, "_pause", cancel)
+    said = talk.say(query("SELECT 1 FROM t"))
+    assert error(said)["C"] == "57014"
+    assert sum(kind == "D" for kind, _ in said) < 1_000
 
 
 def test_a_long_text_lets_others_go_on() -> None:
@@ -125,7 +163,7 @@ def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyP
     ]  # six cells each
     said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
     assert error(said)["C"] == "53400"
-    assert len(talk.desk.asked) == 2
+    assert len(talk.gateway.asked) == 2
 
 
 def test_a_session_does_not_hold_values_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +184,7 @@ def test_a_session_does_not_hold_texts_without_end(monkeypatch: pytest.MonkeyPat
     ask = [part for name in "abcd" for part in (bind(portal=name, statement="s"), execute(name))]
     said = talk.say(query("BEGIN"), parse("SELECT relname FROM pg_class", "s"), *ask, SYNC)
     assert error(said)["C"] == "53400"
-    assert len(talk.desk.catalog_asked) == 2  # six bytes each
+    assert len(talk.gateway.catalog_asked) == 2  # six bytes each
 
 
 def test_several_statements_up_to_the_first_error() -> None:
@@ -154,7 +192,7 @@ def test_several_statements_up_to_the_first_error() -> None:
     said = talk.say(query("SELECT 1 FROM t; SELECT 2 FROM nowhere; SELECT 3 FROM t"))
     assert error(said)["C"] == "42P01"
     assert error(said)["P"] == str(len("SELECT 1 FROM t; SELECT 2 FROM ") + 1)
-    assert len(talk.desk.asked) == 1
+    assert len(talk.gateway.asked) == 1
     assert Talk().kinds(query(" ; ")) == "IZ"
 
 
@@ -162,13 +200,13 @@ def test_the_extended_protocol_describes_before_anything_is_asked() -> None:
     talk = Talk()
     said = talk.say(parse("SELECT nation, count(*) FROM t WHERE x = $1", "s"), describe("s", portal=False), SYNC)
     assert "".join(kind for kind, _ in said) == "1tTZ"
-    assert not talk.desk.asked
+    assert not talk.gateway.asked
     said = talk.say(bind((b"5",), statement="s"), execute(), SYNC)
     assert "".join(kind for kind, _ in said) == "2NDDDCZ"
-    assert talk.desk.asked[0].parameters == (5,)
+    assert talk.gateway.asked[0].parameters == (5,)
 
 
-def test_binary_results() -> None:
+def test_binary_results_are_sent_where_they_are_asked_for() -> None:
     said = Talk().say(parse("SELECT count(*) FROM t"), bind(result_format=1), execute(), SYNC)
     assert rows(said)[0] == [b"FRANCE", (12).to_bytes(8, "big")]
 
@@ -179,7 +217,7 @@ def test_rows_in_portions_are_asked_for_once() -> None:
     said = talk.say(parse("SELECT count(*) FROM t"), bind(portal="p"), execute("p", 2), execute("p", 2), SYNC)
     assert "".join(kind for kind, _ in said) == "12NDDsDCZ"
     assert rows(said) == ROWS
-    assert len(talk.desk.asked) == 1
+    assert len(talk.gateway.asked) == 1
 
 
 def test_a_portal_ends_with_its_implicit_transaction() -> None:
@@ -222,7 +260,7 @@ def test_a_savepoint_mends_a_transaction() -> None:
         ("DEALLOCATE nothing", "26000"),
         ("SHOW nothing", "22023"),
         ("SET noisegate.epsilon = 'x'", "22023"),
-        ("COPY (SELECT 1 FROM t) TO STDOUT BINARY", "0A000"),
+        ("COPY (SELECT 1 FROM t) TO STDOUT BINARY HEADER", "42601"),
     ],
 )
 def test_errors_have_their_sqlstate_and_quote_nothing(sql: str, code: str) -> None:
@@ -230,18 +268,18 @@ def test_errors_have_their_sqlstate_and_quote_nothing(sql: str, code: str) -> No
     said = talk.say(query(sql))
     assert error(said)["C"] == code
     assert "4711" not in str(said)
-    assert not talk.desk.asked
+    assert not talk.gateway.asked
 
 
 def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:
     talk = Talk()
     talk.say(query("BEGIN; DECLARE c CURSOR FOR SELECT nation, count(*) FROM t"))
     assert talk.kinds(describe("c"), SYNC) == "TZ"
-    assert not talk.desk.asked
+    assert not talk.gateway.asked
     assert rows(talk.say(query("FETCH 2 FROM c"))) == ROWS[:2]
     assert rows(talk.say(parse("FETCH ALL FROM c"), bind(), describe(), execute(), SYNC)) == ROWS[2:]
     assert dict(talk.say(query("FETCH c")))["C"] == b"FETCH 0\0"
-    assert len(talk.desk.asked) == 1
+    assert len(talk.gateway.asked) == 1
     assert error(talk.say(query("COMMIT"), query("FETCH c")))["C"] == "34000"
 
 
@@ -249,7 +287,7 @@ def test_settings_reach_the_question() -> None:
     talk = Talk()
     sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25"
     talk.say(query(sets), query("SELECT count(*) FROM t"))
-    asked = talk.desk.asked[0]
+    asked = talk.gateway.asked[0]
     assert (asked.analyst, asked.epsilon, asked.mechanism, asked.sampling_rate) == ("ann", 0.5, "r2t", 0.25)
 
 
@@ -266,7 +304,7 @@ def test_intervals_are_columns_of_their_own() -> None:
 
 def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:
     talk = Talk()
-    talk.desk.weak = (False, True, True)
+    talk.gateway.weak = (False, True, True)
     for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
         told = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
         (warning,) = [one for one in told if one["S"] == "WARNING"]
@@ -287,7 +325,7 @@ def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() ->
 def test_a_dry_run_explains() -> None:
     talk = Talk()
     talk.say(query("SET noisegate.dry_run = on"), query("SELECT count(*) FROM t"))
-    assert talk.desk.asked[0].sql == "EXPLAIN SELECT count(*) FROM t"
+    assert talk.gateway.asked[0].sql == "EXPLAIN SELECT count(*) FROM t"
 
 
 def test_the_budget_is_shown() -> None:
@@ -317,7 +355,7 @@ def test_notices_can_be_silenced() -> None:
     assert talk.kinds(query("SELECT 1 FROM t")) == "TDDDCZ"
 
 
-def test_copy() -> None:
+def test_copy_to_stdout_sends_the_rows_as_csv() -> None:
     said = Talk().say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
     assert "".join(kind for kind, _ in said) == "NHddddcCZ"
     assert b"".join(body for kind, body in said if kind == "d") == b"nation,count\nFRANCE,12\nPERU,7\nCHINA,-1\n"
@@ -326,8 +364,8 @@ def test_copy() -> None:
 def test_the_catalog_answers_with_its_own_bytes() -> None:
     talk = Talk()
     assert rows(talk.say(query("SELECT relname FROM pg_class"))) == [[b"orders"]]
-    assert talk.desk.catalog_asked == ["SELECT relname FROM pg_class"]
-    assert not talk.desk.asked
+    assert talk.gateway.catalog_asked == ["SELECT relname FROM pg_class"]
+    assert not talk.gateway.asked
 
 
 def test_a_cursor_over_catalogs_is_read_as_text() -> None:
@@ -342,7 +380,7 @@ def test_a_statement_that_runs_too_long_is_cancelled() -> None:
     talk = Talk()
     talk.say(query("SET statement_timeout = '50ms'"))
     assert error(talk.say(query("SELECT 1 FROM slow")))["C"] == "57014"
-    assert not talk.desk.asked
+    assert not talk.gateway.asked
 
 
 def test_prepared_statements_have_names_of_their_own() -> None:
@@ -368,6 +406,6 @@ def test_private_rows_are_refused_unless_only_their_columns_are_wanted() -> None
     said = talk.say(parse("SELECT name FROM each", "s"), bind(statement="s"), describe(), execute(), SYNC)
     assert "".join(kind for kind, _ in said) == "12TNCZ"
     assert talk.kinds(query("COPY (SELECT name FROM each) TO STDOUT")) == "NHcCZ"
-    assert not talk.desk.catalog_asked
-    assert not talk.desk.asked
+    assert not talk.gateway.catalog_asked
+    assert not talk.gateway.asked
     assert error(talk.say(query("SELECT 2 FROM nowhere")))["C"] == "42P01"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from planner.errors import InvalidSetting
-from planner.policy import Policy, parse_policy
-from planner.rewrite import rewrite
+from planner.plan import BackendQuery
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
 from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.gem import Gem
 from privacy.truncation.encode import encode
@@ -19,11 +20,11 @@ from server.answers.encoding import encoded
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import NoProposal
-from server.measuring import plan_measurements
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
 from server.query import QueryRequest
 from server.question import Question
+from server.workers.measure import plan_measurements
 from tests.support.backends import people
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import DEMO_POLICY, planned
@@ -50,6 +51,10 @@ class Office:
     ledger: Any = field(default_factory=lambda: MemoryLedger({"ada": 10.0, "grace": 10.0}))
     backend: Any = field(default_factory=PublicOnly)
     planned: int = 0
+
+    def groups(self, query: BackendQuery, analyst: str) -> Domain:
+        domain: Domain = self.backend.domain(query)
+        return domain
 
     def question(self, request: QueryRequest) -> Question:
         self.planned += 1
@@ -104,6 +109,16 @@ def test_a_declared_bound_is_enough_without_an_answer() -> None:
     assert proposal.charge == proposal.epsilon
     assert proposal.relative_error is None
     assert office.ledger.charged == []
+
+
+def test_noise_that_the_number_of_found_groups_decides_is_not_promised() -> None:
+    """A count is bounded in all groups together; values are counted in each of them with a part of epsilon."""
+    text = BOUNDED.replace("delta = 0.0", "delta = 1e-6")
+    office = Office(parse_policy(f"{text}\n[tables.orders.columns]\no_orderpriority = {{ discover = true }}\n"))
+    per_priority = "SELECT o_orderpriority, count(*) FROM orders GROUP BY 1"
+    assert office.propose(per_priority, interval_width=4000.0).basis == "public"
+    with pytest.raises(NoProposal, match="not been told"):
+        office.propose(per_priority.replace("count(*)", "count(DISTINCT o_clerk)"), interval_width=4000.0)
 
 
 def test_what_it_proposes_holds() -> None:

@@ -50,7 +50,7 @@ def test_is_its_scalar_mechanism_on_every_group_truncated(scalar: Gem) -> None:
     assert released.delta in (0.0, measurement.delta)
 
 
-def test_events() -> None:
+def test_group_lp_has_the_event_and_delta_of_its_budget() -> None:
     assert GroupLp(SCALARS[0]).event == PureDP(4.0)
     assert GroupLp(SCALARS[1]).event == ZCDP(BUDGET.rho)
     assert GroupLp(SCALARS[0]).delta == 0.0

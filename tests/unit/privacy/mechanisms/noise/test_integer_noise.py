@@ -7,7 +7,7 @@ import pytest
 
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.mechanisms.noise.integer_noise import IntegerNoise
-from privacy.mechanisms.noise.rung import Rung
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -24,7 +24,7 @@ def test_the_noise_hides_the_sensitivity_at_any_offset(sensitivity: int) -> None
 
 
 def test_powers_of_two_have_the_noise_of_a_rung() -> None:
-    rung = Rung(32 * ONE, 0.0, Fraction(1, 2))
+    rung = ThresholdNoise(32 * ONE, 0.0, Fraction(1, 2))
     noise = IntegerNoise(32 * ONE, Fraction(1, 2))
     assert (noise.step, noise.scale) == (rung.step, rung.scale)
     assert noise.quantile(0.025) == rung.upper_quantile(0.025)

@@ -10,7 +10,7 @@ from privacy.entropy import MAX_DRAW
 from privacy.errors import EntropyFailed
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.noise.rung import rungs
+from privacy.mechanisms.noise.threshold_noise import rungs
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -9,11 +9,11 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.build import measurement
 from privacy.mechanisms.racing.s4s import S4S
 from privacy.mechanisms.racing.s4s_budgets import published_budgets
-from privacy.mechanisms.racing.s4s_rdp import S4SRenyi
-from privacy.mechanisms.sampled.s4s_fresh import FreshS4S
+from privacy.published.s4s_rdp import S4SRenyi
+from privacy.published.sampled.s4s_fresh import FreshS4S
+from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws
 from privacy.sampling.renyi_order import least_epsilon

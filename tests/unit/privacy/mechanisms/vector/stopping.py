@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.truncation.vector.shares import WHOLE
+from privacy.truncation.vector.certificate.shares import WHOLE
 
 _RUNGS = 40
 _POINTS = 40_001

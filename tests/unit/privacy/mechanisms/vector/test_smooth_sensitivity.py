@@ -13,7 +13,7 @@ from privacy.mechanisms.vector.smooth_sensitivity import (
     smooth_bound,
 )
 from privacy.mechanisms.vector.smooth_sensitivity_design import smooth_gaussian
-from privacy.mechanisms.vector.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
+from privacy.published.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
 from privacy.sampling.renyi_order import divergence_budget
 from tests.unit.privacy.mechanisms.vector.gaussian_divergence import divergence, integrated
 

@@ -8,7 +8,7 @@ import pytest
 from privacy.entropy import Entropy
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.truncation.vector.shares import WHOLE
+from privacy.truncation.vector.certificate.shares import WHOLE
 from tests.support.replay_entropy import ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.mechanisms.vector.stopping import loss

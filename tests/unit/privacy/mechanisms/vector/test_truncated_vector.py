@@ -10,7 +10,7 @@ from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.truncated_vector import merged, truncated_vector, vector_instance
 from privacy.truncation.encode import encode
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
+from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
 
 LADDER = Ladder(0, 4)

@@ -8,7 +8,7 @@ import pytest
 from privacy.entropy import Entropy
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.mechanisms.vector.vector_grid import VectorGrid, check_least, rounding, step_bits
-from privacy.truncation.vector.shares import SHARE_BITS
+from privacy.truncation.vector.certificate.shares import SHARE_BITS
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -12,14 +12,14 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.pmsja import Pmsja
-from privacy.mechanisms.vector.pmsja_published import PmsjaAsPublished
 from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.s4s_vector_published import S4SVectorAsPublished
 from privacy.mechanisms.vector.truncated_vector import TruncatedVector
+from privacy.published.pmsja_published import PmsjaAsPublished
+from privacy.published.s4s_vector_published import S4SVectorAsPublished
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
+from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP
-from privacy.truncation.vector.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -11,7 +11,7 @@ def test_groups_add_up_and_empty_ones_are_filled_in() -> None:
     assert segments.reduced(np.maximum, values, -7).tolist() == [-7, 6, -7, 9, -7]
 
 
-def test_totals_saturate() -> None:
+def test_totals_of_segments_stop_at_the_largest_weight() -> None:
     assert Segments(np.array([0, 0, 1]), 2).sums(np.array([MAX_UNITS, MAX_UNITS, 3])).tolist() == [MAX_UNITS, 3]
 
 

@@ -59,7 +59,7 @@ def test_repeated_pairs_add_up() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("bipartite", [True, False])
-def test_small_graphs(seed: int, bipartite: bool) -> None:
+def test_the_flow_of_small_graphs_is_twice_the_optimum(seed: int, bipartite: bool) -> None:
     instance = random_graph(seed, bipartite=bipartite)
     assert exact_flow(instance).value == pytest.approx(2 * optimum(instance), abs=1e-4)
 

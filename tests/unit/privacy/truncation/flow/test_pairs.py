@@ -33,7 +33,7 @@ def test_three_members_are_refused() -> None:
         pairs_of(program([(frozenset({0, 1, 2}), 1)], [1, 1, 1]))
 
 
-def test_loads_saturate() -> None:
+def test_loads_of_pairs_stop_at_the_largest_weight() -> None:
     heavy = MAX_UNITS - 1
     found = pairs([(0, 1, heavy), (1, 2, heavy), (1, 0, heavy)], [heavy] * 3)
     assert found.loads().tolist() == [MAX_UNITS, MAX_UNITS, heavy]

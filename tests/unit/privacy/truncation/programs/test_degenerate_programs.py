@@ -6,7 +6,7 @@ import pytest
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.routes import certified_optimum
+from privacy.truncation.solver_routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import optimum, program
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from privacy.truncation.vector import cuts
+from privacy.truncation.vector.certificate.shares import on_grid
 from privacy.truncation.vector.core import build_core, loads_at
 from privacy.truncation.vector.cuts import cuts_at
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.truncation.vector.norms import squared_norms
-from privacy.truncation.vector.shares import on_grid
 from privacy.units import ONE
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted
 

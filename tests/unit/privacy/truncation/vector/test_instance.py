@@ -5,8 +5,8 @@ import pytest
 
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible, persons, sums_of
 

@@ -1,12 +1,15 @@
 """Starting from a sample changes the path, never what is proved."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from privacy.ladder import Ladder
 from privacy.truncation.vector import pilot
+from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import WHOLE
+from privacy.truncation.vector.removal import Removal
 from privacy.units import ONE
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
 
@@ -22,15 +25,23 @@ def crowd(seed: int) -> list[Grouped]:
     ]
 
 
+@cache
+def without_a_pilot(seed: int, taus: tuple[int, ...]) -> list[Removal]:
+    """What is removed at each threshold where no pilot pays: the same for every sample that is compared with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pilot, "_WORTHWHILE", 1 << 62)
+        plain = VectorInstance(compacted(crowd(seed)))
+        return [plain.removal(tau) for tau in taus]
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("sample", [10, 60, 300])
 def test_a_bad_sample_costs_rounds_and_no_certificate(
     seed: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tuples = compacted(crowd(seed))
-    plain = VectorInstance(tuples)
-    for tau in (2 * ONE, 10 * ONE, 50 * ONE):
-        whole = plain.removal(tau)
+    taus = (2 * ONE, 10 * ONE, 50 * ONE)
+    for tau, whole in zip(taus, without_a_pilot(seed, taus), strict=True):
         with monkeypatch.context() as patch:
             patch.setattr(pilot, "_SAMPLE", sample)
             patch.setattr(pilot, "_WORTHWHILE", 4)
@@ -47,9 +58,7 @@ def test_selection_that_starts_from_samples_equals_a_scan(
     seed: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tuples, ladder = compacted(crowd(seed)), Ladder(0, 10)
-    plain = VectorInstance(tuples)
-    monkeypatch.setattr(pilot, "_WORTHWHILE", len(tuples.group))
-    values = [plain.removal(tau).removed for tau in ladder.units.tolist()]
+    values = [removal.removed for removal in without_a_pilot(seed, tuple(ladder.units.tolist()))]
     monkeypatch.setattr(pilot, "_SAMPLE", sample)
     monkeypatch.setattr(pilot, "_WORTHWHILE", 4)
     sampled = VectorInstance(tuples)

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from privacy.truncation.vector.certificate.shares import GRID, all_but, in_steps, raised
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.shares import GRID, all_but, in_steps, raised
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from privacy.join_tuples import CompactJoinTuples
 from privacy.truncation.compact import compact
+from privacy.truncation.vector.certificate.shares import GRID, SHARE_BITS, WHOLE
 from privacy.truncation.vector.removal import Removal
-from privacy.truncation.vector.shares import GRID, SHARE_BITS, WHOLE
 from tests.unit.privacy.truncation.instances import from_sets
 
 Grouped = tuple[frozenset[int], int, int]

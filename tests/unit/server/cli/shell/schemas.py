@@ -9,9 +9,12 @@ def column(name: str, kind: str = "integer", note: str = "", nullable: bool = Fa
 
 SCHEMA: dict[str, Any] = {
     "dataset": "demo",
+    "schemas": ["public"],
     "tables": [
         {
             "name": "customer",
+            "namespace": "public",
+            "sql": "customer",
             "public": False,
             "privacy_unit": True,
             "columns": [column("c_custkey"), column("c_acctbal", "numeric", "-1000 to 10000", nullable=True)],
@@ -20,6 +23,8 @@ SCHEMA: dict[str, Any] = {
         },
         {
             "name": "orders",
+            "namespace": "public",
+            "sql": "orders",
             "public": False,
             "privacy_unit": False,
             "columns": [column("o_orderkey"), column("o_custkey")],
@@ -28,8 +33,13 @@ SCHEMA: dict[str, Any] = {
         },
     ],
     "epsilon": 1.0,
+    "min_epsilon": 0.001,
     "max_epsilon": 5.0,
     "delta": 0.0,
     "time_grain": "day",
+    "answer_quantum_s": 1.0,
+    "hold_all_answers": False,
+    "unbounded_joins": False,
+    "max_join_tuples": None,
     "examples": [],
 }

@@ -7,7 +7,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from server.cli.shell.completion import SqlCompleter
-from server.http.schema_body import SchemaBody
+from server.http.bodies.schema_body import SchemaBody
 from tests.unit.server.cli.shell.schemas import SCHEMA
 
 
@@ -29,10 +29,28 @@ def offered(before: str, after: str = "") -> list[str]:
         ("\\ti", ["\\timing"]),
         ("\\d cu", ["customer"]),
         ("SELECT ", []),
+        ("SELECT count(*) FROM /* which? */ o", ["orders"]),
+        ("SELECT count(*) FROM orders WHERE o_c = 'from ", []),
+        ("SELECT count(*) FROM orders -- FROM customer x\n x WHERE x.o_c", ["o_custkey"]),
     ],
 )
 def test_what_fits_is_offered(before: str, words: list[str]) -> None:
     assert offered(before) == words
+
+
+def test_tables_of_other_schemas_are_offered_and_known_with_theirs() -> None:
+    visit = {**SCHEMA["tables"][1], "name": "clinic.visit", "namespace": "clinic", "sql": "clinic.visit"}
+    completer = SqlCompleter(SchemaBody.model_validate({**SCHEMA, "tables": [*SCHEMA["tables"], visit]}))
+    for before, words in (
+        ("SELECT count(*) FROM cl", ["clinic.visit"]),
+        ("SELECT count(*) FROM clinic.", ["visit"]),
+        ("SELECT count(*) FROM clinic.visit WHERE clinic.visit.o_c", ["o_custkey"]),
+        ("SELECT count(*) FROM clinic.visit WHERE visit.o_c", ["o_custkey"]),
+        ("SELECT count(*) FROM clinic.visit AS v WHERE v.o_c", ["o_custkey"]),
+        ("\\d clinic.v", ["clinic.visit"]),
+    ):
+        found = completer.get_completions(Document(before), CompleteEvent())
+        assert [one.text for one in found] == words, before
 
 
 def test_columns_of_the_statements_own_tables_come_first() -> None:

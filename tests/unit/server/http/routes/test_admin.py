@@ -8,14 +8,17 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
-from server.keys import PREFIX, key_hash
-from server.ledger.book import Book
+from server.errors import InvalidRequest
+from server.ledger.analyst import Act
+from server.ledger.api_keys import PREFIX, key_hash
 from server.ledger.charge import Charge
-from server.ledger.open_ledger import create_ledger
+from server.ledger.sqlite.open import create_ledger
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
 Send = Callable[..., httpx.Response]
@@ -29,11 +32,11 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/policy/reload", WHY),
     ("POST", "/data/bump", WHY),
 ]
-READS = ["/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"]
+READS = ["/holder", "/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"]
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Book]:
+def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
     made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     for role in ("analyst", "auditor", "admin"):
         made.add_analyst(role, key_hash(f"ng_{role}"), 1.0, 0.0, role=role)
@@ -43,7 +46,7 @@ def ledger(tmp_path: Path) -> Iterator[Book]:
 
 
 @pytest.fixture
-def ask(ledger: Book) -> Send:
+def ask(ledger: StoreLedger) -> Send:
     def sent(method: str, path: str, role: str = "admin", **request: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer ng_{role}"}
         return send(method, f"/v1/admin{path}", ledger=ledger, headers=headers, **request)
@@ -79,14 +82,14 @@ def test_a_delta_alone_can_be_added(ask: Send) -> None:
     assert_problem(ask("POST", "/accounts/analyst:ada/top-up", json=WHY), 422, "22023")
 
 
-def spend(ledger: Book, analyst: str = "ada", epsilon: float = 0.5) -> None:
+def spend(ledger: StoreLedger, analyst: str = "ada", epsilon: float = 0.5) -> None:
     ledger.commit(ledger.reserve(Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CHANGES)
 @pytest.mark.parametrize("role", ["analyst", "auditor"])
 def test_only_admins_change_anything(
-    ask: Send, ledger: Book, role: str, method: str, path: str, body: dict[str, Any]
+    ask: Send, ledger: StoreLedger, role: str, method: str, path: str, body: dict[str, Any]
 ) -> None:
     before = len(ledger.entries())
     assert_problem(ask(method, path, role, json=body), 403, "42501")
@@ -100,7 +103,9 @@ def test_auditors_and_admins_read_and_analysts_do_not(ask: Send, path: str) -> N
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CHANGES)
-def test_every_change_says_who_and_why(ask: Send, ledger: Book, method: str, path: str, body: dict[str, Any]) -> None:
+def test_every_change_says_who_and_why(
+    ask: Send, ledger: StoreLedger, method: str, path: str, body: dict[str, Any]
+) -> None:
     refused = assert_problem(ask(method, path, json={**body, "reason": ""}), 422, "08P01")
     assert "reason" in refused["message"]
     assert ask(method, path, json=body).is_success
@@ -109,7 +114,7 @@ def test_every_change_says_who_and_why(ask: Send, ledger: Book, method: str, pat
         assert "the study begins" in said and '"admin"' in said
 
 
-def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: Book) -> None:
+def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: StoreLedger) -> None:
     reply = ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, "group": None, **WHY})
     assert reply.status_code == 201
     key = reply.json()["key"]
@@ -121,13 +126,13 @@ def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: 
     assert_problem(ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, **WHY}), 409, "42710")
 
 
-def test_a_rotated_key_replaces_the_old_one(ask: Send, ledger: Book) -> None:
+def test_a_rotated_key_replaces_the_old_one(ask: Send, ledger: StoreLedger) -> None:
     key = ask("POST", "/analysts/ada/key", json=WHY).json()["key"]
     assert ledger.analyst_by_key(key_hash("ng_nobody")) is None
     assert ledger.analyst_by_key(key_hash(key)) == "ada"
 
 
-def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: Book) -> None:
+def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: StoreLedger) -> None:
     ask("PUT", "/accounts/group:lab", json={"epsilon": 2.0, **WHY})
     changed = ask("PATCH", "/analysts/ada", json={"enabled": False, "group": "lab", "role": "auditor", **WHY}).json()
     assert changed == {"name": "ada", "role": "auditor", "group": "lab", "enabled": False}
@@ -137,7 +142,7 @@ def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: Book) -> None:
     assert_problem(ask("PATCH", "/analysts/nobody", json={"enabled": True, **WHY}), 404, "42704")
 
 
-def test_budgets_are_set_and_topped_up(ask: Send, ledger: Book) -> None:
+def test_budgets_are_set_and_topped_up(ask: Send, ledger: StoreLedger) -> None:
     spend(ledger)
     body = ask("POST", "/accounts/analyst:ada/top-up", json={"epsilon": 0.25, **WHY}).json()
     assert (body["account"], body["epsilon"], body["epsilon_left"]) == ("analyst:ada", 2.25, 1.75)
@@ -170,7 +175,7 @@ def test_what_is_no_grant_is_refused(ask: Send, path: str, body: dict[str, Any])
     assert_problem(ask("PUT", path, json={**body, **WHY}), 422, "08P01")
 
 
-def test_charges_are_listed_page_by_page(ask: Send, ledger: Book) -> None:
+def test_charges_are_listed_page_by_page(ask: Send, ledger: StoreLedger) -> None:
     for _ in range(3):
         spend(ledger)
     spend(ledger, "analyst")
@@ -184,13 +189,13 @@ def test_charges_are_listed_page_by_page(ask: Send, ledger: Book) -> None:
     assert_problem(ask("GET", "/charges", params={"limit": 5000}), 422, "08P01")
 
 
-def test_the_audit_log_leaves_the_charges_out(ask: Send, ledger: Book) -> None:
+def test_the_audit_log_leaves_the_charges_out(ask: Send, ledger: StoreLedger) -> None:
     spend(ledger)
     kinds = {one["kind"] for one in ask("GET", "/entries", params={"acts_only": True}).json()}
     assert "analyst" in kinds and not kinds & {"reserved", "committed"}
 
 
-def test_the_ledger_is_verified_and_exported(ask: Send, ledger: Book) -> None:
+def test_the_ledger_is_verified_and_exported(ask: Send, ledger: StoreLedger) -> None:
     spend(ledger)
     found = ask("POST", "/ledger/verify", "auditor").json()
     lines = ask("GET", "/ledger/export").text.splitlines()
@@ -201,7 +206,7 @@ def test_the_ledger_is_verified_and_exported(ask: Send, ledger: Book) -> None:
     ]
 
 
-def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: Book) -> None:
+def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: StoreLedger) -> None:
     spend(ledger)
     assert ask("POST", "/data/bump", json=WHY).json()["data_version"] == 2
     assert ask("GET", "/dataset").json() == {
@@ -212,7 +217,7 @@ def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledg
     assert ledger.budget("ada").epsilon_left == 1.5
 
 
-def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Book) -> None:
+def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: StoreLedger) -> None:
     pipeline = FakePipeline()
     headers = {"Authorization": "Bearer ng_admin"}
     body = send(
@@ -233,3 +238,63 @@ def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Book) 
 def test_numbers_that_no_entry_can_have_are_refused(ask: Send, path: str, number: int) -> None:
     assert_problem(ask("GET", f"{path}?after={number}"), 422, "08P01")
     assert ask("GET", f"{path}?after={2**53 - 1}").json() == []
+
+
+@pytest.mark.parametrize("role", ["auditor", "admin"])
+def test_who_looks_is_told_which_role_it_is(ask: Send, role: str) -> None:
+    assert ask("GET", "/holder", role).json() == {"name": role, "role": role}
+
+
+def test_the_disabled_are_told_so_once_the_key_is_right(ask: Send, ledger: StoreLedger) -> None:
+    ledger.set_enabled("auditor", False, Act("admin", "a test"))
+    refused = ask("GET", "/holder", "auditor")
+    assert (refused.status_code, refused.json()["code"]) == (401, "28000")
+    assert "disabled" in refused.text
+    assert "disabled" not in ask("GET", "/holder", "auditors").text
+    assert ledger.entries()[-1].kind == "disabled"
+    ledger.set_enabled("auditor", True, Act("admin", "a test"))
+    assert ask("GET", "/holder", "auditor").status_code == 200
+    assert ledger.entries()[-1].kind == "enabled"
+
+
+@pytest.mark.parametrize(
+    "name", [".", "..", "...", ".ada", "-ada", "@ada", "", "a da", "ada\n", "a/b", "\u0430da", "a" * 65]
+)
+def test_a_name_is_a_plain_segment_of_a_path(ask: Send, ledger: StoreLedger, name: str) -> None:
+    assert ask("POST", "/analysts", json={"name": name, "epsilon": 1.0, **WHY}).status_code == 422
+    with pytest.raises(InvalidRequest):
+        ledger.add_analyst(name, key_hash("ng_new"), 1.0, 0.0)
+    assert ask("PUT", f"/accounts/group:{quote(name)}", json={"epsilon": 5.0, **WHY}).status_code in (404, 422)
+    assert len(ledger.analysts()) == 4
+
+
+def test_when_questions_are_put_and_settled_is_shown_to_the_hour(ledger: StoreLedger, ask: Send) -> None:
+    """An auditor who subtracts the two would read how long each took, which depends on the data."""
+    charge = Charge("ada", epsilon=0.1, delta=0.0, request_id="1", policy_hash="p", plan_hash="q", mechanism="gem")
+    ledger.commit(ledger.reserve(charge))
+    ledger.fail(ledger.reserve(charge))
+    hour = 3_600_000
+    exact = [moment for one in ledger.charges() for moment in (one.reserved_at_ms, one.settled_at_ms)]
+    assert any(moment is not None and moment % hour for moment in exact)
+    charges = ask("GET", "/charges", role="auditor").json()
+    rows = list(csv.DictReader(io.StringIO(ask("GET", "/ledger/export?format=csv", role="auditor").text)))
+    assert len(charges) == len(rows) == 2
+    for one in (*charges, *rows):
+        assert int(one["reserved_at_ms"]) % hour == int(one["settled_at_ms"]) % hour == 0
+    lines = ask("GET", "/ledger/export", role="auditor").text.splitlines()
+    for entries in (ask("GET", "/entries", role="auditor").json(), list(map(json.loads, lines))):
+        asked = [entry for entry in entries if entry["kind"] in ("reserved", "committed", "failed")]
+        assert len(asked) == 4
+        assert all(entry["at_ms"] % hour == 0 for entry in asked)
+        assert any(entry["at_ms"] % hour for entry in entries if entry["kind"] == "analyst")
+
+
+@pytest.mark.parametrize(
+    ("given", "granted"), [({}, 1e-7), ({"delta": 0.0}, 0.0), ({"role": "auditor"}, 0.0), ({"delta": 1e-9}, 1e-9)]
+)
+def test_a_new_analyst_has_the_policys_delta_unless_one_is_named(
+    ask: Send, ledger: StoreLedger, given: dict[str, Any], granted: float
+) -> None:
+    assert ask("POST", "/analysts", json={"name": "eve", "epsilon": 1.0, **WHY, **given}).status_code == 201
+    (account,) = (one for one in ledger.accounts() if one.name == "analyst:eve")
+    assert account.grant.delta == granted

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from server.http.app import create_app
-from server.keys import key_hash
+from server.ledger.api_keys import key_hash
 from server.query import Explanation, QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import (
     AUTHORIZED,
@@ -44,9 +44,9 @@ def test_health_answers_while_every_thread_is_taken() -> None:
     async def exchange() -> list[float]:
         pipeline = FakePipeline(answering=slow_answer, explaining=slow_explanation)
         app = create_app(pipeline, FakeKeys().custody(), running_queries=4, waiting_queries=8)
-        async with client(app) as asking:
+        async with client(app) as admission:
             posts = [
-                asyncio.create_task(asking.post(path, json={"sql": "SELECT 1"}, headers=AUTHORIZED))
+                asyncio.create_task(admission.post(path, json={"sql": "SELECT 1"}, headers=AUTHORIZED))
                 for path in ("/v1/query", "/v1/explain")
                 for _ in range(6)
             ]
@@ -55,7 +55,7 @@ def test_health_answers_while_every_thread_is_taken() -> None:
             durations = []
             for _ in range(21):
                 begun = time.monotonic()
-                assert (await asking.get("/health")).status_code == 200
+                assert (await admission.get("/health")).status_code == 200
                 durations.append(time.monotonic() - begun)
             assert not any(post.done() for post in posts)
             finish.set()
@@ -74,11 +74,11 @@ def test_who_asks_whether_it_is_ready_takes_no_thread_from_others() -> None:
             finish.wait(20)
 
     async def exchange() -> int:
-        async with client(create_app(Away(), FakeKeys().custody())) as asking:
-            looks = [asyncio.create_task(asking.get("/ready")) for _ in range(20)]
+        async with client(create_app(Away(), FakeKeys().custody())) as admission:
+            looks = [asyncio.create_task(admission.get("/ready")) for _ in range(20)]
             await asyncio.sleep(0.1)
             try:
-                return (await asyncio.wait_for(asking.get("/v1/budget", headers=AUTHORIZED), 5)).status_code
+                return (await asyncio.wait_for(admission.get("/v1/budget", headers=AUTHORIZED), 5)).status_code
             finally:
                 finish.set()
                 await asyncio.gather(*looks)
@@ -98,11 +98,11 @@ def test_one_analysts_explanations_do_not_keep_anothers_waiting() -> None:
         return explanation(request)
 
     async def exchange() -> int:
-        async with client(create_app(FakePipeline(explaining=slow), Two().custody())) as asking:
+        async with client(create_app(FakePipeline(explaining=slow), Two().custody())) as admission:
 
             def explain(analyst: str) -> Coroutine[Any, Any, httpx.Response]:
                 headers = {"Authorization": f"Bearer ng_{analyst}"}
-                return asking.post("/v1/explain", json={"sql": "SELECT 1"}, headers=headers)
+                return admission.post("/v1/explain", json={"sql": "SELECT 1"}, headers=headers)
 
             many = [asyncio.create_task(explain("ada")) for _ in range(10)]
             await asyncio.sleep(0.1)

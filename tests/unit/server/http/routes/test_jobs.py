@@ -9,9 +9,10 @@ import httpx
 import pytest
 
 from server.errors import BudgetExhausted, CancelledByClient
+from server.found import Found
 from server.http.app import create_app
 from server.http.routes.jobs import preferred_wait
-from server.keys import key_hash
+from server.ledger.api_keys import key_hash
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import (
     AUTHORIZED,
@@ -34,12 +35,12 @@ class Slow(FakePipeline):
 
     def __init__(self) -> None:
         super().__init__()
-        self.finish = threading.Event()
+        self.free = threading.Event()
 
-    def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         assert cancelled is not None
         self.asked.append(request)
-        while not self.finish.wait(0.01):
+        while not self.free.wait(0.01):
             if cancelled.is_set():
                 raise CancelledByClient("you cancelled it", hint="the charge stands")
         return answer(request)
@@ -79,7 +80,7 @@ def test_a_job_runs_and_its_result_is_fetched_once() -> None:
     async def talk(http: httpx.AsyncClient) -> None:
         place = await started(http)
         assert_problem(await http.get(f"{place}/result", headers=AUTHORIZED), 409, "55000")
-        pipeline.finish.set()
+        pipeline.free.set()
         await done(http, place)
         result = await http.get(f"{place}/result", headers=AUTHORIZED)
         assert result.json()["rows"][0] == ["FRANCE", -3, 5.0]
@@ -96,7 +97,7 @@ def test_other_peoples_jobs_are_not_there() -> None:
         for method, path in (("GET", place), ("GET", f"{place}/result"), ("DELETE", place)):
             assert_problem(await http.request(method, path, headers=EVE), 404, "42704")
         assert (await http.get(place, headers=AUTHORIZED)).json()["state"] == "running"
-        pipeline.finish.set()
+        pipeline.free.set()
         await done(http, place)
 
     served(pipeline, talk)
@@ -118,7 +119,7 @@ def test_a_form_that_there_is_not_leaves_the_result_to_be_fetched() -> None:
 
     async def talk(http: httpx.AsyncClient) -> None:
         place = await started(http)
-        pipeline.finish.set()
+        pipeline.free.set()
         await done(http, place)
         refused = await http.get(f"{place}/result", headers={**AUTHORIZED, "Accept": "image/png"})
         assert_problem(refused, 406, "08P01")
@@ -169,7 +170,7 @@ def test_who_fetches_nothing_is_told_that_these_are_the_own() -> None:
             assert (await http.post("/v1/query", json=QUESTION, headers=ASYNC)).status_code == 202
         assert_problem(await http.post("/v1/query", json=QUESTION, headers=ASYNC), 429, "53400")
         assert (await http.post("/v1/query", json=QUESTION, headers={**ASYNC, **EVE})).status_code == 202
-        slow.finish.set()
+        slow.free.set()
 
     slow = Slow()
     served(slow, talk)

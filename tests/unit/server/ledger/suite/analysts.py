@@ -8,19 +8,19 @@ import pytest
 
 from planner.errors import InvalidSetting
 from server.errors import AnalystExists, InvalidRequest, UnknownAnalyst
-from server.keys import key_hash
 from server.ledger.analyst import Analyst, Credentials
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase
 
 
 class Analysts(LedgerCase):
-    def test_a_key_finds_its_analyst(self, ledger: Book) -> None:
+    def test_a_key_finds_its_analyst(self, ledger: StoreLedger) -> None:
         assert ledger.analyst_by_key(key_hash("ng_ada")) == "ada"
         assert ledger.analyst_by_key(key_hash("ng_eve")) is None
 
-    def test_an_analyst_is_added_once(self, ledger: Book) -> None:
+    def test_an_analyst_is_added_once(self, ledger: StoreLedger) -> None:
         with pytest.raises(AnalystExists):
             ledger.add_analyst("ada", key_hash("ng_other"), 9.0, 0.0)
         with pytest.raises(AnalystExists):
@@ -29,38 +29,40 @@ class Analysts(LedgerCase):
         assert ledger.analysts() == (Analyst("ada", "analyst", None, True),)
 
     @pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "a" * 65, "'; --"])
-    def test_a_name_is_a_word(self, ledger: Book, name: str) -> None:
+    def test_a_name_is_a_word(self, ledger: StoreLedger, name: str) -> None:
         with pytest.raises(InvalidRequest):
             ledger.add_analyst(name, key_hash("ng_new"), 1.0, 0.0)
 
-    def test_a_budget_is_a_number(self, ledger: Book) -> None:
+    def test_a_budget_is_a_number(self, ledger: StoreLedger) -> None:
         with pytest.raises(InvalidSetting):
             ledger.add_analyst("eve", key_hash("ng_eve"), math.inf, 0.0)
 
-    def test_a_rotated_key_opens_alone(self, ledger: Book) -> None:
+    def test_a_rotated_key_opens_alone(self, ledger: StoreLedger) -> None:
         ledger.set_credentials("ada", Credentials(key_hash("ng_new"), "SCRAM-SHA-256$4096:c2FsdA==$k:s"), ACT)
         assert ledger.analyst_by_key(key_hash("ng_ada")) is None
         assert ledger.analyst_by_key(key_hash("ng_new")) == "ada"
         assert ledger.scram_verifier("ada") == "SCRAM-SHA-256$4096:c2FsdA==$k:s"
         assert ledger.scram_verifier("eve") is None
 
-    def test_a_key_belongs_to_one(self, ledger: Book) -> None:
+    def test_a_key_belongs_to_one(self, ledger: StoreLedger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         with pytest.raises(AnalystExists):
             ledger.set_credentials("eve", Credentials(key_hash("ng_ada")), ACT)
         assert ledger.analyst_by_key(key_hash("ng_eve")) == "eve"
 
-    def test_the_disabled_open_and_spend_nothing(self, ledger: Book) -> None:
+    def test_the_disabled_open_and_spend_nothing(self, ledger: StoreLedger) -> None:
         ledger.reserve(charge(0.25))
         ledger.set_enabled("ada", False, ACT)
         assert ledger.analyst_by_key(key_hash("ng_ada")) is None
         assert ledger.scram_verifier("ada") is None
+        assert [ledger.is_disabled(key_hash(key)) for key in ("ng_ada", "ng_eve")] == [True, False]
+        assert ledger.entries()[-1].kind == "disabled"
         with pytest.raises(UnknownAnalyst):
             ledger.reserve(charge(0.25))
         ledger.set_enabled("ada", True, ACT)
         assert ledger.budget("ada").epsilon_left == 0.75
 
-    def test_a_role_changes(self, ledger: Book) -> None:
+    def test_a_role_changes(self, ledger: StoreLedger) -> None:
         ledger.set_credentials("ada", Credentials("b" * 64, "verifier"), ACT)
         assert ledger.scram_verifier("ada") == "verifier"
         ledger.set_role("ada", "auditor", ACT)

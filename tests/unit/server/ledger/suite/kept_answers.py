@@ -6,16 +6,16 @@ import pytest
 
 from privacy.accounting.event import ZCDP
 from server.errors import LedgerInvalid
-from server.keys import key_hash
 from server.ledger.account import Grant
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 
 
 class KeptAnswers(LedgerCase):
-    def test_an_answer_is_kept_with_its_charge(self, ledger: Book) -> None:
+    def test_an_answer_is_kept_with_its_charge(self, ledger: StoreLedger) -> None:
         assert ledger.kept_answer("question", "ada") is None
         reservation = ledger.reserve(charge(0.25, answer_key="question", event=ZCDP(0.03)))
         assert ledger.kept_answer("question", "ada") is None
@@ -26,13 +26,13 @@ class KeptAnswers(LedgerCase):
         assert kept.charge == reservation.charge
         assert "noisy" not in repr(kept)
 
-    def test_what_failed_keeps_no_answer(self, ledger: Book) -> None:
+    def test_what_failed_keeps_no_answer(self, ledger: StoreLedger) -> None:
         ledger.fail(ledger.reserve(charge(0.25, answer_key="question")))
         ledger.commit(ledger.reserve(charge(0.25)), b"without a key")
         assert ledger.kept_answer("question", "ada") is None
         assert ledger.kept_answer("", "ada") is None
 
-    def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: Book) -> None:
+    def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: StoreLedger) -> None:
         ledger.grant("group:team", Grant(2.0), ACT)
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, group="team")
@@ -50,7 +50,7 @@ class KeptAnswers(LedgerCase):
         assert kept is not None
         assert kept.paid
 
-    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Book) -> None:
+    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: StoreLedger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         first = ledger.reserve(charge(0.25, answer_key="question"))
         second = ledger.reserve(charge(0.25, analyst="eve", answer_key="question"))
@@ -73,14 +73,14 @@ class KeptAnswers(LedgerCase):
             charge(0.25, repeats=1),
         ],
     )
-    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: Book, asked: Charge) -> None:
+    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: StoreLedger, asked: Charge) -> None:
         ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
         ledger.reserve(charge(0.25, answer_key="question"))
         with pytest.raises(LedgerInvalid):
             ledger.reserve(asked)
         assert ledger.budget("ada").epsilon_left == 0.5
 
-    def test_the_newest_answer_to_a_plan_is_found(self, ledger: Book) -> None:
+    def test_the_newest_answer_to_a_plan_is_found(self, ledger: StoreLedger) -> None:
         for epsilon in (0.1, 0.2):
             ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
         ledger.reserve(charge(0.3, answer_key="unanswered"))

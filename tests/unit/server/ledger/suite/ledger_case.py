@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from server.ledger.book import Book
+from server.ledger.store_ledger import StoreLedger
 
-Reopen = Callable[[], Book]
+Reopen = Callable[[], StoreLedger]
 """Opens the ledger of the test once more, beside what is open; closed after the test."""
 
 
@@ -22,11 +22,11 @@ class Clock:
         return self.seconds
 
 
-def states(ledger: Book) -> list[str]:
+def states(ledger: StoreLedger) -> list[str]:
     return [record.state for record in ledger.charges()]
 
 
-def left(ledger: Book, analyst: str | None = None) -> dict[str, float]:
+def left(ledger: StoreLedger, analyst: str | None = None) -> dict[str, float]:
     return {account.name: account.epsilon_left for account in ledger.accounts(analyst)}
 
 

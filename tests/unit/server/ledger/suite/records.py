@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from server.errors import InvalidRequest, LedgerUnavailable
-from server.keys import key_hash
 from server.ledger.account import Grant
-from server.ledger.book import Book
+from server.ledger.api_keys import key_hash
+from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 
 
 class Records(LedgerCase):
-    def test_every_act_says_who_and_why(self, ledger: Book) -> None:
+    def test_every_act_says_who_and_why(self, ledger: StoreLedger) -> None:
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.accept_policy("hash", ["visit: owned"], ["epsilon was raised"], ACT)
         ledger.reserve(charge(0.1))
@@ -25,21 +25,38 @@ class Records(LedgerCase):
         with pytest.raises(InvalidRequest):
             ledger.set_role("ada", "admin", type(ACT)("grace", "x" * 1001))
 
-    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: Book) -> None:
+    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: StoreLedger) -> None:
         ledger.reserve(charge(0.75))
         assert ledger.data_version() == 1
         assert ledger.bump_data(ACT) == 2
         assert ledger.data_version() == 2
         assert ledger.budget("ada").epsilon_left == 0.25
 
-    def test_the_last_accepted_policy_is_known(self, ledger: Book) -> None:
+    def test_the_last_accepted_policy_is_known(self, ledger: StoreLedger) -> None:
         assert (ledger.accepted_policy(), ledger.accepted_ownership()) == (None, None)
         ledger.accept_policy("one", ["visit: owned"], [], ACT)
         assert ledger.accepted_ownership() == ("visit: owned",)
         ledger.accept_policy("two", [], [], ACT)
         assert (ledger.accepted_policy(), ledger.accepted_ownership()) == ("two", ())
+        assert "acknowledged" not in ledger.entries(acts_only=True)[-1].content, "old entries hash as they did"
+        ledger.accept_policy("three", [], [], ACT, ["visit: 4 rows that belong to nobody"])
+        assert ledger.entries(acts_only=True)[-1].content["acknowledged"] == ["visit: 4 rows that belong to nobody"]
+        assert ledger.verify().fault is None
 
-    def test_charges_are_listed_in_pages(self, ledger: Book, clock: Clock) -> None:
+    def test_checked_keys_are_those_of_this_version_and_this_structure(self, ledger: StoreLedger) -> None:
+        assert ledger.checked_keys("structure") == frozenset()
+        ledger.note_checked(1, "structure", ["visit (id)"], ACT)
+        assert ledger.checked_keys("structure") == {"visit (id)"}
+        assert ledger.checked_keys("another") == frozenset()
+        ledger.bump_data(ACT)
+        assert ledger.checked_keys("structure") == frozenset()
+        ledger.note_checked(1, "structure", ["visit (id)"], ACT)
+        assert ledger.checked_keys("structure") == frozenset(), "counted before the new load"
+        ledger.note_checked(2, "structure", ["visit (id)"], ACT)
+        assert ledger.checked_keys("structure") == {"visit (id)"}
+        assert ledger.verify().fault is None
+
+    def test_charges_are_listed_in_pages(self, ledger: StoreLedger, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for analyst in ("ada", "eve", "ada"):
             ledger.commit(ledger.reserve(charge(0.1, analyst=analyst)))
@@ -50,7 +67,7 @@ class Records(LedgerCase):
         assert record.accounts == ("analyst:eve",)
         assert record.reserved_at_ms == record.settled_at_ms == 1_700_000_000_000
 
-    def test_the_head_proves_the_ledger(self, ledger: Book) -> None:
+    def test_the_head_proves_the_ledger(self, ledger: StoreLedger) -> None:
         before = ledger.verify()
         assert (before.entries, before.fault) == (3, None)
         ledger.reserve(charge(0.1))
@@ -58,7 +75,7 @@ class Records(LedgerCase):
         assert after.entries == 4
         assert after.head == ledger.entries(after=3)[0].hash.hex() != before.head
 
-    def test_closing_twice_is_once_and_the_closed_refuse(self, ledger: Book) -> None:
+    def test_closing_twice_is_once_and_the_closed_refuse(self, ledger: StoreLedger) -> None:
         ledger.close()
         ledger.close()
         with pytest.raises(LedgerUnavailable):

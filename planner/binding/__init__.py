@@ -1,0 +1,1 @@
+"""Names to catalog entries: a parsed statement to a BoundQuery in normal form."""

@@ -1,0 +1,140 @@
+"""Aggregate calls: what each of them adds up over the join tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundAggregate
+from planner.binding.null_condition import is_null
+from planner.binding.scope import Scope
+from planner.errors import AmbiguousFunction, InvalidSyntax, UnsupportedSQL
+from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar
+from planner.expressions.canonical_value import distinct_value, joint_value
+from planner.parsing.keyword_positions import LABEL
+from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
+from planner.sql.sql_nodes import conjunction
+from planner.sql.trees import nodes, position_of
+
+
+def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
+    """Refuse SUM and AVG of NULL or of a quoted literal, whose type nothing says. Raises: AmbiguousFunction."""
+    written = argument.unnest()
+    if isinstance(written, exp.Null) or (isinstance(written, exp.Literal) and written.is_string):
+        message = f"function {call.key}(unknown) is not unique"
+        raise AmbiguousFunction(message, hint="write the type: NULL::numeric", position=position_of(written))
+
+
+_MOST_JOINTLY = 16
+"""Columns whose rows of values are counted."""
+
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
+
+
+class Aggregates:
+    """The aggregates of one statement, each once.
+
+    Attributes:
+      found: so far.
+      arguments: of the calls, as they are bound: columns, expressions, stars.
+    """
+
+    def __init__(self, scope: Scope, given: Sequence[exp.Expr] = ()) -> None:
+        """`given`: the bound conditions that every tuple passes, which narrow what a sum can reach."""
+        self._scope = scope
+        self._given = given
+        self.found: list[BoundAggregate] = []
+        self.arguments: list[exp.Expr] = []
+
+    def bind(self, node: exp.Expr) -> ReleasedExpression | None:
+        """What an aggregate call is of the statement's aggregates; None for anything else.
+
+        Args:
+          node: its columns bound.
+        Raises: UnsupportedSQL.
+        """
+        where = node.expression.this if isinstance(node, exp.Filter) else None
+        call = node.this if isinstance(node, exp.Filter) else node
+        if not isinstance(call, _AGGREGATES):
+            return None
+        nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
+        if nested is not None:
+            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
+        self.arguments += [call.this] if call.this is not None else []
+        label = str(node.meta.get(LABEL, ""))
+        condition = None if where is None else bind_predicate(where, self._scope)
+        if isinstance(call, exp.Count):
+            return self._count(call, condition, label)
+        if isinstance(call.this, exp.Distinct):
+            hint = "each value is everybody's who has it; write {}(x), or GROUP BY x and add up what is common"
+            hint = hint.format(type(call).__name__.lower())
+            name = type(call).__name__.upper()
+            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call.this))
+        check_typed(call, call.this)
+        total = self._sum(call.this, where, label)
+        if isinstance(call, exp.Sum):
+            return total
+        return Apply("/", (total, self._known(call.this, condition, f"{label}, how many")))
+
+    def _sum(self, argument: exp.Expr, where: exp.Expr | None, label: str) -> ReleasedExpression:
+        if where is not None:
+            argument = exp.Case(ifs=[exp.If(this=where, true=argument)])
+        sql, bounds = bind_measure(argument, self._scope, self._given)
+        return self._add(BoundAggregate("sum", sql, None, label, bounds))
+
+    def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        argument = call.this
+        if argument is None:
+            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", position=position_of(call))
+        if isinstance(argument, exp.Star):
+            return self._add(BoundAggregate("count", None, condition, label))
+        if isinstance(argument, exp.Distinct):
+            return self._distinct(argument, condition, label)
+        if call.expressions:
+            raise UnsupportedSQL("COUNT of several columns is not supported", position=position_of(call))
+        return self._known(argument, condition, label)
+
+    def _known(self, argument: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        """How many tuples have a value: equal to COUNT(*) where it cannot be NULL."""
+        return self._add(BoundAggregate("count", None, self._where_known(argument, condition), label))
+
+    def _where_known(self, argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:
+        null = is_null(argument, self._scope)
+        if null is None:
+            return condition
+        known = exp.Not(this=exp.Paren(this=bind_predicate(null, self._scope)))
+        return known if condition is None else conjunction([condition, known])
+
+    def _distinct(self, distinct: exp.Distinct, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        """How many values, or rows of values: of (a, b) NULL counts as one, of a, b a row with NULL is left out."""
+        position = position_of(distinct)
+        written = distinct.expressions
+        row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None
+        arguments = written if row is None else row.expressions
+        if len(arguments) > _MOST_JOINTLY or any(isinstance(part, (exp.Star, exp.Tuple)) for part in arguments):
+            hint = f"name the columns, at most {_MOST_JOINTLY}"
+            raise UnsupportedSQL("this COUNT(DISTINCT ...) is not supported", hint=hint, position=position)
+        values = [self._distinct_value(part, position) for part in arguments]
+        for part in arguments if row is None else ():
+            condition = self._where_known(part, condition)
+        alone = len(values) == 1 and (row is None or is_null(arguments[0], self._scope) is None)
+        value = values[0] if alone else joint_value(values)
+        return self._add(BoundAggregate("distinct", value, condition, label))
+
+    def _distinct_value(self, argument: exp.Expr, position: int | None) -> exp.Expr:
+        scalar = bind_scalar(argument, self._scope)
+        value = None if scalar.type is None else distinct_value(scalar.sql, scalar.type)
+        if value is None:
+            message = f"COUNT(DISTINCT ...) over {scalar.kind} is not supported"
+            hint = "count distinct columns of numeric(p, s), whole numbers, texts, dates, timestamps or uuids"
+            raise UnsupportedSQL(message, hint=hint, position=position)
+        return value
+
+    def _add(self, aggregate: BoundAggregate) -> ReleasedValue:
+        for index, other in enumerate(self.found):
+            if replace(other, label=aggregate.label) == aggregate:
+                return ReleasedValue(index)
+        self.found.append(aggregate)
+        return ReleasedValue(len(self.found) - 1)

@@ -1,0 +1,286 @@
+"""Select list, HAVING and ORDER BY as arithmetic over released values and group keys."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlglot import exp
+
+from planner.binding.aggregates import Aggregates
+from planner.binding.group_keys import GroupKeys
+from planner.errors import UnsupportedSQL
+from planner.released_expression import Apply, Constant, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
+from planner.sql import literals
+from planner.sql.datetime_texts import moment_text
+from planner.sql.result_types import NUMBERS, RESULT_TYPES, ResultType, moment_type
+from planner.sql.trees import position_of
+
+_ARITHMETIC: dict[type[exp.Expr], Operator] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_COMPARISONS: dict[type[exp.Expr], Operator] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_CHOICES: dict[type[exp.Expr], Operator] = {
+    exp.Coalesce: "coalesce",
+    exp.Greatest: "greatest",
+    exp.Least: "least",
+}
+
+
+@dataclass(frozen=True)
+class Released:
+    """An expression over released values, and its type; None for NULL, which takes any."""
+
+    expression: ReleasedExpression
+    type: ResultType | None
+
+    @property
+    def is_number(self) -> bool:
+        """May it stand in arithmetic?"""
+        return self.type is None or self.type in NUMBERS
+
+
+class ReleasedArithmetic(ABC):
+    """Binds expressions over released values; all of it is post-processing, so nothing here can fail."""
+
+    @abstractmethod
+    def bind(self, node: exp.Expr) -> Released:
+        """Bind an expression; what is no released value itself goes to `_operation`. Raises: UnsupportedSQL."""
+
+    def _operation(self, node: exp.Expr) -> Released:
+        for table in (_ARITHMETIC, _COMPARISONS):
+            operator = table.get(type(node))
+            if operator is not None:
+                operands = [self.bind(node.this), self.bind(node.expression)]
+                return (
+                    self._arithmetic(operator, operands, node)
+                    if table is _ARITHMETIC
+                    else _compare(operator, operands, node)
+                )
+        if isinstance(node, (exp.And, exp.Or)):
+            parts = tuple(self._condition(part) for part in node.flatten())
+            return Released(Apply("and" if isinstance(node, exp.And) else "or", parts), "bool")
+        if isinstance(node, exp.Not):
+            return Released(Apply("not", (self._condition(node.this),)), "bool")
+        if isinstance(node, exp.Between):
+            value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
+            ends = (_compare(">=", [value, low], node), _compare("<=", [value, high], node))
+            return Released(Apply("and", tuple(end.expression for end in ends)), "bool")
+        if isinstance(node, exp.In):
+            value = self.bind(node.this)
+            equal = tuple(_compare("=", [value, self.bind(item)], node).expression for item in node.expressions)
+            return Released(Apply("or", equal), "bool")
+        if isinstance(node, exp.Is):
+            return self._is(node)
+        return self._function(node)
+
+    def _function(self, node: exp.Expr) -> Released:
+        choice = _CHOICES.get(type(node))
+        if choice is not None:
+            parts = [self.bind(part) for part in (node.this, *node.expressions)]
+            return Released(Apply(choice, tuple(part.expression for part in parts)), _common(parts, node))
+        if isinstance(node, exp.Nullif):
+            parts = [self.bind(node.this), self.bind(node.expression)]
+            _compare("=", parts, node)
+            return Released(Apply("nullif", tuple(part.expression for part in parts)), parts[0].type)
+        if isinstance(node, exp.Neg):
+            return self._number("negate", node)
+        if isinstance(node, exp.Abs):
+            return self._number("abs", node)
+        if isinstance(node, exp.Round):
+            return self._round(node)
+        if isinstance(node, exp.Case):
+            return self._case(node)
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
+        return _literal(node)
+
+    def _condition(self, node: exp.Expr) -> ReleasedExpression:
+        bound = self.bind(node)
+        if bound.type not in ("bool", None):
+            raise UnsupportedSQL("this is not a condition", hint="write a comparison", position=position_of(node))
+        return bound.expression
+
+    def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
+        if not all(operand.is_number for operand in operands):
+            raise UnsupportedSQL("arithmetic over something that is no number", position=position_of(node))
+        types = {operand.type for operand in operands}
+        whole = types <= {"int8", None}
+        if operator == "/" and whole and not any(_is_released(operand.expression) for operand in operands):
+            hint = "write one of them with a point, as in 1.0"
+            raise UnsupportedSQL(
+                "a quotient of whole numbers drops its fraction", hint=hint, position=position_of(node)
+            )
+        kind: ResultType = "int8" if whole and operator != "/" else "float8"
+        return Released(Apply(operator, tuple(operand.expression for operand in operands)), kind)
+
+    def _number(self, operator: Operator, node: exp.Expr) -> Released:
+        inner = self.bind(node.this)
+        if not inner.is_number:
+            raise UnsupportedSQL("arithmetic over something that is no number", position=position_of(node))
+        return Released(Apply(operator, (inner.expression,)), inner.type)
+
+    def _round(self, node: exp.Round) -> Released:
+        inner, digits = self._number("abs", node), node.args.get("decimals")
+        places = 0
+        if digits is not None:
+            sign = -1 if isinstance(digits, exp.Neg) else 1
+            text = digits.this if sign < 0 else digits
+            if not (isinstance(text, exp.Literal) and text.name.isdigit() and len(text.name) < 3):
+                hint = "write a whole number of digits"
+                raise UnsupportedSQL(
+                    "ROUND to this many digits is not supported", hint=hint, position=position_of(node)
+                )
+            places = sign * int(text.name)
+        assert isinstance(inner.expression, Apply), "just made"
+        return Released(Apply("round", (*inner.expression.arguments, Given(places))), inner.type)
+
+    def _is(self, node: exp.Is) -> Released:
+        null = isinstance(node.expression, exp.Null)
+        inner = self.bind(node.this).expression if null else self._condition(node.this)
+        if not null and not isinstance(node.expression, exp.Boolean):
+            raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+        test: ReleasedExpression = Apply("is null", (inner,))
+        if not null:  # x IS TRUE is true or false, also where x is NULL
+            equal = Apply("=", (inner, Given(bool(node.expression.this))))
+            test = Apply("coalesce", (equal, Given(False)))
+        return Released(Apply("not", (test,)) if node.args.get("negate") else test, "bool")
+
+    def _case(self, node: exp.Case) -> Released:
+        subject = node.args.get("this")
+        arguments: list[ReleasedExpression] = []
+        results = []
+        for branch in node.args["ifs"]:
+            if subject is None:
+                arguments.append(self._condition(branch.this))
+            else:
+                arguments.append(_compare("=", [self.bind(subject), self.bind(branch.this)], node).expression)
+            results.append(self.bind(branch.args["true"]))
+            arguments.append(results[-1].expression)
+        default = node.args.get("default")
+        results.append(Released(Given(None), None) if default is None else self.bind(default))
+        return Released(Apply("case", (*arguments, results[-1].expression)), _common(results, node))
+
+    def _cast(self, node: exp.Cast) -> Released:
+        moment = literals.moment(node) if isinstance(node.this, exp.Literal) and node.this.is_string else None
+        if moment is not None:
+            return _moment(moment)
+        inner = self.bind(node.this)
+        to = node.args["to"]
+        kinds = exp.DataType.Type
+        if inner.is_number and to.this in (kinds.DOUBLE, kinds.FLOAT):
+            return Released(inner.expression, "float8")
+        if inner.is_number and to.this is kinds.DECIMAL:
+            sizes = [size.name for size in to.expressions]
+            if not sizes:
+                return Released(inner.expression, "float8")
+            scale = int(sizes[1]) if len(sizes) > 1 and sizes[1].isdigit() else 0
+            return Released(Apply("round", (inner.expression, Given(scale))), "float8")
+        if inner.is_number and to.this in (kinds.INT, kinds.BIGINT, kinds.SMALLINT):
+            return Released(Apply("round", (inner.expression, Given(0))), "int8")
+        hint = "released values can be cast to double precision, numeric and bigint"
+        raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
+
+
+class ReleasedBinder(ReleasedArithmetic):
+    """Binds expressions over group keys and aggregates."""
+
+    def __init__(self, keys: GroupKeys, aggregates: Aggregates) -> None:
+        self._groups = keys
+        self._aggregates = aggregates
+
+    def bind(self, node: exp.Expr) -> Released:
+        """Bind an expression.
+
+        Args:
+          node: its columns bound.
+        Raises: UnsupportedSQL, for a column that is no group key, too.
+        """
+        place = self._groups.place(node)
+        if place is not None:
+            return Released(KeyValue(place), self._groups.keys[place].result)
+        if isinstance(node, exp.Paren):
+            return self.bind(node.this)
+        aggregate = self._aggregates.bind(node)
+        if aggregate is not None:
+            return Released(aggregate, "int8" if isinstance(aggregate, ReleasedValue) and _counts(node) else "float8")
+        if isinstance(node, exp.Column):
+            hint = "group by it, or aggregate it"
+            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
+        return self._operation(node)
+
+
+def _counts(node: exp.Expr) -> bool:
+    return isinstance(node.this if isinstance(node, exp.Filter) else node, exp.Count)
+
+
+def _is_released(expression: ReleasedExpression) -> bool:
+    if isinstance(expression, Apply):
+        return any(_is_released(argument) for argument in expression.arguments)
+    return isinstance(expression, ReleasedValue)
+
+
+def _literal(node: exp.Expr) -> Released:
+    if isinstance(node, exp.Null):
+        return Released(Given(None), None)
+    if isinstance(node, exp.Boolean):
+        return Released(Given(bool(node.this)), "bool")
+    if isinstance(node, exp.Literal) and node.is_string:
+        return Released(Given(node.name), "text")
+    if isinstance(node, exp.Literal):
+        value = literals.number(node)
+        whole = node.name.isdigit() and abs(value) < 1 << 63
+        return Released(Given(int(value) if whole else float(value)), "int8" if whole else "float8")
+    moment = literals.moment(node) if isinstance(node, (exp.Add, exp.Sub)) else None
+    if moment is not None:
+        return _moment(moment)
+    if isinstance(node, exp.Star):
+        hint = "name group keys and aggregates"
+        raise UnsupportedSQL("* in the select list would show rows", hint=hint, position=position_of(node))
+    name = type(node).__name__.upper()
+    hint = "apply it inside an aggregate, or to a group key in GROUP BY"
+    raise UnsupportedSQL(f"{name} is not supported over released values", hint=hint, position=position_of(node))
+
+
+def _moment(value: date | datetime) -> Released:
+    """A date or timestamp as the text that group keys of that type have."""
+    return Released(Given(moment_text(value)), moment_type(value))
+
+
+def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
+    """A comparison of one type; a quoted literal takes the other side's."""
+    left, right = _aligned(operands[0], operands[1], node), _aligned(operands[1], operands[0], node)
+    comparable = left.type == right.type or None in (left.type, right.type) or (left.is_number and right.is_number)
+    if not comparable:
+        message = f"{left.type} and {right.type} are not compared here"
+        raise UnsupportedSQL(message, hint="compare values of one type", position=position_of(node))
+    return Released(Apply(operator, (left.expression, right.expression)), "bool")
+
+
+def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
+    family = None if other.type is None else RESULT_TYPES[other.type].moment
+    if family is None or not isinstance(value.expression, Given) or value.type == other.type:
+        return value
+    written: Constant = value.expression.value
+    if not isinstance(written, str):
+        return value
+    moment = literals.written_moment(written, family, position_of(node))
+    return Released(Given(moment_text(moment)), other.type)
+
+
+def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
+    """The type that branches share."""
+    types = {part.type for part in parts if part.type is not None}
+    if types <= NUMBERS and len(types) > 1:
+        return "float8"
+    if len(types) > 1:
+        message = f"{' and '.join(sorted(types))} are no one type"
+        raise UnsupportedSQL(message, hint="let every branch have one type", position=position_of(node))
+    return next(iter(types), None)

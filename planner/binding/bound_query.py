@@ -1,0 +1,203 @@
+"""A query whose every name is known: tables of the catalog, columns with types, conditions that cannot fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from sqlglot import exp
+
+from planner.expressions.intervals import Bounds
+from planner.released_expression import ReleasedExpression, SortKey
+from planner.schema import Table
+from planner.sql.columns import bound_column, column_ref
+from planner.sql.result_types import KeyCell, ResultType, result_type
+from planner.sql.sql_types import SqlType, sql_type
+from planner.sql.trees import columns_of
+
+
+@dataclass(frozen=True)
+class BoundTable:
+    """One entry of FROM.
+
+    Attributes:
+      alias: the name that the rewritten SQL gives it; the analyst's own aliases do not reach the database.
+      name: the name that the analyst's columns may carry.
+      table: what it is.
+      outer: the conditions of its LEFT JOIN, each total; None when its rows must be there.
+      sample: the rate of the analyst's own TABLESAMPLE BERNOULLI, or None.
+      optional: of a LEFT JOIN, its rows are private; `planner.sensitivity.own_rows` asks whose they are.
+      position: 1-based offset of the LEFT JOIN to private rows, or None.
+      start: 1-based offset of the table's name, or None.
+      sampled: can the database sample it? Tables and materialized views; not other views, nor foreign tables.
+    """
+
+    alias: str
+    name: str
+    table: Table
+    outer: tuple[exp.Expr, ...] | None = None
+    sample: float | None = None
+    optional: bool = False
+    position: int | None = field(default=None, compare=False)
+    sampled: bool = True
+    start: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class BoundSemiJoin:
+    """One EXISTS, IN, NOT EXISTS or NOT IN of WHERE: a filter on the tuple, which it neither multiplies nor widens.
+
+    `x IN (SELECT k ...)` is EXISTS with x = k among its conditions. NOT IN is NOT EXISTS of a row where x = k is true
+    or unknown, which is what SQL says of it, also of no rows and of NULL on either side.
+
+    Attributes:
+      tables: the inner rows; their aliases are no others'.
+      predicates: the conditions of the inner rows, each total; they may read the tuple's columns.
+      negated: does the tuple pass where there is no such row?
+      label: the construct, as refusals name it.
+      position: 1-based offset in the statement, or None.
+    """
+
+    tables: tuple[BoundTable, ...]
+    predicates: tuple[exp.Expr, ...]
+    negated: bool
+    label: str
+    position: int | None = field(compare=False)
+
+
+@dataclass(frozen=True)
+class OwnerJoin:
+    """A LEFT JOIN along a foreign key by which the rows on its left are owned, entered as the inner join.
+
+    Attributes:
+      alias: of the rows on the left.
+      columns: of their foreign key, one of which may be NULL.
+      position: 1-based offset in the statement, or None.
+    """
+
+    alias: str
+    columns: tuple[str, ...]
+    position: int | None
+
+
+@dataclass(frozen=True)
+class BoundKey:
+    """One GROUP BY key.
+
+    Attributes:
+      written: the expression with its columns bound, as select list and HAVING may repeat it.
+      value: SQL of the key that raises for no row.
+      type: of `value`.
+      position: 1-based offset in the statement, or None.
+      values: the domain, where it follows from the expression itself; None for a column.
+      shown: the type in an answer, where `value` is a bigint of the same number, a double, or a moment of a time zone
+        at UTC; None: as `type`.
+    """
+
+    written: exp.Expr
+    value: exp.Expr
+    type: SqlType
+    position: int | None
+    values: tuple[KeyCell, ...] | None = None
+    shown: ResultType | None = None
+
+    @property
+    def result(self) -> ResultType | None:
+        """The type of the key in an answer; None where it cannot be a key."""
+        return self.shown or result_type(self.type)
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """The (alias, column) pairs that the key is computed from."""
+        return list(dict.fromkeys(map(column_ref, columns_of(self.value))))
+
+
+@dataclass(frozen=True)
+class BoundAggregate:
+    """One aggregate; a select list, HAVING and ORDER BY share those that they both name.
+
+    Attributes:
+      function: AVG is the quotient of two of these.
+      argument: for `sum` SQL of a double, never NaN; for `distinct` SQL of the canonical value; None for `count`.
+      condition: SQL of a condition: a tuple counts only where it is true; None: everywhere. None for `sum`.
+      label: the aggregate as the analyst wrote it.
+      bounds: of the argument of `sum`.
+    """
+
+    function: Literal["count", "sum", "distinct"]
+    argument: exp.Expr | None
+    condition: exp.Expr | None
+    label: str
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True)
+class BoundOutput:
+    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates."""
+
+    name: str
+    type: ResultType
+    expression: ReleasedExpression
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A select-project-join with aggregates, in normal form.
+
+    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i].
+
+    Attributes:
+      tables: the entries of FROM, every join and derived table flattened into it.
+      predicates: the conditions of WHERE, ON and USING; a join tuple passes when all are true. Each is total.
+      keys: GROUP BY keys, distinct.
+      aggregates: at least one, but where groups are only named, or the rows of an answer are known in number.
+      outputs: the select list.
+      having, order, limit, offset: as in Plan.
+      owner_joins: LEFT JOINs that are the inner join only where nobody else owns the rows
+        (`planner.sensitivity.owner_joins`).
+      semi_joins: the conditions of WHERE that look for rows of other tables; a tuple passes when all are true.
+    """
+
+    tables: tuple[BoundTable, ...]
+    predicates: tuple[exp.Expr, ...]
+    keys: tuple[BoundKey, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    outputs: tuple[BoundOutput, ...]
+    having: ReleasedExpression | None = None
+    order: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    owner_joins: tuple[OwnerJoin, ...] = ()
+    semi_joins: tuple[BoundSemiJoin, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises: ValueError where two tables share an alias, which would let one stand for the other in a proof."""
+        aliases = [entry.alias for entry in self.tables]
+        aliases += [entry.alias for one in self.semi_joins for entry in one.tables]
+        if len(set(aliases)) != len(aliases):
+            raise ValueError("tables of a query share an alias")
+
+    @cached_property
+    def _by_alias(self) -> dict[str, BoundTable]:
+        return {entry.alias: entry for entry in self.tables}
+
+    def table_of(self, column: exp.Column) -> BoundTable:
+        """The entry of FROM that a bound column belongs to."""
+        return self._by_alias[column_ref(column)[0]]
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+        return column_type(self.table_of(column).table, column.name)
+
+
+def column_type(table: Table, name: str) -> SqlType:
+    """The type of a column that the table has."""
+    column = table.column(name)
+    assert column is not None, "bound columns exist"
+    return sql_type(column.type)
+
+
+def column_copy(column: exp.Column) -> exp.Column:
+    """A copy of a bound column; exp.Expr.copy takes ten times as long."""
+    return bound_column(*column_ref(column))

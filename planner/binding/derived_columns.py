@@ -1,0 +1,130 @@
+"""The select list of a subquery, CTE or view: what each of its columns means, in terms of base tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlglot import exp
+
+from planner.binding.scope import Meaning, Scope, fold
+from planner.errors import (
+    InvalidSyntax,
+    PlannerError,
+    StatementTooComplex,
+    UnknownColumn,
+    UnknownTable,
+    UnsupportedSQL,
+)
+from planner.sql.trees import position_of
+
+VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
+"""Keys of the meta of a subquery that stands for a view: the view's name; the schema that may stand before it; is it
+a question over private tables, whose rows are an answer's?"""
+
+_INSIDE: dict[str, tuple[str, str | None]] = {
+    "group": (
+        "GROUP BY inside FROM is not supported: one person's rows would change rows that others share",
+        "aggregate once, at the top",
+    ),
+    "having": ("HAVING inside FROM is not supported", "aggregate once, at the top"),
+    "distinct": (
+        "DISTINCT inside FROM is not supported: a row that two people share would not change when one leaves",
+        "use COUNT(DISTINCT x) at the top",
+    ),
+    "limit": ("LIMIT inside FROM is not supported: one person's row would push out another's", "use WHERE"),
+    "offset": ("OFFSET inside FROM is not supported: one person's row would push out another's", "use WHERE"),
+    "fetch": ("FETCH inside FROM is not supported: one person's row would push out another's", "use WHERE"),
+    "order": ("ORDER BY inside FROM is not supported", "sort at the top"),
+}
+_INSTEAD_OF_A_VIEW = "ask its tables themselves; if it says nothing of a person, the policy may declare it public"
+_OF_AN_ANSWER = f"ask for its rows, by themselves or beside other answers; or {_INSTEAD_OF_A_VIEW}"
+
+
+@contextmanager
+def within_view(node: exp.Expr) -> Iterator[None]:
+    """Errors within a view's definition, which nobody wrote here, speak of the view, where the statement names it.
+
+    What the definition reads beyond what may be queried stays unnamed, as it is everywhere; for the custodian, who
+    may know, it is the error's cause.
+
+    Args:
+      node: a subquery; one that stands for no view changes nothing.
+    Raises: StatementTooComplex as it is; UnknownColumn and UnsupportedSQL that name the view.
+    """
+    name = node.meta.get(VIEW)
+    if name is None:
+        yield
+        return
+    try:
+        yield
+    except StatementTooComplex as error:
+        raise StatementTooComplex(error.message, hint=error.hint, position=position_of(node)) from None
+    except PlannerError as error:
+        raise refused_view(name, error, position_of(node), answers=node.meta.get(ANSWERS, False)) from error
+
+
+def refused_view(name: str, error: PlannerError, position: int | None, *, answers: bool = False) -> PlannerError:
+    """Why a view cannot be asked, where a statement names it. A view within a view keeps its own name.
+
+    Args:
+      answers: is it an answer, where join tuples are needed?
+    """
+    if error.hint in (_INSTEAD_OF_A_VIEW, _OF_AN_ANSWER):
+        return type(error)(error.message, hint=error.hint, position=position)
+    if answers:
+        message = f"the view {name!r} is an answer of its own, whose rows are no private rows: {error.message}"
+        return UnsupportedSQL(message, hint=_OF_AN_ANSWER, position=position)
+    hidden = isinstance(error, (UnknownColumn, UnknownTable))
+    reason = "it shows what cannot be queried" if hidden else error.message
+    kind = UnknownColumn if hidden else UnsupportedSQL
+    return kind(f"the view {name!r} cannot be asked: {reason}", hint=_INSTEAD_OF_A_VIEW, position=position)
+
+
+def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
+    """The SELECT of a subquery or CTE, if it only selects, projects and joins. Raises UnsupportedSQL otherwise."""
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
+        body = body.this
+    if not isinstance(body, exp.Select):
+        raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", position=position)
+    for part, (reason, hint) in _INSIDE.items():
+        if body.args.get(part):
+            raise UnsupportedSQL(reason, hint=hint, position=position_of(body.args[part]) or position)
+    for item in body.expressions:
+        aggregate = item.find(exp.AggFunc)
+        if aggregate is not None:
+            reason = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
+            raise UnsupportedSQL(reason, hint="aggregate once, at the top", position=position_of(aggregate))
+    return body
+
+
+def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:
+    """The columns of the select list, in order: name and meaning. One without a name has none that can be written."""
+    return [column for index, item in enumerate(select.expressions) for column in _columns(item, scope, index)]
+
+
+def named(
+    columns: Sequence[tuple[str, Meaning | None]], aliases: Sequence[str], position: int | None
+) -> dict[str, Meaning | None]:
+    """Columns by name, the first ones under the aliases of `AS t(a, b)`; None for a name that several have.
+
+    Raises: InvalidSyntax.
+    """
+    if len(aliases) > len(columns):
+        raise InvalidSyntax("more column aliases than columns", position=position)
+    meanings: dict[str, Meaning | None] = {}
+    for index, (name, meaning) in enumerate(columns):
+        known = aliases[index] if index < len(aliases) else name
+        meanings[known] = None if known in meanings else meaning
+    return meanings
+
+
+def _columns(item: exp.Expr, scope: Scope, index: int) -> list[tuple[str, Meaning | None]]:
+    if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        return scope.star(item)
+    value = scope.bind(item.unalias())
+    if isinstance(item, exp.Alias):
+        return [(fold(item.args["alias"]), value)]
+    if isinstance(item, exp.Column):
+        return [(fold(item.this), value)]
+    return [(f"\0{index}", value)]

@@ -1,0 +1,448 @@
+"""FROM and WHERE of a SELECT, its subqueries and CTEs, flattened into one list of tables and one of conditions.
+
+Private tables that no condition connects are refused: a forgotten one multiplies every row by every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundSemiJoin, BoundTable, OwnerJoin
+from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
+from planner.binding.null_condition import is_strict
+from planner.binding.scope import Meaning, Scope, Source, Tables, fold
+from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
+from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
+from planner.expressions.bind_scalar import bind_predicate
+from planner.expressions.predicates import conjuncts, entailed
+from planner.policy.policy import Policy
+from planner.schema import ForeignKey
+from planner.sql.columns import bound_column, column_ref
+from planner.sql.trees import columns_of, nodes, position_of
+
+NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
+"""Of optional rows whose owners are not among those of the rows beside them (`planner.sensitivity.own_rows`)."""
+
+
+BESIDE_PUBLIC = "use an inner JOIN and group by the public table's key: groups without rows appear anyway, near zero"
+"""What to write instead of public LEFT JOIN private, whose point is to see the keys without a partner."""
+
+
+@dataclass(frozen=True)
+class CommonTable:
+    """One entry of WITH: its query, its column aliases, and the entries that it may name itself."""
+
+    body: exp.Expr
+    columns: tuple[str, ...]
+    visible: Mapping[str, CommonTable]
+
+
+@dataclass(frozen=True)
+class Flattened:
+    """The base tables and conditions of the whole statement, as they are found.
+
+    `crossed` has the aliases of one table of either side of each CROSS JOIN.
+    `owner_joins` has the LEFT JOINs to owners of rows that may have none; `beside_public` those of a public table to
+    private rows, entered as inner joins, by the alias of the private rows: `check_beside_public` asks of the whole
+    SELECT whether it is the same. `found_by` has, by the alias of an owner that a LEFT JOIN finds, that of the rows
+    without which it is not found.
+    """
+
+    tables: Tables
+    predicates: list[exp.Expr] = field(default_factory=list)
+    semi_joins: list[BoundSemiJoin] = field(default_factory=list)
+    crossed: list[tuple[str, str]] = field(default_factory=list)
+    owner_joins: list[OwnerJoin] = field(default_factory=list)
+    beside_public: dict[str, int | None] = field(default_factory=dict)
+    found_by: dict[str, str] = field(default_factory=dict)
+
+
+def bind_from(
+    select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable], around: Scope | None = None
+) -> Scope:
+    """Enter the tables and conditions of FROM, its joins and WHERE.
+
+    Args:
+      select: a SELECT; it is not changed.
+      flat: what is found is appended to it; each reference to a CTE or subquery is a copy of its own.
+      visible: the CTEs of the statements around this one.
+      around: of a subquery in WHERE, the names of the SELECT around it.
+    Returns: the names that the rest of the SELECT sees.
+    Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
+    """
+    clause = select.args.get("from_")
+    if clause is None:
+        raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(select))
+    binder = _FromClause(Scope(flat.tables, around), flat, common_tables(select, visible))
+    binder.items(clause.this, select.args.get("joins") or [])
+    where = select.args.get("where")
+    if where is not None:
+        binder.conditions(where.this, binder.scope.sources)
+    return binder.scope
+
+
+def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
+    """The CTEs that a SELECT sees: its own, each of which sees those before it, and those around it."""
+    clause = select.args.get("with_")
+    known = dict(visible)
+    for entry in clause.expressions if clause is not None else []:
+        alias = entry.args["alias"]
+        columns = tuple(fold(column) for column in alias.args.get("columns") or [])
+        known[fold(alias.this)] = CommonTable(entry.this, columns, dict(known))
+    return known
+
+
+class _FromClause:
+    """Binds the items of one FROM."""
+
+    def __init__(self, scope: Scope, flat: Flattened, visible: Mapping[str, CommonTable]) -> None:
+        self.scope = scope
+        self._flat = flat
+        self._visible = visible
+
+    def items(self, first: exp.Expr, joins: Sequence[exp.Join]) -> None:
+        """Enter the items of FROM; USING, NATURAL and ON do not look across a comma."""
+        if joins and joins[0].side == "RIGHT":
+            first, joins = self._mirrored(first, joins[0]), [self._mirror(first, joins[0]), *joins[1:]]
+        tree = self._item(first)
+        for join in joins:
+            tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
+
+    def _mirrored(self, first: exp.Expr, join: exp.Join) -> exp.Expr:
+        """The right side of `table RIGHT JOIN other ON ...`, which is `other LEFT JOIN table ON ...`."""
+        if not isinstance(first, exp.Table) or first.args.get("joins") or join.args.get("on") is None:
+            hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
+            raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, position=position_of(join))
+        mirrored: exp.Expr = join.this
+        return mirrored
+
+    def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
+        mirror = exp.Join(this=first, side="LEFT", on=join.args["on"])
+        mirror.meta.update(join.meta)
+        return mirror
+
+    def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
+        """Enter the conditions that AND joins."""
+        written = conjuncts(node)
+        parts = [*written, *(part for one in written for part in entailed(one))]
+        self._flat.predicates.extend(self._bound([part for part in parts if not is_semi_join(part)], among))
+        for part in filter(is_semi_join, parts):
+            if self._flat.tables.is_aside:  # also through a subquery of its FROM, a query in WITH or a view
+                self._flat.predicates.extend(joined_inside(part, self.scope, self._flat.tables, self._inner))
+                continue
+            self._flat.semi_joins.append(semi_join(part, self.scope, self._flat.tables, self._inner))
+
+    def _inner(self, select: exp.Select) -> tuple[Scope, list[exp.Expr]]:
+        """The names and conditions of a subquery in WHERE, whose tables are being entered aside."""
+        inside = Flattened(self._flat.tables)
+        scope = bind_from(select, inside, self._visible, self.scope)
+        outer = [*(join.position for join in inside.owner_joins), *inside.beside_public.values()]
+        if outer:
+            hint, near = "use an inner JOIN inside it", outer[0]
+            raise UnsupportedSQL(
+                "an outer join inside a subquery of WHERE is not supported", hint=hint, position=near
+            )
+        return scope, inside.predicates
+
+    def _bound(self, parts: Sequence[exp.Expr], among: Sequence[Source]) -> list[exp.Expr]:
+        for part in parts:
+            aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
+            if aggregate is not None:
+                message = "an aggregate in a condition over rows is not supported"
+                raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))
+        return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
+
+    def _item(self, node: exp.Expr) -> list[Source]:
+        """The sources of a table, a subquery, or joins in parentheses."""
+        position = position_of(node)
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            entered = [self.scope.add(self._table(node, position), position)]
+            return self._joined_inside(node, entered)
+        if isinstance(node, (exp.Subquery, exp.Paren)):
+            body = node.this
+            if isinstance(body, (exp.Table, exp.Subquery, exp.Paren)) and not node.args.get("alias"):
+                return self._joined_inside(node, self._item(body))
+            entered = [self.scope.add(self._subquery(node), position)]
+            return self._joined_inside(node, entered)
+        raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
+
+    def _joined_inside(self, node: exp.Expr, tree: list[Source]) -> list[Source]:
+        """The joins that stand inside the parentheses of an item."""
+        for join in node.args.get("joins") or []:
+            tree = [*tree, *self._join(join, tree)]
+        return tree
+
+    def _table(self, node: exp.Table, position: int | None) -> Source:
+        alias = node.args.get("alias")
+        written = fold(alias.this) if alias is not None and alias.this is not None else fold(node.this)
+        columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
+        common = self._visible.get(fold(node.this)) if node.args.get("db") is None else None
+        sample = node.args.get("sample")
+        if common is not None:
+            if sample is not None:
+                hint = "sample one of the tables inside it"
+                raise UnsupportedSQL("TABLESAMPLE on a CTE is not supported", hint=hint, position=position)
+            names = (*columns, *common.columns[len(columns) :])
+            return self._derived(written, common.body, common.visible, names, position)
+        table = self._flat.tables.lookup(node)
+        entry = self._flat.tables.add(written, table, position)
+        index = len(self.scope.tables) - 1
+        if sample is not None and not entry.sampled:
+            hint = "sample a table that it is joined with"
+            raise UnsupportedSQL("TABLESAMPLE on a view is not supported", hint=hint, position=position)
+        if sample is not None:
+            entry = replace(entry, sample=_sample_rate(sample))
+            self._flat.tables.replace(index, entry)
+        meant: list[tuple[str, Meaning | None]] = [
+            (column.name, (entry.alias, column.name)) for column in table.columns
+        ]
+        namespace = table.namespace if alias is None else None
+        return Source(written, namespace, named(meant, columns, position), index, index + 1)
+
+    def _subquery(self, node: exp.Expr) -> Source:
+        alias = node.args.get("alias")
+        name = fold(alias.this) if alias is not None and alias.this is not None else None
+        columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
+        with within_view(node):
+            source = self._derived(name, node.this, self._visible, columns, position_of(node))
+        return replace(source, namespace=node.meta.get(NAMESPACE))
+
+    def _derived(
+        self,
+        name: str | None,
+        body: exp.Expr,
+        visible: Mapping[str, CommonTable],
+        columns: tuple[str, ...],
+        position: int | None,
+    ) -> Source:
+        select = select_project_join(body, position)
+        first = len(self.scope.tables)
+        inner = bind_from(select, self._flat, visible)
+        return Source(name, None, named(project(select, inner), columns, position), first, len(self.scope.tables))
+
+    def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
+        before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
+        right = self._item(join.this)
+        using = [(fold(name), position_of(name)) for name in join.args.get("using") or []]
+        natural = join.args.get("method") == "NATURAL"
+        condition = join.args.get("on")
+        if natural:
+            shared = set(self.scope.visible(tree))
+            common = [name for name in dict.fromkeys(self.scope.visible(right)) if name in shared]
+            using = [(name, position_of(join)) for name in common]
+        elif condition is None and not using and join.kind in ("", "INNER", "OUTER"):
+            raise InvalidSyntax("JOIN lacks its ON or USING", position=position_of(join))
+        found = [self._using(name, tree, right, position) for name, position in using]
+        if condition is not None:
+            found += self._bound(conjuncts(condition), [*tree, *right])
+        if join.kind == "CROSS":
+            left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
+            self._flat.crossed.append((left_alias, right_alias))
+        if join.side == "RIGHT":
+            hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
+            raise UnsupportedSQL(
+                "a RIGHT JOIN after other joins is not supported", hint=hint, position=position_of(join)
+            )
+        if join.side == "LEFT" and len(self._flat.semi_joins) > semi_joins:
+            hint = "write it in the WHERE of the whole SELECT, or use an inner JOIN"
+            label, near = self._flat.semi_joins[-1].label, self._flat.semi_joins[-1].position
+            raise UnsupportedSQL(f"{label} on the right of a LEFT JOIN is not supported", hint=hint, position=near)
+        if join.side == "LEFT":
+            inside = self._flat.predicates[before:]
+            del self._flat.predicates[before:]
+            self._make_outer(tree, right, [*inside, *found], join)
+        else:
+            self._flat.predicates.extend(found)
+        return right
+
+    def _using(self, name: str, tree: list[Source], right: list[Source], position: int | None) -> exp.Expr:
+        for side, sources in ("left", tree), ("right", right):
+            if name not in self.scope.visible(sources):
+                reason = f"the {side} side of JOIN ... USING has no column {name!r}"
+                hint = "write ON with the two columns that are equal"
+                raise UnknownColumn(reason, hint=hint, position=position)
+        left_value = self.scope.unqualified(name, tree, position)
+        right_value = self.scope.unqualified(name, right, position)
+        for source in right:
+            self.scope.hide(source, name)
+        return bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)
+
+    def _is_public(self, tree: list[Source]) -> bool:
+        entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]
+        return all(self._flat.tables.is_public(entry.table) for entry in entries)
+
+    def _enter_beside_public(self, right: list[Source], conditions: Sequence[exp.Expr], position: int | None) -> None:
+        """Enter public LEFT JOIN private as the inner join, whose groups without rows appear anyway."""
+        entries = [entry for source in right for entry in self.scope.tables[source.first : source.last]]
+        computed = [value for source in right for value in source.columns.values() if isinstance(value, exp.Expr)]
+        if len(entries) == 1 and entries[0].outer is None and entries[0].sample is None:
+            alias = entries[0].alias
+            every = all(any(column_ref(column)[0] == alias for column in columns_of(one)) for one in conditions)
+            if every and all(map(is_strict, computed)):
+                self._flat.predicates.extend(conditions)
+                self._flat.beside_public[alias] = position
+                return
+        raise UnsupportedSQL(NOT_OWN_ROWS, hint=BESIDE_PUBLIC, position=position)
+
+    def _to_the_owner(
+        self, tree: list[Source], owner: BoundTable, conditions: Sequence[exp.Expr]
+    ) -> tuple[BoundTable, ForeignKey] | None:
+        """The rows on the left and the foreign key by which they are owned, where a LEFT JOIN is along it alone.
+
+        A row of one owner is left out of every answer where that owner is missing (`planner.rules.
+        complete_provenance`), so this is the inner join, which tools never write. Not where such rows are their own
+        units, or lie too deep. Where a NULL in the key would leave the row to others, see
+        `planner.sensitivity.owner_joins`.
+        """
+        pairs = {_equal_columns(condition) for condition in conditions}
+        entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]
+        for entry in (entry for entry in entries if entry.outer is None):
+            for key in self._flat.tables.keys_to_owners(entry.table):
+                equal = zip(key.columns, key.key, strict=True)
+                along = {frozenset({(entry.alias, a), (owner.alias, b)}) for a, b in equal}
+                if key.references == owner.table.name and pairs == along:
+                    return entry, key
+        return None
+
+    def _enter_owner(self, child: BoundTable, key: ForeignKey, join: exp.Join) -> None:
+        """Note a LEFT JOIN that finds no owner where the key is NULL."""
+        if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
+            self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position_of(join)))
+
+    def _make_outer(
+        self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
+    ) -> None:
+        """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""
+        source, tables = right[0], self.scope.tables
+        hint = "LEFT JOIN one table at a time, or use an inner JOIN"
+        position = position_of(join)
+        entries = [entry for other in right for entry in tables[other.first : other.last]]
+        private = any(not self._flat.tables.is_public(entry.table) for entry in entries)
+        if private:
+            found = self._to_the_owner(tree, entries[0], conditions) if len(entries) == 1 else None
+            if found is not None:
+                self._enter_owner(*found, join)
+                self._flat.found_by[entries[0].alias] = found[0].alias
+                self._flat.predicates.extend(conditions)
+                return
+            if self._is_public(tree):
+                self._enter_beside_public(right, conditions, position)
+                return
+        if len(entries) != 1 or entries[0].outer is not None:
+            raise UnsupportedSQL("LEFT JOIN to several tables is not supported", hint=hint, position=position)
+        if any(isinstance(value, exp.Expr) and not is_strict(value) for value in source.columns.values()):
+            reason = "LEFT JOIN to a subquery with computed columns is not supported"
+            raise UnsupportedSQL(reason, hint="compute the column in the select list", position=position)
+        if entries[0].sample is not None and private:
+            hint = "sample the table on its left"
+            message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
+            raise UnsupportedSQL(message, hint=hint, position=entries[0].start or position)
+        outer = replace(entries[0], outer=tuple(conditions), optional=private, position=position)
+        self._flat.tables.replace(source.first, outer)
+
+
+def _equal_columns(condition: exp.Expr) -> frozenset[tuple[str, str]] | None:
+    """The two columns that a bound condition says are equal; None for any other condition."""
+    if not isinstance(condition, exp.EQ):
+        return None
+    sides = (condition.this, condition.expression)
+    return frozenset(map(column_ref, sides)) if all(isinstance(side, exp.Column) for side in sides) else None
+
+
+def _sample_rate(node: exp.Expr) -> float:
+    """The rate of TABLESAMPLE BERNOULLI (percent)."""
+    percent = node.args.get("percent")
+    position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
+    hint = "write TABLESAMPLE BERNOULLI (10)"
+    if not isinstance(percent, exp.Literal) or percent.is_string:
+        raise UnsupportedSQL("TABLESAMPLE takes a number", hint=hint, position=position)
+    try:
+        return float(percent.name) / 100
+    except ValueError:  # `1e`, which the parser lets pass
+        raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
+
+
+def is_comma(join: exp.Join) -> bool:
+    """Is it an item after a comma?"""
+    parts = ("on", "using", "kind", "side", "method")
+    return not any(join.args.get(part) for part in parts)
+
+
+def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: Iterable[exp.Expr]) -> None:
+    """Refuse public LEFT JOIN private where it is not the inner join with groups that appear anyway.
+
+    A row of the public table without a partner adds nothing to an aggregate whose argument is NULL in it, and is in
+    the group of its own keys, which are public: so the groups, and what is in them, are those of the inner join.
+
+    Args:
+      flat: of the whole SELECT.
+      keys: bound; those of the whole SELECT.
+      arguments: bound; of all its aggregates.
+    Raises: UnsupportedSQL at the LEFT JOIN.
+    """
+    keys, arguments = list(keys), list(arguments)
+    for alias, position in flat.beside_public.items():
+        there = {alias}
+        for _ in flat.found_by:
+            there |= {owner for owner, child in flat.found_by.items() if child in there}
+        grouped = any(column_ref(column)[0] in there for key in keys for column in columns_of(key))
+        if grouped or not arguments or not all(_is_of(argument, there) for argument in arguments):
+            hint = f"count a column of its rows, COUNT(x), not COUNT(*); or {BESIDE_PUBLIC}"
+            raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=position)
+
+
+def _is_of(argument: exp.Expr, aliases: Collection[str]) -> bool:
+    """Is it NULL, and so left out by an aggregate, wherever the columns of one of some tables are NULL?"""
+    if isinstance(argument, exp.Distinct):
+        return any(_is_of(part, aliases) for part in argument.expressions)
+    return any(is_strict(argument, alias) for alias in aliases)
+
+
+def check_connected(
+    tables: Sequence[BoundTable],
+    conditions: Iterable[exp.Expr],
+    crossed: Iterable[tuple[str, str]],
+    policy: Policy,
+    positions: dict[str, int | None],
+) -> None:
+    """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so.
+
+    Any condition over columns of several tables ties them, and so does one on a public table between them.
+
+    Args:
+      tables: the entries of FROM.
+      conditions: bound; those of WHERE, ON and USING.
+      crossed: pairs of aliases, one of either side of each CROSS JOIN.
+      positions: where each alias's table stands in the statement.
+    Raises: UnsupportedSQL at the second of two such tables.
+    Cost: linear in the conditions.
+    """
+    private = [entry for entry in tables if not policy.is_public(entry.table.name)]
+    if len(private) < 2:
+        return
+    parts = {entry.alias: entry.alias for entry in tables}
+
+    def part(alias: str) -> str:
+        while parts[alias] != alias:
+            alias = parts[alias]
+        return alias
+
+    outer = [(entry.alias, condition) for entry in tables for condition in entry.outer or ()]
+    ties = [{column_ref(column)[0] for column in columns_of(condition)} for condition in conditions]
+    ties += [{alias, *(column_ref(column)[0] for column in columns_of(condition))} for alias, condition in outer]
+    for tied in [*ties, *map(set, crossed)]:
+        roots = sorted(part(alias) for alias in tied)
+        for root in roots[1:]:
+            parts[part(root)] = part(roots[0])
+    first = private[0]
+    for other in private[1:]:
+        if part(other.alias) != part(first.alias):
+            names = f"{first.table.name} and {other.table.name}"
+            hint = (
+                "add the condition that ties them; CROSS JOIN says that all pairs are meant, if the policy allows it"
+            )
+            message = f"no condition connects {names}"
+            raise UnsupportedSQL(message, hint=hint, position=positions.get(other.alias))

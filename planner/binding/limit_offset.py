@@ -1,0 +1,75 @@
+"""LIMIT, OFFSET and FETCH as written, and the names of an answer's columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from planner.binding.scope import fold
+from planner.errors import UnsupportedSQL
+from planner.expressions.predicates import conjuncts
+from planner.parsing.postgres_parser import DATE_PART
+from planner.sql.literals import number
+from planner.sql.trees import position_of
+
+_MAX_ROWS = 1 << 62
+
+
+def row_count(query: exp.Query, part: str) -> int | None:
+    """What `limit` or `offset` of a query says; NULL and ALL mean no limit. Raises: UnsupportedSQL."""
+    clause = query.args.get(part)
+    fetch = query.args.get("limit") if part == "limit" else None
+    if clause is None:
+        return None
+    node = fetch.args.get("count") if isinstance(fetch, exp.Fetch) else clause.expression
+    if node is None and isinstance(fetch, exp.Fetch):
+        return 1  # FETCH FIRST ROW ONLY
+    if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
+        return None
+    if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
+        message = f"{part.upper()} takes a whole number"
+        raise UnsupportedSQL(message, hint="write the number", position=position_of(clause))
+    return min(int(node.name[:20]), _MAX_ROWS)
+
+
+def keeps_no_row(select: exp.Select) -> bool:
+    """Do LIMIT 0 or a constant in WHERE leave no row: `WHERE 1 = 0`, `WHERE false`, as tools ask for columns?
+
+    >>> from sqlglot import parse_one
+    >>> [keeps_no_row(parse_one(f"SELECT a FROM t {end}")) for end in ("WHERE a = 1 AND 1=0", "LIMIT 0", "LIMIT 1")]
+    [True, True, False]
+    """
+    where = select.args.get("where")
+    conditions = conjuncts(where.this) if where is not None else []
+    return any(map(_is_false, conditions)) or row_count(select, "limit") == 0
+
+
+def _is_false(condition: exp.Expr) -> bool:
+    if isinstance(condition, exp.EQ):
+        sides = [condition.this.unnest(), condition.expression.unnest()]
+        numbers = all(isinstance(side, exp.Literal) and not side.is_string for side in sides)
+        return numbers and number(sides[0]) != number(sides[1])
+    return isinstance(condition, exp.Boolean) and not condition.this
+
+
+def output_name(item: exp.Expr) -> str:
+    """The name of an item of the select list: its alias, or PostgreSQL's own."""
+    return fold(item.args["alias"]) if isinstance(item, exp.Alias) else default_name(item)
+
+
+def default_name(node: exp.Expr) -> str:
+    """The name that PostgreSQL gives to a column without an alias."""
+    node = node.unnest()
+    if isinstance(node, exp.Filter):
+        return default_name(node.this)
+    if isinstance(node, exp.Column):
+        return fold(node.this)
+    if isinstance(node, exp.Cast):
+        if DATE_PART in node.meta:
+            return DATE_PART
+        inner = default_name(node.this)
+        return inner if inner != "?column?" else node.args["to"].this.name.lower()
+    if isinstance(node, exp.TimestampTrunc):
+        return "date_trunc"
+    if isinstance(node, (exp.Func, exp.Case)) and not isinstance(node, (exp.And, exp.Or)):
+        return node.key.lower()
+    return "?column?"

@@ -1,0 +1,156 @@
+"""`$1`, `$2`, ...: typed from context before their values are known, and literals of the tree once they are.
+
+A value never becomes text of a statement: it becomes a node, which the binder reads like any written literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TypeVar
+
+from sqlglot import exp
+
+from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.parsing.constant_datetimes import written_intervals
+from planner.sql.array_texts import BOUND_ARRAY, array_elements
+from planner.sql.literals import moment_sql
+from planner.sql.trees import copied, nodes, position_of
+
+Query = TypeVar("Query", bound=exp.Query)
+
+Element = str | int | float | Decimal | bool | date | datetime | None
+
+Value = Element | tuple[Element, ...]
+"""Of a placeholder: a text takes the type of its place, a datetime has its own; an array is a tuple."""
+
+MAX_PARAMETERS = 256
+"""Values of one statement."""
+
+MAX_VALUE_LENGTH = 8_192
+"""Characters of one value."""
+
+MAX_ELEMENTS = 1_000
+"""Of one array."""
+
+_SMALLEST, _LARGEST = Decimal("1e-100"), Decimal("1e100")
+
+
+def substitute(select: Query, values: Sequence[Value]) -> Query:
+    """The statement with every placeholder written as its value.
+
+    Args:
+      select: from `planner.parsing.parse.parse`; it is not changed.
+      values: one per placeholder; text takes the type of its place, as a quoted literal does.
+    Raises: InvalidSetting for too few, too many, or one that no literal can hold.
+
+    >>> from sqlglot import parse_one
+    >>> select = parse_one("SELECT WHERE a = $1 AND b > $2", dialect="postgres")
+    >>> substitute(select, ["it's", -2]).sql("postgres")
+    "SELECT WHERE a = 'it''s' AND b > (-2)"
+    """
+    count = highest_number(select)
+    if count != len(values):
+        asked = f"{count} placeholder{'' if count == 1 else 's'}"
+        sent = f"{len(values)} value{' was' if len(values) == 1 else 's were'}"
+        places = (_place(node) for node in placeholders_in(select) if number_of(node) > len(values))
+        hint = "send them in parameters, in the order of their numbers"
+        message = f"the statement has {asked}, but {sent} sent"
+        raise InvalidSetting(message, hint=hint, position=next(places, None))
+    if not count:
+        return select
+    copy = copied(select)
+    for node in placeholders_in(copy):
+        if BOUND_ARRAY in node.meta:
+            _write_elements(node, values[number_of(node) - 1])
+    literals = {number: _literal(values[number - 1], number) for number in set(map(number_of, placeholders_in(copy)))}
+    for node in placeholders_in(copy):
+        literal = literals[number_of(node)].copy()  # with notes of its own
+        literal.meta.update(node.meta)
+        node.replace(literal)
+    written_intervals(copy)
+    return copy
+
+
+def placeholders_in(select: exp.Query) -> list[exp.Parameter]:
+    """Every `$n` of a statement, as often as it stands there."""
+    return [node for node in nodes(select) if isinstance(node, exp.Parameter)]
+
+
+def _place(node: exp.Parameter) -> int | None:
+    """Where its `$` stands: the tree remembers the number after it."""
+    position = position_of(node)
+    return None if position is None else position - 1
+
+
+def number_of(node: exp.Parameter) -> int:
+    """The n of `$n`. Raises: UnsupportedSQL."""
+    text = node.this.name if isinstance(node.this, exp.Literal) else ""
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= MAX_PARAMETERS):
+        hint = f"number them from $1 to ${MAX_PARAMETERS}"
+        raise UnsupportedSQL("this placeholder is not supported", hint=hint, position=position_of(node))
+    return int(text)
+
+
+def highest_number(select: exp.Query) -> int:
+    """The highest n of all placeholders `$n` of a statement; 0 where it has none."""
+    return max((number_of(node) for node in placeholders_in(select)), default=0)
+
+
+def _write_elements(node: exp.Parameter, value: Value) -> None:
+    """Write the elements of an array in its place of an IN list. Raises: InvalidSetting."""
+    index = number_of(node)
+    elements = array_elements(value) if isinstance(value, str) else value
+    if not isinstance(elements, tuple):
+        hint = "send a list, or the text of an array: {a,b}"
+        raise InvalidSetting(f"the value of ${index} is no array of one dimension", hint=hint, position=_place(node))
+    if len(elements) > MAX_ELEMENTS:
+        raise InvalidSetting(f"the array of ${index} has more than {MAX_ELEMENTS:,} elements", position=_place(node))
+    inside = node.find_ancestor(exp.In)
+    assert inside is not None, "array_membership put it there"
+    (form,) = inside.expressions
+    written = []
+    for element in elements:
+        literal = _literal(element, index)
+        literal.meta.update(node.meta)
+        if form is node:
+            written.append(literal)
+        else:
+            cast = form.copy()
+            cast.find(exp.Parameter).replace(literal)
+            written.append(cast)
+    if written:
+        inside.set("expressions", written)
+    else:  # x = ANY('{}') is false, whatever x is
+        inside.replace(exp.false())
+
+
+def _literal(value: Value, index: int) -> exp.Expr:
+    if isinstance(value, tuple):
+        hint = f"compare with its elements: x = ANY(${index})"
+        raise InvalidSetting(f"the value of ${index} is an array where one value stands", hint=hint)
+    if value is None:
+        return exp.Null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        if len(value) > MAX_VALUE_LENGTH or any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+            raise InvalidSetting(f"the value of ${index} is too long, or holds a character that no text can")
+        return exp.Literal.string(value)
+    if isinstance(value, date):
+        return moment_sql(value)
+    number = Decimal(digits_of(value))
+    if not number.is_finite() or (number and not _SMALLEST <= abs(number) <= _LARGEST):
+        raise InvalidSetting(f"the value of ${index} is beyond 1e100 or below 1e-100, or no number")
+    literal = exp.Literal.number(format(number.copy_abs(), "f"))
+    return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+
+
+def digits_of(value: int | float | Decimal) -> str:
+    """The digits that mean the value.
+
+    >>> digits_of(0.1), digits_of(Decimal("1.50")), digits_of(7)
+    ('0.1', '1.50', '7')
+    """
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,409 @@
+"""The names that a query's columns may mean, as PostgreSQL resolves them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundTable, column_copy, column_type
+from planner.errors import (
+    AmbiguousColumn,
+    InvalidSyntax,
+    StatementTooComplex,
+    UnknownColumn,
+    UnknownTable,
+    UnsupportedSQL,
+)
+from planner.limits import MAX_TABLES, check_depth
+from planner.policy.ownership import ownership
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.policy.table_lookup import TableReference, find_table, no_such_table
+from planner.schema import ForeignKey, Schema, Table
+from planner.sql.columns import bound_column, column_ref
+from planner.sql.sql_types import SqlType
+from planner.sql.trees import LEAVES, copied, nodes, position_of
+from planner.suggestions import did_you_mean
+
+_UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_MAX_DERIVED_NODES = 4096
+_ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
+
+
+def fold(identifier: exp.Expr) -> str:
+    """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
+    name = identifier.name
+    if identifier.args.get("quoted"):
+        return name
+    return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
+
+
+def table_reference(node: exp.Table) -> TableReference:
+    """The names that a table of FROM is written with."""
+    database, namespace = node.args.get("catalog"), node.args.get("db")
+    return TableReference(
+        None if database is None else fold(database), None if namespace is None else fold(namespace), fold(node.this)
+    )
+
+
+class Tables:
+    """The base tables of the whole statement, and the expressions that derived columns have put into it."""
+
+    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None) -> None:
+        self._schema = schema
+        self._policy = policy
+        self._search_path = search_path
+        self._nodes = 0
+        self._by_alias: dict[str, Table] = {}
+        self._aside = 0
+        self._around: list[BoundTable] | None = None
+        self.entries: list[BoundTable] = []
+        self.positions: dict[str, int | None] = {}
+
+    def lookup(self, node: exp.Table) -> Table:
+        """The catalog's table. Raises UnknownTable, also for one that the policy does not name."""
+        reference = table_reference(node)
+        table = find_table(reference, self._schema, self._policy, self._search_path)
+        if table is None:
+            raise no_such_table(reference, self._schema, self._policy, self._search_path, position_of(node))
+        return table
+
+    def add(self, name: str, table: Table, position: int | None) -> BoundTable:
+        """Enter a base table under a new alias. Raises StatementTooComplex."""
+        if len(self.entries) + len(self._around or ()) + self._aside >= MAX_TABLES:
+            hint = "where a table is only joined along its key, the foreign key IS NOT NULL says the same"
+            raise StatementTooComplex(f"more than {MAX_TABLES} tables", hint=hint, position=position)
+        entry = self.enter(name, table, position)
+        self.positions[entry.alias] = position
+        return entry
+
+    def enter(self, name: str, table: Table, position: int | None = None) -> BoundTable:
+        """Enter a base table, however many there are."""
+        alias = generated_alias(table.relation, len(self.entries))
+        if self.is_aside:  # of a subquery in WHERE: an alias that no table of FROM and no completion can have
+            alias = f"{alias}_s{self._aside}"
+        view = self._schema.views.get(table.name)
+        sampled = view is None or view.kind == "materialized view"
+        entry = BoundTable(alias, name, table, sampled=sampled, start=position)
+        self.entries.append(entry)
+        self._by_alias[entry.alias] = table
+        return entry
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Enter tables of a subquery in WHERE, which are no entries of FROM: `entries` are its own for a while."""
+        assert not self.is_aside, "one subquery of WHERE does not stand in another's"
+        around = self._around = self.entries
+        self.entries = []
+        try:
+            yield
+        finally:
+            self._aside += len(self.entries)
+            self._around, self.entries = None, around
+
+    @property
+    def is_aside(self) -> bool:
+        """Are the tables of a subquery in WHERE being entered?"""
+        return self._around is not None
+
+    def replace(self, index: int, entry: BoundTable) -> None:
+        """Change an entry, but not its alias or table."""
+        self.entries[index] = entry
+
+    @property
+    def databases(self) -> tuple[str, str]:
+        """What the one database that there is may be called."""
+        return self._policy.name, self._schema.database
+
+    def is_public(self, table: Table) -> bool:
+        """Does the policy say so?"""
+        return self._policy.is_public(table.name)
+
+    def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
+        """The foreign keys without whose parents a row of the table is in no answer."""
+        graph = ownership(self._schema, self._policy)
+        if graph.orphan_key(table.name) is not None:
+            return ()
+        return tuple(key for key in graph.owning_keys(table.name) if graph.depth(table.name, key) is None)
+
+    def public_primary_key(self, column: exp.Column) -> tuple[str, ...] | None:
+        """The primary key of a bound column's table; None where it has none, and where the table is not public."""
+        table = self._by_alias[column_ref(column)[0]]
+        return table.primary_key if self.is_public(table) else None
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+        alias, name = column_ref(column)
+        return column_type(self._by_alias[alias], name)
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+        alias, name = column_ref(column)
+        table = self._by_alias[alias].name
+        return table, self._policy.column(table, name)
+
+    def may_be_null(self, column: exp.Column) -> bool:
+        """May a bound column be NULL in some join tuple?"""
+        entries = (*self.entries, *(self._around or ()))
+        outer = any(entry.alias == column.table and entry.outer is not None for entry in entries)
+        return outer or self.nullable(column)
+
+    def nullable(self, column: exp.Column) -> bool:
+        """May a bound column be NULL in its own table?"""
+        found = self._by_alias[column.table].column(column.name)
+        assert found is not None, "bound columns exist"
+        return found.nullable
+
+    def expand(self, derived: exp.Expr, position: int | None) -> exp.Expr:
+        """A copy of a derived column's expression. Raises StatementTooComplex: copies of copies grow fast."""
+        self._nodes += len(nodes(derived))
+        if self._nodes > _MAX_DERIVED_NODES:
+            hint = "name fewer computed columns inside FROM"
+            raise StatementTooComplex("computed columns of FROM grow too long", hint=hint, position=position)
+        copy = copied(derived)
+        return copy if isinstance(copy, _ATOMS) else exp.Paren(this=copy)
+
+
+Meaning = exp.Expr | tuple[str, str]
+"""What a name means: an expression over bound columns; for a base table's column its (alias, name)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One item of FROM under the analyst's name for it, None for a subquery without one.
+
+    Attributes:
+      namespace: of a base table or a view, which may stand before its name.
+      columns: what each name means; None for one that several columns have.
+      first, last: the base tables behind it are those of this range of indices.
+    """
+
+    name: str | None
+    namespace: str | None
+    columns: Mapping[str, Meaning | None]
+    first: int
+    last: int
+
+    @cached_property
+    def is_derived(self) -> bool:
+        """May a name of it mean an expression?"""
+        return any(isinstance(meaning, exp.Expr) for meaning in self.columns.values())
+
+
+class Scope:
+    """What one SELECT sees: its FROM, and the columns that USING has merged."""
+
+    def __init__(self, tables: Tables, around: Scope | None = None) -> None:
+        self._tables = tables
+        self._around = around
+        self._hidden: set[tuple[int, str]] = set()
+        self.sources: list[Source] = []
+
+    @property
+    def tables(self) -> list[BoundTable]:
+        """The base tables of the whole statement so far."""
+        return self._tables.entries
+
+    def add(self, source: Source, position: int | None) -> Source:
+        """Enter an item of FROM. Raises InvalidSyntax when two share a name, but for tables of two schemas."""
+        if source.name is not None and any(_clash(source, other) for other in self.sources):
+            hint = "give each table of a self-join its own alias"
+            raise InvalidSyntax(f"table name {source.name!r} stands twice in FROM", hint=hint, position=position)
+        self.sources.append(source)
+        return source
+
+    def hide(self, source: Source, name: str) -> None:
+        """After USING, the unqualified name means the left column only."""
+        self._hidden.add((id(source), name))
+
+    def visible(self, sources: Iterable[Source]) -> list[str]:
+        """The names that `*` shows, in order."""
+        return [name for source in sources for name in source.columns if (id(source), name) not in self._hidden]
+
+    def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
+        """What a name means: a bound column, or a derived column's expression over bound columns.
+
+        A column that is bound already means itself, and no copy. In a subquery of WHERE, what its own FROM does not
+        have means what the SELECT around it has. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
+        """
+        if column.meta.get("bound"):
+            return column
+        unknown = UnknownColumn if column.args.get("table") is None else UnknownTable
+        try:
+            return self._resolve(column, among)
+        except unknown:
+            if self._around is None:
+                raise
+            try:
+                return self._around.resolve(column)
+            except unknown:
+                pass
+            raise
+
+    def _resolve(self, column: exp.Column, among: Sequence[Source] | None) -> exp.Expr:
+        if not isinstance(column.this, exp.Identifier):
+            raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
+        name, position = fold(column.this), position_of(column)
+        sources = self.sources if among is None else among
+        if column.args.get("table") is not None:
+            return self._column(self._qualified(column, sources), name, position)
+        return self.unqualified(name, sources, position, quoted=bool(column.this.args.get("quoted")))
+
+    def unqualified(
+        self, name: str, sources: Sequence[Source], position: int | None, *, quoted: bool = False
+    ) -> exp.Expr:
+        """The one column of that name, merged columns counting once.
+
+        Args:
+          name: of the column, folded as PostgreSQL folds it.
+          sources: the entries of FROM that may have it.
+          position: 1-based offset in the statement, or None.
+          quoted: it stood in quotes, so that its case counts.
+        Raises: AmbiguousColumn, UnknownColumn.
+        """
+        found = [s for s in sources if name in s.columns and (id(s), name) not in self._hidden]
+        if not found:
+            hint = did_you_mean(name, self.visible(sources))
+            if hint is None and quoted:
+                hint = "a text goes in single quotes: '...'"
+            raise UnknownColumn(f"no table of the query has a column {name!r}", hint=hint, position=position)
+        if len(found) > 1:
+            hint = "put the table's name and a dot before it"
+            raise AmbiguousColumn(f"several tables have a column {name!r}", hint=hint, position=position)
+        return self._column(found[0], name, position)
+
+    def bind(self, node: exp.Expr, among: Sequence[Source] | None = None) -> exp.Expr:
+        """A copy of an expression whose every column is bound. Raises what `resolve` does; StatementTooComplex."""
+        bound = self._bind(node, among)
+        if any(source.is_derived for source in self.sources):
+            check_depth(bound)
+        return bound
+
+    def star(self, node: exp.Expr) -> list[tuple[str, Meaning | None]]:
+        """The columns that `*` or `table.*` stands for."""
+        if isinstance(node, exp.Column):
+            return list(self._qualified(node, self.sources).columns.items())
+        return [
+            (name, meaning)
+            for source in self.sources
+            for name, meaning in source.columns.items()
+            if (id(source), name) not in self._hidden
+        ]
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+        return self._tables.type_of(column)
+
+    def public_primary_key(self, column: exp.Column) -> tuple[str, ...] | None:
+        """The primary key of a bound column's table; None where it has none, and where the table is not public."""
+        return self._tables.public_primary_key(column)
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+        return self._tables.declared(column)
+
+    def may_be_null(self, column: exp.Column) -> bool:
+        """May a bound column be NULL in some join tuple?"""
+        return self._tables.may_be_null(column)
+
+    def _counted_rows(self, node: exp.Count) -> exp.Expr:
+        """COUNT(t.*): a row is never NULL, whatever its columns are, but where an outer join finds none."""
+        source = self._qualified(node.this, self.sources)
+        if any(entry.outer is not None for entry in self.tables[source.first : source.last]):
+            hint = "count a column of it that is never NULL"
+            message = "COUNT over the rows that an outer join may miss"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+        counted = exp.Count(this=exp.Star(), big_int=True)
+        counted.meta.update(node.meta)
+        return counted
+
+    def _bind(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            found = self.resolve(node, among)
+            return _marked(column_copy(node)) if found is node else found
+        if isinstance(node, exp.Connector):
+            return self._bind_chain(node, among)
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Column) and isinstance(node.this.this, exp.Star):
+            return self._counted_rows(node)
+        if type(node) in LEAVES:
+            return node
+        arguments: dict[str, object] = {}
+        for name, value in node.args.items():
+            if isinstance(value, list):
+                arguments[name] = [self._bind(part, among) if isinstance(part, exp.Expr) else part for part in value]
+            else:
+                arguments[name] = self._bind(value, among) if isinstance(value, exp.Expr) else value
+        bound = type(node)(**arguments)
+        if node.meta:
+            bound.meta.update(node.meta)
+        return bound
+
+    def _bind_chain(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
+        """`a AND b AND ...`, a tree as deep as it is long, without recursion along it."""
+        chain = []
+        while isinstance(node, exp.Connector):
+            chain.append(node)
+            node = node.this
+        bound = self._bind(node, among)
+        for link in reversed(chain):
+            bound = type(link)(this=bound, expression=self._bind(link.expression, among))
+        return bound
+
+    def _qualified(self, column: exp.Column, sources: Sequence[Source]) -> Source:
+        qualifier = fold(column.args["table"])
+        written, database = column.args.get("db"), column.args.get("catalog")
+        namespace = None if written is None else fold(written)
+        here = database is None or fold(database) in self._tables.databases
+        found = [source for source in sources if source.name == qualifier and here]
+        if namespace is not None:
+            found = [source for source in found if source.namespace == namespace]
+        if len(found) > 1:
+            message = f"several tables are named {qualifier!r}"
+            advice = "put the schema and a dot before it, or give the tables aliases"
+            raise AmbiguousColumn(message, hint=advice, position=position_of(column))
+        if found:
+            return found[0]
+        hint = did_you_mean(qualifier, [source.name for source in sources if source.name is not None])
+        if hint is None or any(source.namespace is None for source in sources):
+            hint = "a table with an alias is known by the alias only"
+        raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, position=position_of(column))
+
+    def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:
+        if name not in source.columns:
+            hint = did_you_mean(name, source.columns)
+            raise UnknownColumn(f"{source.name!r} has no column {name!r}", hint=hint, position=position)
+        found = source.columns[name]
+        if found is None:
+            hint = "give its columns different aliases"
+            raise AmbiguousColumn(
+                f"several columns of {source.name!r} are named {name!r}", hint=hint, position=position
+            )
+        if isinstance(found, exp.Expr):
+            return self._tables.expand(found, position)
+        column = _marked(bound_column(*found))
+        if position is not None:
+            column.meta["start"] = position - 1
+        return column
+
+
+def _clash(one: Source, other: Source) -> bool:
+    """Do two items of FROM share a name? Tables without aliases whose schemas differ are told apart by these."""
+    if one.name != other.name:
+        return False
+    return one.namespace is None or other.namespace is None or one.namespace == other.namespace
+
+
+def _marked(column: exp.Column) -> exp.Column:
+    """The analyst may write the very alias that the rewriting uses, so a bound column says that it is one."""
+    column.meta["bound"] = True
+    return column
+
+
+def generated_alias(table: str, index: int) -> str:
+    """An alias that no other entry has: plain names stay readable, others do not risk the 63-byte limit."""
+    stem = table if re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", table) else "t"
+    return f"{stem}_{index}"

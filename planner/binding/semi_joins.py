@@ -1,0 +1,235 @@
+"""Semi-joins: EXISTS, IN, NOT EXISTS and NOT IN over a subquery, as conditions of WHERE.
+
+Whose rows a subquery may read is asked later (`planner.sensitivity.own_rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundSemiJoin, BoundTable
+from planner.binding.derived_columns import project
+from planner.binding.normal_form import normal_form
+from planner.binding.null_condition import is_null
+from planner.binding.scope import Meaning, Scope, Tables
+from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.expressions.bind_scalar import bind_predicate
+from planner.parsing.grammar import COMPARISONS
+from planner.sql.columns import ColumnRef, bound_column, column_ref
+from planner.sql.trees import columns_of, holds, position_of
+
+_INSIDE = {
+    "having": "a condition on groups of rows has no sound answer here; use a condition on one row",
+    "group": "leave GROUP BY out: whether a row is there does not depend on it",
+    "limit": "leave LIMIT out: one row is enough",
+    "offset": "leave OFFSET out",
+    "fetch": "leave FETCH out: one row is enough",
+    "with_": "write WITH before the whole statement",
+}
+
+Inner = Callable[[exp.Select], tuple[Scope, list[exp.Expr]]]
+"""Enters FROM and WHERE of a subquery: its names, which include those around it, and its conditions."""
+
+
+def is_semi_join(node: exp.Expr) -> bool:
+    """Is a conjunct of WHERE one: EXISTS, or IN with a subquery, denied or not?
+
+    >>> from sqlglot import parse_one
+    >>> [is_semi_join(parse_one(text)) for text in ("NOT (x IN (SELECT k FROM t))", "x IN (1, 2)", "NOT x")]
+    [True, False, False]
+    """
+    inner, _ = _denials(node)
+    if isinstance(inner, exp.In):
+        return inner.args.get("query") is not None
+    return isinstance(inner, exp.Exists) or _compared(inner) is not None
+
+
+def semi_join(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> BoundSemiJoin:
+    """Bind one.
+
+    `x NOT IN (SELECT k ...)` is true where x = k is false for every row, so it is NOT EXISTS of a row in which x = k
+    is true or unknown: where x and k are never NULL, of one in which it is true.
+
+    Args:
+      node: `is_semi_join`.
+      scope: of the SELECT whose WHERE it stands in; the left side of IN is bound there.
+      tables: where the inner tables are entered, aside.
+      enter: binds FROM and WHERE of the subquery.
+    Raises: UnsupportedSQL for what is no plain join inside, InvalidSyntax, and what names raise.
+    """
+    test, negated = _denials(node)
+    label = ("NOT " if negated else "") + _label(test)
+    select = _select(test, label)
+    with tables.aside():
+        conditions = _conditions(test, select, scope, tables, enter, negated=negated)
+        _check_rows(tables.entries, label, position_of(select))
+        entered = tuple(tables.entries)
+    return BoundSemiJoin(entered, normal_form(conditions), negated, label, position_of(node))
+
+
+def _label(test: exp.Expr) -> str:
+    return "EXISTS" if isinstance(test, exp.Exists) else "IN" if isinstance(test, exp.In) else "a compared subquery"
+
+
+def _conditions(
+    test: exp.Expr, select: exp.Select, scope: Scope, tables: Tables, enter: Inner, *, negated: bool
+) -> list[exp.Expr]:
+    """The conditions of the inner rows, the one of their selected value among them."""
+    before = len(tables.entries)
+    inside, conditions = enter(select)
+    shown = project(select, inside)
+    if isinstance(test, exp.In):
+        return [*conditions, _members(test, shown, scope, inside, conditions, negated=negated)]
+    if isinstance(test, exp.Exists):
+        return conditions
+    if negated:
+        hint = "write the comparison the other way round"
+        raise UnsupportedSQL("NOT before a compared subquery is not supported", hint=hint, position=position_of(test))
+    _check_one_row(tables.entries[before:], conditions, select)
+    return [*conditions, _comparison(test, shown, scope, inside)]
+
+
+def _compared(test: exp.Expr) -> str | None:
+    """The side of a comparison that is a subquery; None where it is not one alone."""
+    if not isinstance(test, COMPARISONS):
+        return None
+    found = [side for side in ("this", "expression") if isinstance(test.args[side].unnest(), exp.Query)]
+    return found[0] if len(found) == 1 else None
+
+
+def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], scope: Scope, inside: Scope) -> exp.Expr:
+    """The comparison with the selected value, in the subquery's place: of no row it is unknown, and so not true."""
+    if len(shown) != 1:
+        raise InvalidSyntax("a subquery that is compared has one column", position=position_of(test))
+    side, meant = _compared(test), shown[0][1]
+    assert side is not None and meant is not None, "a subquery, which shows something"
+    other = "expression" if side == "this" else "this"
+    value = _marked(meant) if isinstance(meant, tuple) else meant
+    made = type(test)(**{side: exp.Paren(this=value), other: exp.Paren(this=scope.bind(test.args[other]))})
+    made.meta.update(test.meta)
+    return bind_predicate(made, inside)
+
+
+def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr], select: exp.Select) -> None:
+    """Refuse a subquery that may have several rows, which SQL lets no value be compared with.
+
+    One row at most passes where every column of a key of the one table is equal to what does not hang on its rows.
+    """
+    pinned = set()
+    for condition in conditions:
+        if isinstance(condition, exp.EQ):
+            for column, value in ((condition.this, condition.expression), (condition.expression, condition.this)):
+                if isinstance(column, exp.Column) and not any(
+                    column_ref(one)[0] == column_ref(column)[0] for one in columns_of(value)
+                ):
+                    pinned.add(column_ref(column))
+    one = len(entries) == 1 and any(
+        key and all((entries[0].alias, name) in pinned for name in key) for key in entries[0].table.keys
+    )
+    if not one:
+        hint = "write IN (SELECT ...) for any of its rows, or ask for the row of a key in its WHERE"
+        message = "a compared subquery that may have several rows is not supported"
+        raise UnsupportedSQL(message, hint=hint, position=position_of(select))
+
+
+def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> list[exp.Expr]:
+    """Join the rows of EXISTS or IN, which stands inside the subquery of another, to those of that subquery.
+
+    Whether there is a row beside which there is a row is whether there are both; how often does not count. So one
+    condition reads both, and (own) of `planner.sensitivity.own_rows` is asked of both together.
+
+    Args:
+      node: `is_semi_join`.
+      scope: of the subquery in whose WHERE it stands.
+      tables: where the inner tables are entered.
+      enter: binds FROM and WHERE of the inner one, among the tables of the outer one.
+    Returns: the conditions of the inner rows.
+    Raises: UnsupportedSQL where it is denied, and as `semi_join`.
+    """
+    test, negated = _denials(node)
+    if negated:
+        message = "NOT EXISTS or NOT IN inside another subquery of WHERE is not supported"
+        raise UnsupportedSQL(message, hint="write it beside the other one, joined by AND", position=position_of(node))
+    return _conditions(test, _select(test, _label(test)), scope, tables, enter, negated=False)
+
+
+def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:
+    """What stands behind parentheses and NOT; is it denied?"""
+    negated = False
+    while isinstance(node, (exp.Paren, exp.Not)):
+        negated ^= isinstance(node, exp.Not)
+        node = node.this
+    return node, negated
+
+
+def _select(test: exp.Expr, label: str) -> exp.Select:
+    """The subquery, if it only selects, projects and joins."""
+    side = "this" if isinstance(test, exp.Exists) else "query" if isinstance(test, exp.In) else _compared(test)
+    body = test.args[side or "this"]
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
+        body = body.this
+    if not isinstance(body, exp.Select):
+        hint = "write one EXISTS for each SELECT, joined by AND"
+        raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, position=position_of(body))
+    for part, hint in _INSIDE.items():
+        found = body.args.get(part)
+        if found:
+            name = "WITH" if part == "with_" else "GROUP BY" if part == "group" else part.upper()
+            raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, position=position_of(found))
+    aggregate = next((item for item in body.expressions if holds(item, exp.AggFunc)), None)
+    if aggregate is not None:
+        hint = "select a column; a number that rows add up to has no sound answer here"
+        message = f"an aggregate inside {label} is not supported"
+        raise UnsupportedSQL(message, hint=hint, position=position_of(aggregate))
+    outer = next((join for join in body.find_all(exp.Join) if join.side), None)
+    if outer is not None:
+        hint = "use an inner JOIN inside it"
+        raise UnsupportedSQL(f"an outer join inside {label} is not supported", hint=hint, position=position_of(outer))
+    if body.args.get("from_") is None:
+        raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(body))
+    return body
+
+
+def _check_rows(entries: list[BoundTable], label: str, position: int | None) -> None:
+    if any(entry.outer is not None for entry in entries):
+        hint = "use an inner JOIN inside it"
+        raise UnsupportedSQL(f"an outer join inside {label} is not supported", hint=hint, position=position)
+    if any(entry.sample is not None for entry in entries):
+        raise UnsupportedSQL(f"TABLESAMPLE inside {label} is not supported", hint="sample FROM", position=position)
+
+
+def _members(
+    test: exp.In,
+    shown: Sequence[tuple[str, Meaning | None]],
+    scope: Scope,
+    inside: Scope,
+    conditions: Sequence[exp.Expr],
+    *,
+    negated: bool,
+) -> exp.Expr:
+    """The condition that the selected value is the left side: true of it, or, denied, not false."""
+    if len(shown) != 1:
+        raise InvalidSyntax("a subquery of IN has one column", position=position_of(test.args["query"]))
+    value, meant = scope.bind(test.this), shown[0][1]
+    assert meant is not None, "what a select list shows means something"
+    found = _marked(meant) if isinstance(meant, tuple) else meant
+    equal = exp.EQ(this=exp.Paren(this=value), expression=exp.Paren(this=found))
+    equal.meta.update(test.meta)
+    if negated and (_may_be_null(value, inside, ()) or _may_be_null(found, inside, conditions)):
+        return bind_predicate(exp.Is(this=exp.Paren(this=equal), expression=exp.false(), negate=True), inside)
+    return bind_predicate(equal, inside)
+
+
+def _may_be_null(node: exp.Expr, inside: Scope, conditions: Sequence[exp.Expr]) -> bool:
+    """May it be NULL in a row that passes the conditions, of which `x IS NOT NULL` is one that says it?"""
+    required: list[exp.Expr] = [exp.Is(this=node, expression=exp.Null(), negate=True)]
+    required.append(exp.Not(this=exp.Is(this=node, expression=exp.Null())))
+    return is_null(node, inside) is not None and not any(condition in required for condition in conditions)
+
+
+def _marked(reference: ColumnRef) -> exp.Column:
+    column = bound_column(*reference)
+    column.meta["bound"] = True
+    return column

@@ -1,0 +1,1 @@
+"""Scalar expressions over one join tuple: typed, total, and bounded by intervals."""

@@ -1,0 +1,307 @@
+"""Arithmetic: exact decimals within proved digits, and doubles within proved bounds.
+
+PostgreSQL's own `int * int` raises on overflow, so whole numbers are computed as numeric; digits are counted
+so that no result can outgrow the type. What has no such digits (double precision, roots, quotients of
+columns) is computed from columns clamped to their declared ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import intervals
+from planner.expressions.clamp_column import clamp_column
+from planner.expressions.coercion import number
+from planner.expressions.intervals import Bounds
+from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
+from planner.sql import literals
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
+
+_MAX_DIGITS = 1000
+_DOUBLE = SqlType(Family.FLOAT)
+_OPERATORS: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
+    exp.Add: intervals.total,
+    exp.Sub: lambda left, right: intervals.total(left, intervals.negative(right)),
+    exp.Mul: intervals.product,
+}
+
+Exact = tuple[exp.Expr, Digits]
+"""SQL of a numeric and its digits."""
+
+
+def literal(node: exp.Expr) -> Scalar:
+    """A numeric literal; a sign before it is `negated`'s."""
+    value = literals.number(node)
+    text = format(value, "f")
+    whole, _, fraction = text.partition(".")
+    integral = node.name.isdigit()
+    digits = Digits(len(whole), len(fraction), integral)
+
+    def clamped() -> Measured:
+        sql = cast_sql(literals.canonical_sql(value), "DOUBLE PRECISION")
+        return sql, intervals.constant(float(value), integral)
+
+    return Scalar(node, digits.type, literals.number_sql(value), clamped, digits, value)
+
+
+def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
+    """`+`, `-`, `*` of numbers.
+
+    Args:
+      node: the construct as written.
+      left, right: bound operands.
+      binder: refuses an operand that is no number.
+    """
+    left, right = number(left, binder), number(right, binder)
+    if left.is_null or right.is_null:
+        return null(node)
+    exact = _exact_pair(left, right)
+    plain = None if exact is None else _exact_result(node, *exact)
+    return computed(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+
+
+def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
+    a, b = exact_form(left), exact_form(right)
+    if a is None or b is None:
+        return None
+    if _is_literal(b[0]):
+        a = as_numeric(a[0]), a[1]
+    return a, b
+
+
+def _is_literal(sql: exp.Expr) -> bool:
+    """Is it a number as written, whatever its sign? The database takes whole ones for machine integers."""
+    while isinstance(sql, (exp.Neg, exp.Paren)):
+        sql = sql.this
+    return isinstance(sql, exp.Literal)
+
+
+def as_numeric(sql: exp.Expr) -> exp.Expr:
+    """A literal as a numeric: 2147483647 + 1 is no integer, and no integer is compared with NaN."""
+    return cast_sql(sql, "DECIMAL") if _is_literal(sql) else sql
+
+
+def _exact_result(node: exp.Expr, left: Exact, right: Exact) -> Exact:
+    (a, x), (b, y) = left, right
+    sql = type(node)(this=wrap(a), expression=wrap(b))
+    integral = x.integral and y.integral
+    if isinstance(node, exp.Mul):
+        return sql, Digits(x.whole + y.whole, x.scale + y.scale, integral)
+    return sql, Digits(max(x.whole, y.whole) + 1, max(x.scale, y.scale), integral)
+
+
+def _clamped_pair(node: exp.Expr, left: Scalar, right: Scalar) -> Measured:
+    (a, x), (b, y) = left.measured(), right.measured()
+    sql = type(node)(this=wrap(a), expression=wrap(b))
+    if x is None or y is None:
+        return sql, None
+    if isinstance(node, exp.Mul) and a == b:
+        return sql, intervals.square(x)
+    return sql, _OPERATORS[type(node)](x, y)
+
+
+def negated(node: exp.Expr, binder: Binder) -> Scalar:
+    """`-x` of a number: exact with x's digits, else a double with x's bounds turned round."""
+    inner = number(binder.scalar(node.this), binder)
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    plain = None if exact is None else (exp.Neg(this=wrap(exact[0])), exact[1])
+
+    def clamped() -> Measured:
+        sql, bounds = inner.measured()
+        return exp.Neg(this=wrap(sql)), bounds and intervals.negative(bounds)
+
+    value = None if inner.value is None else inner.value.copy_negate() if inner.value else inner.value
+    return computed(node, (inner,), plain, clamped, value)
+
+
+def monotone(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
+    bounds: Callable[[Bounds], Bounds],
+) -> Scalar:  # fmt: skip
+    """A function that rounds: computed exactly where digits are known, then clamped; on doubles otherwise.
+
+    Args:
+      node: the construct as written.
+      inner: the bound argument.
+      sql: the function over an argument's SQL.
+      digits: of the exact result; None where none are proved.
+      bounds: of the result, by those of the argument.
+    """
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    if exact is not None and digits is not None:
+        return from_exact(node, inner, (sql(as_numeric(exact[0])), digits), bounds)
+    return on_double(node, inner, sql, bounds)
+
+
+def everywhere(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
+    bounds: Callable[[Bounds], Bounds],
+) -> Scalar:  # fmt: skip
+    """A function that is exact and total on every number, NaN and infinities too.
+
+    Args:
+      node, inner, sql, digits, bounds: as of `monotone`.
+    """
+    if inner.is_null:
+        return null(node)
+    exact = exact_form(inner)
+    if exact is not None and digits is not None:
+        return computed(node, (inner,), (sql(as_numeric(exact[0])), digits), _clamped_by(inner, sql, bounds))
+    double = on_double(node, inner, sql, bounds)
+    return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
+
+
+def on_double(
+    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
+) -> Scalar:
+    """A function of a clamped double, of which no exact form exists; division keeps the fraction of what it gives.
+
+    Args:
+      node, inner, sql, bounds: as of `monotone`.
+    """
+    if inner.is_null:
+        return null(node)
+    clamped = _clamped_by(inner, sql, lambda known: intervals.fractional(bounds(known)))
+    result = Scalar(node, _DOUBLE, None, clamped, unranged=inner.unranged)
+    if not inner.unranged:
+        result.measured()
+    return result
+
+
+def _clamped_by(
+    inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
+) -> Callable[[], Measured]:
+    def clamped() -> Measured:
+        argument, known = inner.measured()
+        return sql(argument), known and bounds(known)
+
+    return clamped
+
+
+def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
+    """An exact result, whose clamped form is the same number within what follows from the argument's bounds.
+
+    The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
+    else that is proved of the clamped argument holds of it.
+
+    Args:
+      node: the construct as written.
+      inner: the bound argument.
+      result: SQL of the exact result, and its digits.
+      bounds: of the result, by those of the argument.
+    """
+
+    def clamped() -> Measured:
+        _, known = inner.measured()
+        if known is None:
+            return null(node).clamped()
+        limits = bounds(known)
+        kind = SqlType(Family.NUMERIC, None, result[1].scale)
+        sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
+        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, whole=clamp.whole)
+
+    return computed(node, (inner,), result, clamped)
+
+
+def computed(
+    node: exp.Expr,
+    parts: tuple[Scalar, ...],
+    exact: Exact | None,
+    clamped: Callable[[], Measured],
+    value: Decimal | None = None,
+) -> Scalar:
+    """A number of an exact form, where it has one of few enough digits, and a clamped one.
+
+    Args:
+      node: the construct as written.
+      parts: the bound operands.
+      exact: SQL and digits of the exact form, or None.
+      clamped: makes SQL and bounds of the clamped form.
+      value: what a literal comes to, or None.
+    Raises: UnsupportedSQL for too many digits where no declared range offers the clamped form instead.
+    """
+    if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
+        if exact is not None and not unranged(parts):
+            exact = None
+        elif exact is not None:
+            hint = "compare the column itself, or move the arithmetic to the literal's side"
+            raise UnsupportedSQL("arithmetic with too many digits", hint=hint, position=position_of(node))
+    if exact is None:
+        return Scalar(node, _DOUBLE, None, clamped, unranged=unranged(parts))
+    sql, digits = exact
+    return Scalar(node, digits.type, sql, clamped, digits, value, unranged=unranged(parts))
+
+
+def exact_form(part: Scalar) -> Exact | None:
+    """The plain form as a numeric, which does not overflow; None where no digits are proved."""
+    if part.plain is None or part.digits is None:
+        return None
+    return (cast_sql(part.sql, "DECIMAL") if _may_be_integer(part, part.digits) else part.sql), part.digits
+
+
+def _may_be_integer(part: Scalar, digits: Digits) -> bool:
+    """May the database take it for a machine integer? Not what has a fraction, nor what was computed as numeric.
+
+    A literal may be one, too, but no operation on a literal and a numeric is one of machine integers.
+    """
+    if isinstance(part.plain, exp.Column):
+        return part.type is not None and part.type.family is Family.INTEGER
+    choices = (exp.Cast, exp.Case, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest)
+    return digits.scale == 0 and isinstance(part.plain, choices)
+
+
+def null(node: exp.Expr) -> Scalar:
+    """A number that is always NULL."""
+    return Scalar(node, None, exp.Null(), lambda: (cast_sql(exp.Null(), "DOUBLE PRECISION"), None))
+
+
+def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
+    """An integer expression that lies within [low, high] wherever it is not NULL.
+
+    Args:
+      node: the construct as written.
+      sql: of an integer.
+      low, high: the least and the largest value.
+    """
+    digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
+    bounds = intervals.whole(low, high)
+    plain = cast_sql(sql, "BIGINT")
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)
+
+
+def whole_numeric(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
+    """A numeric expression without a fraction, never NaN, that lies within [low, high] wherever it is not NULL.
+
+    Args:
+      node: the construct as written.
+      sql: of a numeric.
+      low, high: the least and the largest value.
+    """
+    digits = Digits(len(str(max(abs(low), abs(high)))), 0, False)
+    bounds = intervals.fractional(intervals.whole(low, high))
+    plain = cast_sql(sql, "DECIMAL")
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)
+
+
+def micros(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
+    """A numeric of six digits behind the point, never NaN, that lies within [low, high] wherever it is not NULL.
+
+    Args:
+      node: the construct as written.
+      sql: of a numeric.
+      low, high: the least and the largest value.
+    """
+    digits = Digits(len(str(max(abs(low), abs(high)))), 6, False)
+    bounds = Bounds(float(low), float(high), 1e-6, False)
+    return Scalar(node, digits.type, sql, lambda: (cast_sql(copied(sql), "DOUBLE PRECISION"), bounds), digits)

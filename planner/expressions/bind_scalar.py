@@ -1,0 +1,143 @@
+"""Expressions over one join tuple to total SQL, by the table of `planner.expressions.functions`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import arithmetic, intervals
+from planner.expressions.clamp_column import clamp_column
+from planner.expressions.coercion import settle
+from planner.expressions.datetimes import AS_NUMBER, not_a_number
+from planner.expressions.functions import TABLE
+from planner.expressions.intervals import Bounds
+from planner.expressions.narrowing import Known, known_where
+from planner.expressions.scalar import Digits, Measured, Scalar, unfit
+from planner.policy.policy import ColumnPolicy
+from planner.sql.columns import column_ref
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
+
+_BOOL = SqlType(Family.BOOL)
+
+
+class Names(Protocol):
+    """What the columns of an expression may mean: a `planner.binding.scope.Scope`."""
+
+    def resolve(self, column: exp.Column) -> exp.Expr:
+        """The bound column, or an expression over bound columns that a derived column stands for."""
+
+    def type_of(self, column: exp.Column) -> SqlType:
+        """The type of a bound column."""
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """The name of a bound column's table, and what the policy says of the column."""
+
+
+def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> Scalar:
+    """Bind an expression of any type: names resolved, types checked, literals typed.
+
+    Args:
+      node: as parsed; its columns may already be bound.
+      scope: what its names mean.
+      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
+    Returns: the expression: `.sql`, `.type`, and for numbers `.measured()` within bounds. It raises for no row.
+    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each
+      with a position.
+    Cost: linear in the expression.
+    """
+    return _given(scope, given).scalar(node)
+
+
+def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
+    """Bind a condition; SQL of a boolean that raises for no row. Raises: as `bind_scalar`."""
+    return _Binder(scope).predicate(node)
+
+
+def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> tuple[exp.Expr, Bounds]:
+    """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
+
+    Args:
+      node, scope: as in `bind_scalar`.
+      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
+    Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
+    """
+    binder = _given(scope, given)
+    scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
+    sql, bounds = scalar.measured()
+    if bounds is not None and not bounds.weighable:
+        raise unfit(node)
+    return sql, bounds or intervals.constant(0.0, True)
+
+
+def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
+    binder = _Binder(scope)
+    for condition in conditions:
+        binder = binder.where(condition)
+    return binder
+
+
+class _Binder:
+    def __init__(self, scope: Names, known: Known | None = None) -> None:
+        self._scope = scope
+        self._known: Known = known or {}
+
+    def where(self, condition: exp.Expr, *, holds: bool = True) -> _Binder:
+        return _Binder(self._scope, known_where(condition, self._scope.resolve, self._known, holds=holds))
+
+    def scalar(self, node: exp.Expr) -> Scalar:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return arithmetic.literal(node)
+        if isinstance(node, (exp.Literal, exp.Null, exp.Parameter)):
+            return arithmetic.null(node) if isinstance(node, exp.Null) else _untyped(node)
+        function = TABLE.get(type(node))
+        if function is None:
+            name = type(node).__name__.upper()
+            days = "compare numbers of days: a::date - b::date < 30" if isinstance(node, exp.Interval) else None
+            raise UnsupportedSQL(f"{name} is not supported here", hint=days, position=position_of(node))
+        return function.bind(node, self)
+
+    def predicate(self, node: exp.Expr) -> exp.Expr:
+        scalar = settle(self.scalar(node), _BOOL, self)
+        if scalar.type != _BOOL:
+            hint = "write a comparison"
+            raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
+        return scalar.sql if scalar.plain is None else scalar.plain  # nobody else has it
+
+    def _column(self, node: exp.Column) -> Scalar:
+        found = self._scope.resolve(node)
+        if not isinstance(found, exp.Column):
+            return self.scalar(found)
+        kind = self._scope.type_of(found)
+        if kind.family is Family.ENUM:
+            return Scalar(node, kind, cast_sql(found, "TEXT"), lambda: _no_number(node, found, kind))
+        table, declared = self._scope.declared(found)
+        if not kind.is_number:
+            return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)
+        missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
+        low, high = declared.range or (0.0, 0.0)
+        for interval in self._known.get(column_ref(found), ()):
+            low, high = interval.within(low, high, kind)
+
+        def clamped() -> Measured:
+            assert not missing, "asked for by `measured`, which raises before"
+            return clamp_column(found, kind, low, high)
+
+        return Scalar(node, kind, found, clamped, Digits.of(kind), unranged=missing)
+
+
+def _untyped(node: exp.Expr) -> Scalar:
+    return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
+
+
+def _no_number(node: exp.Expr, column: exp.Column, kind: SqlType) -> Measured:
+    hint = AS_NUMBER if kind == _BOOL else "sum numbers, or count rows"
+    raise UnsupportedSQL(f"{column.name!r} is no number", hint=hint, position=position_of(node))

@@ -1,0 +1,177 @@
+"""Casts that no value can fail; the others are refused, since one row could make the whole question fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import arithmetic, intervals
+from planner.expressions.coercion import fits_float, settle
+from planner.expressions.datetimes import converted, literal, not_a_number
+from planner.expressions.scalar import Binder, Digits, Measured, Scalar
+from planner.expressions.strings import MAX_TEXT, text_of, to_text
+from planner.sql.sql_nodes import cast_sql, field_of
+from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.trees import copied, position_of
+
+_TARGETS: dict[str, Family] = {
+    "SMALLINT": Family.INTEGER,
+    "INT": Family.INTEGER,
+    "BIGINT": Family.INTEGER,
+    "DECIMAL": Family.NUMERIC,
+    "FLOAT": Family.FLOAT,
+    "DOUBLE": Family.FLOAT,
+    "TEXT": Family.TEXT,
+    "VARCHAR": Family.TEXT,
+    "CHAR": Family.CHAR,
+    "BOOLEAN": Family.BOOL,
+    "DATE": Family.DATE,
+    "TIMESTAMP": Family.TIMESTAMP,
+    "TIMESTAMPTZ": Family.TIMESTAMPTZ,
+    "UUID": Family.UUID,
+}
+
+
+def cast(node: exp.Expr, binder: Binder) -> Scalar:
+    """`CAST(x AS type)`, `x::type`, `type 'literal'`. Raises: UnsupportedSQL."""
+    target = _target(node)
+    written = node.this
+    while isinstance(written, exp.Paren):
+        written = written.this
+    if isinstance(written, exp.Literal) and written.is_string and target.is_moment:
+        known = literal(node)
+        assert known is not None, "a quoted literal is a datetime, or refused"
+        return replace(known, zoned=target.family is Family.TIMESTAMPTZ)
+    part = settle(binder.scalar(written), target, binder)
+    if part.is_null:
+        return _null(node, target)
+    field = field_of(part.plain)
+    if field is not None and (target.is_string or target.family is Family.INTEGER):
+        part = _whole(node, part, field)
+    assert part.type is not None, "typed"
+    if part.type.family is target.family and target.family is not Family.NUMERIC and not target.precision:
+        return replace(part, zoned=False)
+    if part.is_number and target.is_number:
+        return _number(node, part, target)
+    if target.is_string:
+        written = to_text(node, part)
+        if written is not None:
+            return _cut(node, written, target)
+    if part.type.is_moment and target.is_moment:  # of a zone: at UTC
+        moment = converted(part, target if target.family is Family.DATE else SqlType(Family.TIMESTAMP))
+        return replace(moment, zoned=target.family is Family.TIMESTAMPTZ)
+    if part.type.family is Family.BOOL and target.family is Family.INTEGER:
+        return arithmetic.whole_number(node, cast_sql(part.sql, "INT"), 0, 1)
+    raise _refused(node, f"a cast from {part.kind} to {target.family.value}")
+
+
+def _whole(node: exp.Expr, part: Scalar, field: exp.Extract) -> Scalar:
+    """What EXTRACT or date_part gives, as a whole number."""
+    bounds = part.bounds
+    assert bounds is not None, "fields have bounds"
+    return arithmetic.whole_number(node, copied(field), int(bounds.lo), int(bounds.hi))
+
+
+_OTHER_TYPES = "cast to numeric, double precision, integer, text, date or timestamp; or compare the value as it is"
+
+
+def _target(node: exp.Expr) -> SqlType:
+    written: exp.DataType = node.args["to"]
+    name = str(getattr(written.this, "value", written.this))
+    family = _TARGETS.get(name)
+    if family is None:
+        shown = written.sql("postgres").lower()
+        hint = "write DATE '...' or TIMESTAMP '...'" if "TIME" in name else _OTHER_TYPES
+        if name in ("TIME", "TIMETZ"):
+            hint = "compare the parts of a time, extract(hour FROM x), or all of it with a TIMESTAMP '...'"
+        raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, position=position_of(node))
+    if not written.expressions:
+        return SqlType(family, 1 if family is Family.CHAR else None)
+    kind = sql_type(written.sql("postgres").lower())
+    if kind.family is Family.NUMERIC or (kind.is_string and 0 < (kind.precision or 0) <= MAX_TEXT):
+        return kind
+    raise UnsupportedSQL(
+        "a cast to a type with this length", hint="cut text by left(x, n)", position=position_of(node)
+    )
+
+
+def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
+    """A text as varchar(n), which drops what is longer, or as char(n), which is blind to blanks at its end, too."""
+    known = None if text.type is None else text.type.precision
+    if target.precision is None or (target.family is not Family.CHAR and known and known <= target.precision):
+        return text
+    sql: exp.Expr = exp.Left(this=text.sql, expression=exp.Literal.number(target.precision))
+    if target.family is not Family.CHAR:
+        return text_of(node, sql, target.precision)
+    kind = SqlType(Family.CHAR, target.precision)
+    return Scalar(node, kind, cast_sql(sql, f"CHAR({target.precision})"), lambda: not_a_number(node, kind))
+
+
+def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
+    if target.family is Family.FLOAT:
+        return _to_double(node, part)
+    places = 0 if target.family is Family.INTEGER else target.scale
+    exact = arithmetic.exact_form(part)
+    if exact is None and target.family is Family.NUMERIC and places is None:
+        return part  # a double as numeric: the same number, and infinity has no place there
+    if places is None:
+        assert exact is not None and part.digits is not None, "exact"
+        digits = Digits(part.digits.whole, part.digits.scale, False)
+        return Scalar(
+            node,
+            digits.type,
+            cast_sql(exact[0], "DECIMAL"),
+            _fractional(part),
+            digits,
+            part.value,
+            unranged=part.unranged,
+        )
+    if exact is None:
+        raise _refused(node, "a cast that rounds a floating point number", "write floor(x), ceil(x) or round(x)")
+    scale, integral = min(places, exact[1].scale), target.family is Family.INTEGER
+    digits = Digits(exact[1].whole + (1 if exact[1].scale > places else 0), max(scale, 0), integral)
+    if target.precision is not None and digits.whole > max(target.precision - places, 0):
+        raise _refused(node, f"a cast to numeric({target.precision}, {places}), which could overflow")
+    if integral and exact[1].integral:
+        return Scalar(node, digits.type, exact[0], part.clamped, digits, part.value, unranged=part.unranged)
+    if not integral and exact[1].scale <= places:
+        return Scalar(node, digits.type, exact[0], _fractional(part), digits, part.value, unranged=part.unranged)
+
+    def rounding(sql: exp.Expr) -> exp.Expr:
+        if integral:  # no whole number is NaN: it is unknown
+            sql = exp.Nullif(this=sql, expression=exp.Literal.string("NaN"))
+        return exp.Round(this=sql, decimals=exp.Literal.number(places))
+
+    return arithmetic.monotone(node, part, rounding, digits, lambda known: intervals.rounded(known, places))
+
+
+def _fractional(part: Scalar) -> Callable[[], Measured]:
+    """The clamped form of the same number, of which division keeps the fraction."""
+
+    def clamped() -> Measured:
+        sql, known = part.measured()
+        return sql, known and intervals.fractional(known)
+
+    return clamped
+
+
+def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
+    """As double precision: of a numeric only where its digits fit, or clamped to its range."""
+    assert part.type is not None, "typed"
+    fits = part.plain is not None and fits_float(part.type)
+    plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None
+    return Scalar(node, SqlType(Family.FLOAT), plain, _fractional(part), unranged=part.unranged)
+
+
+def _null(node: exp.Expr, target: SqlType) -> Scalar:
+    if target.is_number:
+        return arithmetic.null(node)
+    return Scalar(node, None, exp.Null(), lambda: not_a_number(node, target))
+
+
+def _refused(node: exp.Expr, what: str, hint: str | None = None) -> UnsupportedSQL:
+    advice = hint or "compare the value as it is; a cast can fail for some row"
+    return UnsupportedSQL(f"{what} is not supported", hint=advice, position=position_of(node))

@@ -1,0 +1,186 @@
+"""Expressions that meet: literals and placeholders take the other side's type; each pair must compare exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from planner.errors import InvalidSyntax, UndefinedOperator, UnsupportedSQL
+from planner.expressions.scalar import Binder, Scalar
+from planner.sql import literals
+from planner.sql.array_texts import BOUND_ARRAY
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import position_of
+
+_TEXT = SqlType(Family.TEXT)
+
+_NUMBER = SqlType(Family.NUMERIC)
+
+_FLOAT_DIGITS = 300
+
+
+def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
+    """A quoted literal or placeholder as a value of that type; anything else as it is."""
+    if part.type is not None or part.is_null:
+        return part
+    written = part.plain
+    if isinstance(written, exp.Parameter):
+        return settle(binder.scalar(sample(written, kind)), kind, binder)
+    assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
+    sql = literals.typed(written, kind)
+    if kind.is_number:
+        return binder.scalar(sql)
+    if kind.family is Family.TIMESTAMPTZ:  # read at UTC
+        kind = SqlType(Family.TIMESTAMP)
+    length = len(written.name) if kind.is_string else None
+    return Scalar(part.node, SqlType(kind.family, length) if length is not None else kind, sql, part.clamped)
+
+
+def number(part: Scalar, binder: Binder) -> Scalar:
+    """A number, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    part = settle(part, _NUMBER, binder)
+    if not part.is_number:
+        raise wrong_type(part, "a number")
+    return part
+
+
+def text(part: Scalar, binder: Binder) -> Scalar:
+    """A text, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    part = settle(part, _TEXT, binder)
+    if not part.is_null and (part.type is None or not part.type.is_string):
+        raise wrong_type(part, "text")
+    return part
+
+
+def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
+    """The error for an argument of another type."""
+    enum = wanted == "text" and part.type is not None and part.type.family is Family.ENUM
+    return UnsupportedSQL(
+        f"{part.kind} stands where {wanted} is needed",
+        hint="take its label: status::text" if enum else None,
+        position=position_of(part.node),
+    )
+
+
+def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
+    """Type what has no type by the first part that has one, and check that every pair compares without failing.
+
+    Raises: UndefinedOperator.
+    """
+    typed = next((part for part in parts if part.type is not None), None)
+    known = _TEXT if typed is None or typed.type is None else typed.type
+    read_as = SqlType(Family.TIMESTAMPTZ) if any(part.zoned for part in parts) else known
+    aligned = []
+    for part in parts:
+        if part.type is not None and not _comparable(known, part.type):
+            names = f"{known.family.value} and {part.type.family.value}"
+            number, string = known.is_number or part.type.is_number, known.is_string or part.type.is_string
+            hint = "a text goes in quotes: '5'" if number and string else "compare values of one type"
+            if Family.ENUM in (known.family, part.type.family):
+                hint = "compare an enum with its labels, or as text: status::text"
+            raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
+        aligned.append(settle(part, read_as, binder))
+    return aligned
+
+
+def _comparable(left: SqlType, right: SqlType) -> bool:
+    if left.is_number and right.is_number:
+        mixed = (left.family is Family.FLOAT) != (right.family is Family.FLOAT)
+        return not mixed or all(fits_float(side) for side in (left, right))
+    if left.is_moment and right.is_moment:
+        return True
+    if left.is_string and right.is_string:
+        return True
+    return left.family is right.family and left.family is not Family.OTHER and left.labels == right.labels
+
+
+def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
+    """Refuse to ask which is less, of values without an order here. Raises: UnsupportedSQL."""
+    if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
+        hint = "compare it with =, <> or IN; as text it has another order: status::text < 'm'"
+        raise UnsupportedSQL("the order of an enum's labels is not used here", hint=hint, position=position_of(node))
+
+
+def fits_float(kind: SqlType) -> bool:
+    """Converting to double precision raises for numerics of too many digits, before or after the point."""
+    if kind.family is not Family.NUMERIC:
+        return True
+    return kind.precision is not None and kind.precision <= _FLOAT_DIGITS and 0 <= (kind.scale or 0) <= _FLOAT_DIGITS
+
+
+def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
+    """A whole number written out. Raises UnsupportedSQL for anything else, or one that is out of bounds."""
+    sign, inner = 1, node
+    while isinstance(inner, (exp.Paren, exp.Neg)):
+        sign, inner = (-sign if isinstance(inner, exp.Neg) else sign), inner.this
+    if isinstance(inner, exp.Parameter):
+        inner = sample(inner, SqlType(Family.INTEGER))
+    if isinstance(inner, exp.Literal) and len(inner.name) < 10 and inner.name.isdecimal() and inner.name.isascii():
+        value = sign * int(inner.name)
+        if lowest <= value <= highest:
+            return value
+    hint = f"write a whole number from {lowest} to {highest}"
+    raise UnsupportedSQL("this must be a whole number, written out", hint=hint, position=position_of(node))
+
+
+def text_literal(node: exp.Expr, what: str) -> str:
+    """A quoted literal's text. Raises UnsupportedSQL for anything else."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Parameter):
+        node = sample(node, _TEXT)
+    if isinstance(node, exp.DPipe):  # '%' || 'abc' || '%', as tools write a pattern with a placeholder
+        return text_literal(node.left, what) + text_literal(node.right, what)
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        raise UnsupportedSQL(f"{what} that is not a literal", position=position_of(node))
+    if "\0" in node.name:
+        raise InvalidSyntax("a character that no database text can hold", position=position_of(node))
+    return node.name
+
+
+_SAMPLES = {
+    Family.DATE: "2000-01-01",
+    Family.TIMESTAMP: "2000-01-01 00:00:00",
+    Family.TIMESTAMPTZ: "2000-01-01 00:00:00",
+    Family.UUID: "00000000-0000-0000-0000-000000000000",
+    Family.TEXT: "a",
+    Family.CHAR: "a",
+}
+
+SLOT = "slot"
+"""The key of a node's meta that holds its slot."""
+
+
+class Slot:
+    """What the places of one placeholder ask for; copies of a tree share it.
+
+    Attributes:
+      types: of the value, or of an array's elements.
+      arrays: of each place, is it an array's?
+    """
+
+    def __init__(self) -> None:
+        self.types: list[SqlType] = []
+        self.arrays: set[bool] = set()
+
+    def __deepcopy__(self, memo: object) -> Slot:
+        return self
+
+
+def sample(node: exp.Parameter, kind: SqlType) -> exp.Expr:
+    """Some literal of the type that a placeholder's place asks for, which is noted.
+
+    Raises: UnsupportedSQL when the statement is to be answered: its values should have been bound before.
+    """
+    slot = node.meta.get(SLOT)
+    if not isinstance(slot, Slot):
+        hint = "send the values with the statement"
+        raise UnsupportedSQL("a placeholder has no value", hint=hint, position=position_of(node))
+    slot.types.append(kind)
+    slot.arrays.add(BOUND_ARRAY in node.meta)
+    if kind.is_number:
+        return exp.Literal.number(1)
+    if kind.family is Family.BOOL:
+        return exp.true()
+    return exp.Literal.string(kind.labels[0] if kind.labels else _SAMPLES.get(kind.family, "a"))

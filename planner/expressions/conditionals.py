@@ -1,0 +1,191 @@
+"""CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import arithmetic, intervals
+from planner.expressions.coercion import align, check_ordered, fits_float
+from planner.expressions.datetimes import converted, has_zone, not_a_number
+from planner.expressions.intervals import Bounds
+from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
+from planner.expressions.strings import as_text
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
+
+_Build = Callable[[Sequence[exp.Expr]], exp.Expr]
+
+
+def case(node: exp.Expr, binder: Binder) -> Scalar:
+    """CASE WHEN condition THEN value ... ELSE value END, and CASE x WHEN value THEN ..."""
+    subject = node.args.get("this")
+    conditions, values, otherwise = [], [], binder
+    for branch in node.args["ifs"]:
+        condition = _condition(subject, branch.this)
+        conditions.append(binder.predicate(condition))
+        values.append(otherwise.where(condition).scalar(branch.args["true"]))
+        otherwise = otherwise.where(condition, holds=False)
+    default = node.args.get("default")
+    if default is not None:
+        values.append(otherwise.scalar(default))
+
+    def build(parts: Sequence[exp.Expr]) -> exp.Expr:
+        branches = [
+            exp.If(this=copied(condition), true=part) for condition, part in zip(conditions, parts, strict=False)
+        ]
+        return exp.Case(ifs=branches, default=parts[-1] if default is not None else None)
+
+    return _choice(node, values, build, binder)
+
+
+def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
+    if subject is None:
+        return written
+    repeated(subject, subject)
+    if isinstance(written.unnest(), exp.Null):
+        hint = "write CASE WHEN x IS NULL THEN ..."
+        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
+    return exp.EQ(this=copied(subject), expression=copied(written))
+
+
+def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
+    """`COALESCE(x, ...)`: the first value that is not NULL, all brought to one type."""
+    values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    return _choice(node, values, lambda parts: exp.Coalesce(this=parts[0], expressions=list(parts[1:])), binder)
+
+
+def extreme(node: exp.Expr, binder: Binder) -> Scalar:
+    """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are."""
+    values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    check_ordered(node, values)
+    literals = [float(part.value) for part in values if part.value is not None]
+
+    def build(parts: Sequence[exp.Expr]) -> exp.Expr:
+        return type(node)(this=parts[0], expressions=list(parts[1:]), ignore_nulls=True)
+
+    def tighten(known: Bounds) -> Bounds:
+        least = isinstance(node, exp.Least)
+        low, high = (None, min(literals, default=None)) if least else (max(literals, default=None), None)
+        return intervals.within(known, low, high)
+
+    return _choice(node, values, build, binder, tighten)
+
+
+def nullified(node: exp.Expr, binder: Binder) -> Scalar:
+    """NULLIF(x, y): NULLIF(x, 0) is never zero."""
+    left, right = align(node, [binder.scalar(node.this), binder.scalar(node.args["expression"])], binder)
+    if left.is_null:
+        return left
+    if right.is_null:
+        return left
+    kind = left.type
+    plain = exp.Nullif(this=left.sql, expression=right.sql)
+    if kind is None or not kind.is_number:
+        return Scalar(node, kind, plain, lambda: not_a_number(node, kind), span=left.span)
+    digits = _promoted(left, right)
+
+    def clamped() -> Measured:
+        (a, x), (b, y) = left.measured(), right.measured()
+        if x is not None and right.value == 0:
+            x = replace(x, nonzero=True)
+        return exp.Nullif(this=a, expression=b), x if x is None or y is None or y.integral else intervals.fractional(
+            x
+        )
+
+    missing = unranged([left, right])
+    if left.plain is None or right.plain is None:
+        return Scalar(node, SqlType(Family.FLOAT), None, clamped, unranged=missing)
+    if right.type is not None and right.type.family is Family.FLOAT:
+        return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=missing)
+    return Scalar(
+        node, digits.type if digits and not digits.integral else kind, plain, clamped, digits, unranged=missing
+    )
+
+
+def _promoted(left: Scalar, right: Scalar) -> Digits | None:
+    """The digits of NULLIF(x, y), which has the type that x takes in `x = y`: a numeric beside a numeric."""
+    if left.digits is None or right.digits is None:
+        return left.digits and replace(left.digits, integral=False)
+    return replace(left.digits, integral=left.digits.integral and right.digits.integral)
+
+
+def _choice(
+    node: exp.Expr,
+    values: Sequence[Scalar],
+    build: _Build,
+    binder: Binder,
+    tighten: Callable[[Bounds], Bounds] = lambda known: known,
+) -> Scalar:
+    values = _of_one_type(node, values, binder)
+    kind = next((part.type for part in values if part.type is not None), None)
+    if kind is None:
+        return arithmetic.null(node)
+    if not kind.is_number:
+        return _plain_choice(node, values, build)
+
+    def clamped() -> Measured:
+        measured = [part.measured() for part in values]
+        known = [bounds for _, bounds in measured if bounds is not None]
+        sql = build([sql for sql, _ in measured])
+        return sql, tighten(reduce(intervals.either, known)) if known else None
+
+    plain, digits, found = _plain_number(values, build)
+    return Scalar(node, found, plain, clamped, digits, unranged=unranged(values))
+
+
+def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | None, Digits | None, SqlType]:
+    """The plain form of a choice of numbers, and what is known of it."""
+    known = [part for part in values if not part.is_null]
+    digits = [part.digits for part in known]
+    families = {part.type.family for part in known if part.type is not None}
+    if any(part.plain is None for part in known):
+        return None, None, SqlType(Family.FLOAT)
+    plain = build([_as_double(part) for part in values])
+    exact = [entry for entry in digits if entry is not None]
+    if len(exact) == len(digits):
+        whole, scale = max(entry.whole for entry in exact), max(entry.scale for entry in exact)
+        result = Digits(whole, scale, all(entry.integral for entry in exact))
+        return plain, result, result.type if families != {Family.INTEGER} else SqlType(Family.INTEGER, whole)
+    if Family.FLOAT not in families:
+        return plain, None, SqlType(Family.NUMERIC)
+    fits = all(part.type is not None and fits_float(part.type) for part in known)
+    return (plain if fits else None), None, SqlType(Family.FLOAT)
+
+
+def _as_double(part: Scalar) -> exp.Expr:
+    """Beside a `real` PostgreSQL makes a real of every number, which a large or small one overflows."""
+    real = part.type is not None and part.type.family is Family.FLOAT
+    return cast_sql(part.sql, "DOUBLE PRECISION") if real else part.sql
+
+
+def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Scalar:
+    known = [part for part in values if part.type is not None]
+    kind = known[0].type
+    assert kind is not None, "typed"
+    if kind.is_string:
+        sizes = [part.type.precision for part in known if part.type is not None]
+        kind = SqlType(Family.TEXT, max(s for s in sizes if s is not None) if None not in sizes else None)
+    spans = [part.span for part in known]
+    bounded = [span for span in spans if span is not None]
+    span = (min(s[0] for s in bounded), max(s[1] for s in bounded)) if len(bounded) == len(spans) else None
+    sql, zoned = build([part.sql for part in values]), any(part.zoned for part in known)
+    return Scalar(node, kind, sql, lambda: not_a_number(node, kind), span=span, zoned=zoned)
+
+
+def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> list[Scalar]:
+    """Literals typed by the others; a char(n) and a text are text, a date and a timestamp are timestamps."""
+    aligned = align(node, values, binder)
+    families = {part.type.family for part in aligned if part.type is not None}
+    if families & {Family.CHAR}:
+        return [part if part.type is None else as_text(part) for part in aligned]
+    if len(families) > 1 and families <= {Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ}:
+        stamps = [part if part.type is None else converted(part, SqlType(Family.TIMESTAMP)) for part in aligned]
+        zoned = any(map(has_zone, aligned))
+        return [part if part.type is None else replace(part, zoned=zoned) for part in stamps]
+    return aligned

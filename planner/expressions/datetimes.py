@@ -1,0 +1,359 @@
+"""Dates and timestamps: computed only within a span of days that no operation can leave.
+
+PostgreSQL raises beyond its calendar, and for `infinity` where a number is asked for. So a column is moored
+before it is computed with: clamped to its declared range, or without one NULL outside the years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import arithmetic
+from planner.expressions.coercion import settle, whole_literal
+from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated, wrap
+from planner.sql import literals
+from planner.sql.calendar_steps import floor
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
+
+ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
+"""The years that every engine and every driver agrees on."""
+
+_DATE, _TIMESTAMP = SqlType(Family.DATE), SqlType(Family.TIMESTAMP)
+_MOST_DAYS = 1_000_000
+_MOST = {
+    "SECOND": 10**9, "MINUTE": 10**8, "HOUR": 10**7, "DAY": _MOST_DAYS, "WEEK": 10**5,
+    "MONTH": 40_000, "YEAR": 3_000,
+}  # fmt: skip
+_SMALL_FIELDS = {
+    "QUARTER": (1, 4), "MONTH": (1, 12), "WEEK": (1, 53), "DAY": (1, 31), "DOW": (0, 6), "ISODOW": (1, 7),
+    "DOY": (1, 366), "HOUR": (0, 23), "MINUTE": (0, 59),
+}  # fmt: skip
+_YEARS: dict[str, Callable[[date], int]] = {
+    "YEAR": lambda day: day.year,
+    "ISOYEAR": lambda day: day.isocalendar().year,
+    "DECADE": lambda day: day.year // 10,
+    "CENTURY": lambda day: (day.year + 99) // 100,
+    "MILLENNIUM": lambda day: (day.year + 999) // 1000,
+}
+"""Fields that only grow from day to day, by the number that a day has."""
+
+_TIMES_OF_DAY = frozenset({"HOUR", "MINUTE", "SECOND"})
+_TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
+_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
+_UTC = frozenset({"UTC", "ETC/UTC", "UCT", "GMT", "ETC/GMT", "Z", "ZULU", "+00", "+00:00"})
+"""PostgreSQL's names of UTC that tools write."""
+
+_SPELLINGS = {"DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", "WEEKOFYEAR": "WEEK"}
+
+
+def literal(node: exp.Expr) -> Scalar | None:
+    """`DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
+    value = literals.moment(node)
+    return None if value is None else _known(node, value)
+
+
+def _known(node: exp.Expr, value: date | datetime) -> Scalar:
+    kind = _TIMESTAMP if isinstance(value, datetime) else _DATE
+    day = date(value.year, value.month, value.day)
+    return _moment(node, kind, literals.moment_sql(value), (day, day))
+
+
+def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
+    """now(), which `planner.binding.clock` replaces: none may be left. Raises: UnsupportedSQL."""
+    raise UnsupportedSQL("there is no clock here", hint="write the date", position=position_of(node))
+
+
+def extracted(node: exp.Expr, binder: Binder) -> Scalar:
+    """EXTRACT(field FROM datetime): a numeric without a fraction, of which division keeps the fraction.
+
+    Raises: UnsupportedSQL.
+    """
+    field = field_name(node.this)
+    part = moment_argument(node.expression, binder)
+    if part.is_null:
+        return arithmetic.null(node)
+    assert part.type is not None, "typed"
+    if field in _TIMES_OF_DAY and part.type.family is Family.DATE:
+        raise UnsupportedSQL(f"{field} of a date, which has none", position=position_of(node))
+    sql, span = moored(part)
+    if field == "EPOCH":
+        return _epoch(node, sql, span)
+    if field == "SECOND":
+        return arithmetic.micros(node, exp.Extract(this=exp.var(field), expression=sql), 0, 60)
+    if field in _YEARS:
+        low, high = map(_YEARS[field], span)
+    elif field in _SMALL_FIELDS:
+        low, high = _SMALL_FIELDS[field]
+    else:
+        known = (*_YEARS, *_SMALL_FIELDS, "SECOND", "EPOCH")
+        hint = f"use {', '.join(name.lower() for name in known)}"
+        raise UnsupportedSQL(f"the field {field.lower()!r} is not supported", hint=hint, position=position_of(node))
+    return arithmetic.whole_numeric(node, exp.Extract(this=exp.var(field), expression=sql), low, high)
+
+
+def _epoch(node: exp.Expr, sql: exp.Expr, span: Span) -> Scalar:
+    """The seconds since 1970, without a fraction where only whole ones count: `floor(extract(epoch FROM x) / 60)`."""
+    low, high = ((day - date(1970, 1, 1)).days * 86_400 for day in span)
+    if not _is_bucket(node):
+        moment = exp.Extract(this=exp.var("EPOCH"), expression=cast_sql(sql, "TIMESTAMP"))
+        return arithmetic.micros(node, moment, low, high + 86_400)
+    stamp = exp.TimestampTrunc(this=cast_sql(sql, "TIMESTAMP"), unit=exp.var("SECOND"))
+    return arithmetic.whole_numeric(node, exp.Extract(this=exp.var("EPOCH"), expression=stamp), low, high + 86_399)
+
+
+def _is_bucket(node: exp.Expr) -> bool:
+    """Is it divided by a whole literal right away, and rounded down?"""
+    steps: list[exp.Expr] = []
+    above = node.parent
+    while above is not None and len(steps) < 2:
+        if not isinstance(above, exp.Paren):
+            steps.append(above)
+        above = above.parent
+    if len(steps) < 2 or not (isinstance(steps[0], exp.Div) and isinstance(steps[1], exp.Floor)):
+        return False
+    width = steps[0].right.unnest()
+    return steps[0].left.unnest() is node and isinstance(width, exp.Literal) and width.name.isdecimal()
+
+
+def truncated(node: exp.Expr, binder: Binder) -> Scalar:
+    """date_trunc('unit', datetime): a timestamp. Raises: UnsupportedSQL."""
+    unit = field_name(node.args["unit"])
+    zone = node.args.get("zone")
+    if zone is not None:
+        check_utc(zone)
+    if unit not in _UNITS:
+        hint = f"use {', '.join(sorted(name.lower() for name in _UNITS))}"
+        raise UnsupportedSQL(f"the unit {unit.lower()!r} is not supported", hint=hint, position=position_of(node))
+    part = moment_argument(node.this, binder)
+    if part.is_null:
+        return part
+    sql, span = moored(part)
+    stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
+    sql = exp.TimestampTrunc(this=stamp, unit=exp.var(unit))
+    zoned = has_zone(part) or zone is not None
+    if unit in _TIMES:
+        return _moment(node, _TIMESTAMP, sql, span, zoned=zoned)
+    first = floor(span[0], unit.lower())
+    return _moment(node, _TIMESTAMP, sql, (first, span[1]), zoned=zoned, calendar=Calendar(unit.lower()))
+
+
+def has_zone(part: Scalar) -> bool:
+    """Is it a timestamp with time zone in PostgreSQL?"""
+    return part.zoned or (part.type is not None and part.type.family is Family.TIMESTAMPTZ)
+
+
+def check_utc(zone: exp.Expr) -> None:
+    """Refuse every time zone but UTC: of others, days and months begin elsewhere. Raises: UnsupportedSQL."""
+    if not (isinstance(zone, exp.Literal) and zone.is_string and zone.name.strip().upper() in _UTC):
+        hint = "write AT TIME ZONE 'UTC'; add an INTERVAL to shift its hours"
+        raise UnsupportedSQL("only the time zone UTC is supported", hint=hint, position=position_of(zone))
+
+
+def at_utc(node: exp.Expr, binder: Binder) -> Scalar:
+    """`x AT TIME ZONE 'UTC'`: of a timestamp with time zone the one without, and the other way round.
+
+    Raises: UnsupportedSQL for any other time zone.
+    """
+    check_utc(node.args["zone"])
+    part = moment_argument(node.this, binder)
+    if part.is_null:
+        return part
+    there = converted(part, _TIMESTAMP)
+    zoned = not has_zone(part) and part.type == _TIMESTAMP and not isinstance(node.this.unnest(), exp.Literal)
+    return replace(there, node=node, zoned=zoned)
+
+
+def shifted(node: exp.Expr, binder: Binder) -> Scalar:
+    """A datetime plus or minus an INTERVAL: a timestamp, as in PostgreSQL. Raises: UnsupportedSQL."""
+    known = literal(node)
+    if known is not None:
+        return known
+    start, interval = node.this.unnest(), node.expression.unnest()
+    if isinstance(start, exp.Interval) and isinstance(node, exp.Add):
+        start, interval = interval, start
+    if not isinstance(interval, exp.Interval) or isinstance(start, exp.Interval):
+        hint = "add an interval to a date, or subtract it from one"
+        raise UnsupportedSQL("this use of an interval is not supported", hint=hint, position=position_of(node))
+    amount, unit = _interval(interval)
+    part = moment_argument(start, binder)
+    if part.is_null:
+        return part
+    sql, span = moored(part)
+    assert part.type is not None, "typed"
+    stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
+    step = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
+    moved = type(node)(this=wrap(stamp), expression=step)
+    if unit in ("DAY", "WEEK"):
+        days = amount * (7 if unit == "WEEK" else 1) * (-1 if isinstance(node, exp.Sub) else 1)
+        calendar = None if part.calendar is None else Calendar(part.calendar.unit, part.calendar.days + days)
+        return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=has_zone(part), calendar=calendar)
+    return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=has_zone(part))
+
+
+def _interval(node: exp.Interval) -> tuple[int, str]:
+    amount, unit = node.this, node.args.get("unit")
+    name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
+    text = amount.name if isinstance(amount, exp.Literal) else ""
+    if not re.fullmatch(r"-?[0-9]{1,9}", text) or abs(int(text)) > _MOST.get(name, -1):
+        hint = "write INTERVAL '3' MONTH; one whole number and one unit"
+        raise UnsupportedSQL("this interval is not supported", hint=hint, position=position_of(node))
+    return int(text), name
+
+
+def _reach(amount: int, unit: str) -> int:
+    """No more days than this."""
+    return {"MONTH": 31, "YEAR": 366}.get(unit, 1) * amount if unit != "SECOND" else amount // 86_400 + 1
+
+
+def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
+    """`date - date`: days; `date + 3`, `date - 3`: a date.
+
+    Args:
+      node: the construct as written.
+      left, right: bound operands, one a date.
+      binder: refuses an operand of another type.
+    Raises: UnsupportedSQL.
+    """
+    days = right
+    if isinstance(node, exp.Add) and right.type == _DATE:
+        left, days = right, left
+    if isinstance(node, exp.Sub) and (left.type == _DATE or right.type == _DATE) and not days.is_number:
+        left, right = settle(left, _DATE, binder), settle(right, _DATE, binder)
+        if left.type == _DATE and right.type == _DATE:
+            (a, x), (b, y) = moored(left), moored(right)
+            days_between = exp.Sub(this=wrap(a), expression=wrap(b))
+            return arithmetic.whole_number(node, days_between, (x[0] - y[1]).days, (x[1] - y[0]).days)
+    if left.type == _DATE and isinstance(node, (exp.Add, exp.Sub)) and days.is_number and not days.is_null:
+        if _is_computed(days):
+            return _by_days(node, left, days)
+        count = whole_literal(days.node, -_MOST_DAYS, _MOST_DAYS)
+        sql, span = moored(left)
+        step = _whole(count)
+        step_days = -count if isinstance(node, exp.Sub) else count
+        calendar = None if left.calendar is None else Calendar(left.calendar.unit, left.calendar.days + step_days)
+        moved = type(node)(this=wrap(sql), expression=step)
+        return _moment(node, _DATE, moved, _moved(span, step_days), calendar=calendar)
+    hint = "write extract(epoch FROM a - b), its seconds, or CAST(a AS DATE) - CAST(b AS DATE), its days"
+    raise UnsupportedSQL("this arithmetic with times is not supported", hint=hint, position=position_of(node))
+
+
+def _is_computed(days: Scalar) -> bool:
+    """Is it a whole number that no literal or placeholder says?"""
+    return days.value is None and days.plain is not None and days.digits is not None and days.digits.integral
+
+
+def _by_days(node: exp.Expr, start: Scalar, days: Scalar) -> Scalar:
+    """A date moved by a whole number of days; NULL for more of them than lead from year to year."""
+    count = repeated(days.sql, node)
+    few = exp.Between(this=wrap(count), low=_whole(-_MOST_DAYS), high=_whole(_MOST_DAYS))
+    known = exp.Case().when(few, cast_sql(copied(count), "INT"), copy=False)
+    sql, span = moored(start)
+    ends = _moved(span, -_MOST_DAYS), _moved(span, _MOST_DAYS)
+    moved = type(node)(this=wrap(sql), expression=known)
+    return _moment(node, _DATE, moved, (ends[0][0], ends[1][1]) if ends[0] and ends[1] else None)
+
+
+def _whole(value: int) -> exp.Expr:
+    """A whole number, its sign within parentheses: after another operator it would be one of both."""
+    number = exp.Literal.number(abs(value))
+    return number if value >= 0 else exp.Paren(this=exp.Neg(this=number))
+
+
+def converted(part: Scalar, kind: SqlType) -> Scalar:
+    """A date as a timestamp, or a timestamp's day."""
+    if part.type == kind:
+        return replace(part, zoned=False)
+    if isinstance(part.plain, exp.Cast) and isinstance(part.plain.this, exp.Literal):
+        value = literals.moment(cast_sql(part.plain, "DATE" if kind.family is Family.DATE else "TIMESTAMP"))
+        assert value is not None, "a literal is one"
+        return _known(part.node, value)
+    sql, span = moored(part)
+    target = "DATE" if kind.family is Family.DATE else "TIMESTAMP"
+    return _moment(part.node, kind, cast_sql(sql, target), span, calendar=part.calendar)
+
+
+def moored(part: Scalar) -> tuple[exp.Expr, Span]:
+    """SQL of a date, or of a timestamp at UTC, that is NULL or within the span that comes with it."""
+    assert part.type is not None and part.type.is_moment, "a moment"
+    sql = part.sql
+    if part.type.family is Family.TIMESTAMPTZ:
+        sql = exp.AtTimeZone(this=wrap(sql), zone=exp.Literal.string("UTC"))
+    if part.span is not None and ALWAYS[0] <= part.span[0] and part.span[1] <= ALWAYS[1]:
+        return sql, part.span
+    repeated(sql, part.node)
+    first, last = part.declared or ALWAYS
+    day = part.type.family is Family.DATE
+    low: exp.Expr = literals.date_sql(first)
+    high: exp.Expr = literals.date_sql(last)
+    if not day:
+        low, high = (
+            cast_sql(low.this, "TIMESTAMP"),
+            cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP"),
+        )
+    case = exp.Case().when(exp.Between(this=sql, low=copied(low), high=copied(high)), copied(sql), copy=False)
+    if part.declared is not None:
+        case = case.when(exp.LT(this=copied(sql), expression=low), copied(low), copy=False)
+        case = case.when(exp.GT(this=copied(sql), expression=high), copied(high), copy=False)
+    return case, (first, last)
+
+
+def _widened(span: Span, days: int) -> Span | None:
+    try:
+        return span[0] - timedelta(days=days + 1), span[1] + timedelta(days=days + 1)
+    except OverflowError:
+        return None
+
+
+def _moved(span: Span, days: int) -> Span | None:
+    """The days on which what lies within a span falls so many days later."""
+    try:
+        return span[0] + timedelta(days=days), span[1] + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
+    """A date or timestamp, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    part = settle(binder.scalar(node), SqlType(Family.TIMESTAMPTZ), binder)
+    if not part.is_null and (part.type is None or not part.type.is_moment):
+        raise UnsupportedSQL(f"{part.kind} stands where a date is needed", position=position_of(part.node))
+    return part
+
+
+def field_name(node: exp.Expr) -> str:
+    """The name of a field or unit, which sqlglot may carry as a word or as a quoted literal."""
+    name = node.name.upper()
+    return _SPELLINGS.get(name, name)
+
+
+def _moment(
+    node: exp.Expr,
+    kind: SqlType,
+    sql: exp.Expr,
+    span: Span | None,
+    *,
+    zoned: bool = False,
+    calendar: Calendar | None = None,
+) -> Scalar:
+    return Scalar(
+        node, kind, sql, lambda: not_a_number(node, kind), span=span, zoned=zoned, calendar=calendar if span else None
+    )
+
+
+AS_NUMBER = "write (x)::int, which is 1 where it is true and 0 where it is false"
+"""The hint for a condition where a number is needed."""
+
+
+def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
+    """The clamped form of a date or timestamp, which has none. Raises: UnsupportedSQL."""
+    name = "text" if kind is None else kind.family.value
+    hint = AS_NUMBER if kind is not None and kind.family is Family.BOOL else "sum numbers, or count rows"
+    raise UnsupportedSQL(f"{name} is no number", hint=hint, position=position_of(node))

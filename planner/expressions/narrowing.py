@@ -1,0 +1,123 @@
+"""What a condition proves of columns: where `x > 3` holds, x is clamped to (3, hi] instead of its whole range.
+
+The clamp itself is narrower, so the SQL stays total and within its bounds wherever an engine evaluates it; and
+clamping is monotone, so where the condition does hold the narrower clamp gives the same value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.errors import PlannerError
+from planner.sql import literals
+from planner.sql.sql_types import Family, SqlType
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ,
+}  # fmt: skip
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ,
+}  # fmt: skip
+
+ColumnKey = tuple[str, str]
+"""(alias, name) of a bound column."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from lo to hi; a strict end is one that is left out."""
+
+    lo: Decimal | None = None
+    hi: Decimal | None = None
+    above: bool = False
+    below: bool = False
+
+    def within(self, low: float, high: float, kind: SqlType) -> tuple[float, float]:
+        """The part of [low, high] that is left; its nearest end where nothing is."""
+        lo = low if self.lo is None else _next(self.lo, kind, up=True) if self.above else float(self.lo)
+        hi = high if self.hi is None else _next(self.hi, kind, up=False) if self.below else float(self.hi)
+        lo, hi = min(max(lo, low), high), max(min(hi, high), low)
+        return (lo, hi) if lo <= hi else (lo, lo)
+
+
+def _next(end: Decimal, kind: SqlType, *, up: bool) -> float:
+    """The next number of an exact type beyond an end that is left out; the end itself of others."""
+    scale = 0 if kind.family is Family.INTEGER else kind.scale if kind.family is Family.NUMERIC else None
+    if scale is None or not 0 <= scale <= 12 or abs(end) > 10**15:
+        return float(end)
+    steps = end.scaleb(scale)
+    whole = math.floor(steps) + 1 if up else math.ceil(steps) - 1
+    return float(Decimal(whole).scaleb(-scale))
+
+
+Known = Mapping[ColumnKey, tuple[Interval, ...]]
+
+
+def known_where(
+    condition: exp.Expr, resolve: Callable[[exp.Column], exp.Expr], known: Known, *, holds: bool = True
+) -> Known:
+    """What is known of columns where a condition is true; with `holds` false, where it is not (or NULL).
+
+    Args:
+      condition: as written or bound.
+      resolve: what its names mean.
+      known: what was known before.
+    """
+    found = dict(known)
+    for column, interval in _intervals(condition.unnest(), resolve, holds):
+        found[column] = (*found.get(column, ()), interval)
+    return found
+
+
+def _intervals(
+    node: exp.Expr, resolve: Callable[[exp.Column], exp.Expr], holds: bool
+) -> Iterator[tuple[ColumnKey, Interval]]:
+    if isinstance(node, exp.And if holds else exp.Or):
+        for part in node.flatten():
+            yield from _intervals(part.unnest(), resolve, holds)
+    elif isinstance(node, exp.Not):
+        yield from _intervals(node.this.unnest(), resolve, not holds)
+    elif isinstance(node, exp.Between) and holds and not node.args.get("symmetric"):
+        yield from _compared(exp.GTE, node.this, node.args["low"], resolve)
+        yield from _compared(exp.LTE, node.this, node.args["high"], resolve)
+    elif isinstance(node, exp.Binary):
+        operator = type(node) if holds else _NEGATED.get(type(node))
+        yield from _compared(operator, node.left, node.right, resolve)
+        yield from _compared(_MIRRORED.get(operator) if operator else None, node.right, node.left, resolve)
+
+
+def _compared(
+    operator: type[exp.Expr] | None, left: exp.Expr, right: exp.Expr, resolve: Callable[[exp.Column], exp.Expr]
+) -> Iterator[tuple[ColumnKey, Interval]]:
+    left, value = left.unnest(), _number(right.unnest())
+    if operator not in _MIRRORED or not isinstance(left, exp.Column) or value is None:
+        return
+    column = resolve(left)
+    if not isinstance(column, exp.Column):
+        return
+    intervals: dict[type[exp.Expr], Interval] = {
+        exp.LT: Interval(hi=value, below=True),
+        exp.LTE: Interval(hi=value),
+        exp.GT: Interval(lo=value, above=True),
+        exp.GTE: Interval(lo=value),
+        exp.EQ: Interval(lo=value, hi=value),
+    }
+    yield (column.table, column.name), intervals[operator]
+
+
+def _number(node: exp.Expr) -> Decimal | None:
+    """The value of a numeric literal, with a sign or without."""
+    if isinstance(node, exp.Neg):
+        inner = _number(node.this.unnest())
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    try:
+        return literals.number(node)
+    except PlannerError:
+        return None

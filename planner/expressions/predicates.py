@@ -1,0 +1,206 @@
+"""Conditions over one join tuple, which can fail for no row."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, time
+
+from sqlglot import exp
+
+from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.expressions.coercion import align, check_ordered, text, text_literal
+from planner.expressions.datetimes import not_a_number
+from planner.expressions.scalar import Binder, Scalar, repeated, wrap
+from planner.expressions.strings import is_long, shortened
+from planner.sql import literals
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, position_of
+
+_BOOL = SqlType(Family.BOOL)
+_MAX_PERCENTS = 16
+_ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND joins at the top, through parentheses."""
+    found, stack = [], [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, exp.Paren):
+            stack.append(current.this)
+        elif isinstance(current, exp.And):
+            stack += [current.expression, current.this]
+        else:
+            found.append(current)
+    return found
+
+
+def entailed(condition: exp.Expr) -> list[exp.Expr]:
+    """Copies of the conditions that every side of an OR has: where it is true, so are they.
+
+    Tables that are joined inside of it, `(a.k = b.k AND a.x) OR (a.k = b.k AND b.y)`, are joined by that.
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> [part.sql() for part in entailed(parse_one("(a.k = 1 AND x) OR (y AND (a.k = 1 AND x)) OR a.k = 1"))]
+    ['a.k = 1']
+    """
+    if not isinstance(condition, exp.Or):
+        return []
+    first, *others = (dict.fromkeys(conjuncts(side)) for side in condition.flatten())
+    return [copied(part) for part in first if all(part in other for other in others)]
+
+
+def connected(node: exp.Expr, binder: Binder) -> Scalar:
+    """`AND`, `OR` of conditions, each bound on its own."""
+    assert isinstance(node, exp.Connector), "AND or OR"
+    parts = [wrap(binder.predicate(part)) for part in node.flatten()]
+    join = exp.and_ if isinstance(node, exp.And) else exp.or_
+    return truth(node, join(*parts, copy=False))
+
+
+def denied(node: exp.Expr, binder: Binder) -> Scalar:
+    """`NOT` of a condition; NULL stays NULL."""
+    return truth(node, exp.Not(this=wrap(binder.predicate(node.this))))
+
+
+def compared(node: exp.Expr, binder: Binder) -> Scalar:
+    """`=`, `<>`, `<`, `<=`, `>`, `>=` of two values of types that compare exactly."""
+    left, right = _aligned(node, [node.this, node.args["expression"]], binder)
+    return truth(node, type(node)(this=left, expression=right))
+
+
+def between(node: exp.Expr, binder: Binder) -> Scalar:
+    """x BETWEEN low AND high; SYMMETRIC takes the ends in either order.
+
+    Two comparisons, as in PostgreSQL: what type one end has says nothing of the other. Only of a literal between them
+    do both say what it is.
+    """
+    middle, start, end = (node.args[part] for part in ("this", "low", "high"))
+    if isinstance(middle.unnest(), (exp.Literal, exp.Parameter)):
+        value, low, high = _aligned(node, [middle, start, end], binder)
+    else:
+        _, high = _aligned(node, [middle, end], binder)
+        value, low = _aligned(node, [middle, start], binder)
+    inside: exp.Expr = exp.Between(this=value, low=low, high=high)
+    if node.args.get("symmetric"):
+        repeated(inside, node)
+        turned = exp.Between(this=copied(value), low=copied(high), high=copied(low))
+        inside = exp.or_(exp.Paren(this=inside), exp.Paren(this=turned), copy=False)
+    return truth(node, inside)
+
+
+def listed(node: exp.Expr, binder: Binder) -> Scalar:
+    """x IN (literal, ...). Raises: UnsupportedSQL."""
+    for written in node.expressions:
+        if written.find(exp.Column) is not None:
+            hint = "write one comparison per column, joined by OR"
+            raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(written))
+    first, *rest = _aligned(node, [node.this, *node.expressions], binder)
+    return truth(node, exp.In(this=wrap(first), expressions=rest))
+
+
+def tested(node: exp.Expr, binder: Binder) -> Scalar:
+    """IS [NOT] NULL, TRUE, FALSE and UNKNOWN. Raises: UnsupportedSQL."""
+    test, inner = node.args["expression"], None
+    if isinstance(test, exp.Null):
+        inner = binder.scalar(node.this).sql
+    elif isinstance(test, exp.Boolean):
+        inner = binder.predicate(node.this)
+    if inner is None or isinstance(inner, exp.Null):
+        raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+    return truth(node, exp.Is(this=wrap(inner), expression=copied(test), negate=node.args.get("negate")))
+
+
+def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
+    """IS [NOT] DISTINCT FROM, where NULL equals NULL."""
+    sides = [node.this, node.args["expression"]]
+    for side, other in (sides, sides[::-1]):
+        if isinstance(side.unnest(), exp.Null):
+            equal = isinstance(node, exp.NullSafeEQ)
+            return tested(exp.Is(this=copied(other), expression=exp.Null(), negate=not equal), binder)
+    left, right = _aligned(node, sides, binder)
+    return truth(node, type(node)(this=wrap(left), expression=wrap(right)))
+
+
+def like(node: exp.Expr, binder: Binder) -> Scalar:
+    """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash.
+
+    ILIKE, which copies the text in lower case, sees its first MAX_TEXT characters.
+
+    Raises: InvalidSyntax, UnsupportedSQL.
+    """
+    escape = "\\"
+    if isinstance(node, exp.Escape):
+        escape = text_literal(node.args["expression"], "ESCAPE with a character")
+        node = node.this
+    value = text(binder.scalar(node.this), binder)
+    if len(escape) > 1:
+        raise InvalidSyntax("ESCAPE takes one character", position=position_of(node))
+    if value.is_null:
+        raise UnsupportedSQL("a comparison with NULL is never true", hint="write IS NULL", position=position_of(node))
+    pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
+    seen = shortened(value) if isinstance(node, exp.ILike) and is_long(value) else value.sql
+    sql = type(node)(this=wrap(seen), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
+    return truth(node, sql)
+
+
+def _pattern(written: str, escape: str, node: exp.Expr) -> str:
+    pattern, escaped = [], False
+    for character in written:
+        if escaped or character != escape:
+            pattern.append("\\" + character if escaped or (character == "\\" != escape) else character)
+            escaped = False
+        else:
+            escaped = True
+    if escaped:
+        what = "a backslash" if escape == "\\" else "its escape character"
+        raise InvalidSyntax(f"a pattern that ends in {what}", position=position_of(node))
+    if len(re.findall("%+", written)) > _MAX_PERCENTS:
+        hint = f"use at most {_MAX_PERCENTS} of them"
+        raise UnsupportedSQL("a pattern with so many %", hint=hint, position=position_of(node))
+    return "".join(pattern)
+
+
+def constant(node: exp.Expr, binder: Binder) -> Scalar:
+    """The conditions `TRUE` and `FALSE`."""
+    return truth(node, exp.Boolean(this=node.this))
+
+
+def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr]:
+    scalars = [binder.scalar(part) for part in parts]
+    if any(part.is_null for part in scalars):
+        hint = "write IS NULL"
+        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
+    if isinstance(node, _ORDERED):
+        check_ordered(node, scalars)
+    aligned = align(node, scalars, binder)
+    sides = [_canonical(part, aligned) for part in aligned]
+    return [exp.Paren(this=sql) if isinstance(sql, (exp.Predicate, exp.Not, exp.Connector)) else sql for sql in sides]
+
+
+def _canonical(part: Scalar, beside: list[Scalar]) -> exp.Expr:
+    """SQL of a value that is compared, where only its size matters: a literal is written in one way.
+
+    A literal datetime has the type of what it is compared with where that is the same instant.
+    """
+    if part.value is not None:
+        return literals.canonical_sql(part.value)
+    if part.span is None and not (part.type is not None and part.type.is_moment):
+        return part.sql
+    sql = part.sql
+    if not (isinstance(sql, exp.Cast) and isinstance(sql.this, exp.Literal)):
+        return sql
+    value = literals.moment(sql)
+    assert value is not None, "a literal is one"
+    others = {other.type.family for other in beside if other.type is not None and other is not part}
+    if others == {Family.DATE} and isinstance(value, datetime) and value.time() == time():
+        return literals.date_sql(value.date())
+    if others and others <= {Family.TIMESTAMP, Family.TIMESTAMPTZ} and not isinstance(value, datetime):
+        return literals.timestamp_sql(datetime(value.year, value.month, value.day))
+    return sql
+
+
+def truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
+    """A condition as a value: true, false or NULL."""
+    return Scalar(node, _BOOL, sql, lambda: not_a_number(node, _BOOL))

@@ -1,0 +1,1 @@
+"""Which groups an answer has, from public facts only."""

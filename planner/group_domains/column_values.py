@@ -1,0 +1,248 @@
+"""Every value that a private column can have in a row that counts: what the policy declares or a condition leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal
+
+from sqlglot import exp
+
+from planner.expressions.datetimes import ALWAYS
+from planner.expressions.narrowing import known_where
+from planner.group_domains.day_conditions import days_left
+from planner.group_domains.time_resolution import STEPS_PER_DAY, TimeResolution, finest_step
+from planner.limits import MAX_GROUPS
+from planner.policy.declared_domain import declared_domain, whole_numbers, whole_steps
+from planner.policy.policy import ColumnPolicy
+from planner.policy.toml_section import DomainValue
+from planner.sql.columns import ColumnRef
+from planner.sql.sql_types import Family, SqlType
+
+MAX_BASE = 1_000_000
+"""The most combinations of columns' values that a domain is computed from."""
+
+
+@dataclass(frozen=True)
+class BaseValues:
+    """The values of a column, NULL aside.
+
+    Attributes:
+      listed: one by one; None for a series.
+      first: of a series, which goes on in steps of `step`: whole numbers, or `unit`s of time.
+      count: how many values.
+      scale: of a series of decimals, which is one of whole numbers of 10^-scale.
+    """
+
+    listed: tuple[DomainValue, ...] | None
+    first: int | date = 0
+    count: int = 0
+    step: int = 1
+    unit: Literal["number"] | TimeResolution = "number"
+    scale: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many values, listed or in the series: more than a `len` can say, at times."""
+        return self.count if self.listed is None else len(self.listed)
+
+    def values(self) -> tuple[DomainValue, ...]:
+        """Listed values, or the numbers of a series."""
+        if self.listed is not None:
+            return self.listed
+        assert isinstance(self.first, int), "only a series of numbers is listed here"
+        counted = whole_numbers(self.first, self.count, self.step)
+        return tuple(float(Decimal(n).scaleb(-self.scale)) for n in counted) if self.scale else counted
+
+
+def base_values(
+    column: ColumnRef,
+    kind: SqlType,
+    declared: ColumnPolicy,
+    uses: Sequence[exp.Expr],
+    predicates: Sequence[exp.Expr],
+) -> BaseValues | None:
+    """The values of a private column that group keys are computed from; None where nothing public bounds them.
+
+    Args:
+      column: bound.
+      kind, declared: its type, and what the policy says of it.
+      uses: the group keys over it. A key that is the column itself takes the declared domain with its steps;
+        an expression takes every whole number, and every day, hour or minute, of the declared range.
+      predicates: bound conditions that every join tuple passes; they may narrow a series, or list the values.
+    """
+    itself = any(isinstance(use, exp.Column) for use in uses)
+    if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
+        step = declared.step if isinstance(declared.step, int) else 1
+        found = _whole_numbers(column, declared, predicates, step)
+        return found if found is not None and found.size <= MAX_GROUPS else None
+    known = itself or kind.family in (Family.BOOL, Family.ENUM)
+    values = declared_domain(declared, kind) if known else declared.domain
+    if values is not None:
+        return BaseValues(values) if all(_can_be(value, kind) for value in values) else None
+    literals = listed_literals(column, kind, predicates)
+    if literals is not None:
+        return BaseValues(literals)
+    if kind.family is Family.INTEGER:
+        return _whole_numbers(column, declared, predicates)
+    if kind.family is Family.NUMERIC:
+        decimals = _decimals(column, kind, declared, predicates, itself=itself)
+        return decimals if decimals is not None and decimals.size <= (MAX_GROUPS if itself else MAX_BASE) else None
+    if kind.is_moment and not itself:
+        return _moments(column, kind, declared, uses, predicates)
+    return None
+
+
+def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:
+    """The literals that some condition compares the column with, `x = 'a'` or `x IN ('a', 'b')`; None for no such."""
+    for condition in predicates:
+        if not _is(condition.this, column):
+            continue
+        if isinstance(condition, exp.In):
+            written = condition.expressions
+        elif isinstance(condition, exp.EQ):
+            written = [condition.expression]
+        else:
+            continue
+        found = [_literal(node, kind) for node in written]
+        known = [value for value in found if value is not None]
+        if len(known) == len(found):
+            return tuple(dict.fromkeys(known))
+    return None
+
+
+def never_null(column: ColumnRef, predicates: Iterable[exp.Expr]) -> bool:
+    """Is there a condition of the column that no NULL passes?"""
+    return any(_refuses_null(condition, column) for condition in predicates)
+
+
+def _refuses_null(condition: exp.Expr, column: ColumnRef) -> bool:
+    if isinstance(condition, exp.Column):
+        return _is(condition, column)
+    if isinstance(condition, exp.Not):
+        test = condition.this.unnest()
+        return _is(test.this, column) and (_is_null_test(test) if isinstance(test, exp.Is) else _is_strict(test))
+    if isinstance(condition, exp.Is):
+        return bool(condition.args.get("negate")) and _is_null_test(condition) and _is(condition.this, column)
+    return _is_strict(condition) and (_is(condition.this, column) or _is(condition.args.get("expression"), column))
+
+
+def _is_strict(condition: exp.Expr) -> bool:
+    return isinstance(
+        condition, (exp.In, exp.Between, exp.Like, exp.ILike, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+    )
+
+
+def _is_null_test(condition: exp.Is) -> bool:
+    return isinstance(condition.expression, exp.Null)
+
+
+def _is(node: object, column: ColumnRef) -> bool:
+    if isinstance(node, exp.Paren):
+        node = node.unnest()
+    return isinstance(node, exp.Column) and (node.table, node.name) == column
+
+
+def _literal(node: exp.Expr, kind: SqlType) -> str | int | None:
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        if kind.family is Family.INTEGER and node.to.this is exp.DataType.Type.DOUBLE:
+            return None  # other whole numbers may be the same double
+        node = node.this
+    if kind.is_string:
+        return node.name if isinstance(node, exp.Literal) and node.is_string else None
+    sign = 1
+    if isinstance(node, exp.Neg):
+        sign, node = -1, node.this.unnest()
+    whole = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and len(node.name) < 19
+    return sign * int(node.name) if kind.family is Family.INTEGER and whole else None
+
+
+def _whole_numbers(
+    column: ColumnRef, declared: ColumnPolicy, predicates: Sequence[exp.Expr], step: int = 1
+) -> BaseValues | None:
+    """The whole numbers of the declared range, as far as the conditions leave them."""
+    start, _ = declared.range or (-math.inf, math.inf)
+    low, high = _ends(column, declared, predicates)
+    if math.isinf(low) or math.isinf(high):
+        return None
+    first, count = whole_steps(low if math.isinf(start) else start, low, high, step)
+    return BaseValues(None, first, count, step)
+
+
+def _ends(
+    column: ColumnRef, declared: ColumnPolicy, predicates: Sequence[exp.Expr], scale: int = 0
+) -> tuple[float, float]:
+    """The declared range, as far as the conditions leave it, in units of 10^-scale."""
+    known = declared.range or (-math.inf, math.inf)
+    low, high = (end if math.isinf(end) else float(Decimal(repr(end)).scaleb(scale)) for end in known)
+    for condition in predicates:
+        for interval in known_where(condition, lambda name: name, {}).get(column, ()):
+            if interval.lo is not None:
+                low = max(low, _ceil(interval.lo.scaleb(scale), strict=interval.above))
+            if interval.hi is not None:
+                high = min(high, -_ceil(-interval.hi.scaleb(scale), strict=interval.below))
+    return low, high
+
+
+def _decimals(
+    column: ColumnRef, kind: SqlType, declared: ColumnPolicy, predicates: Sequence[exp.Expr], *, itself: bool
+) -> BaseValues | None:
+    """The decimals of the column's own digits in its declared range, as far as the conditions leave them."""
+    scale = kind.scale or 0
+    if kind.precision is None or not 0 <= scale <= kind.precision <= _DOUBLE_DIGITS:
+        return None
+    largest = 10**kind.precision - 1
+    low, high = _ends(column, declared, predicates, scale)
+    if math.isinf(low) or math.isinf(high):
+        return None
+    low, high = max(low, -largest), min(high, largest)
+    step = declared.step * 10**scale if itself and isinstance(declared.step, int) else 1
+    start = low if declared.range is None else float(Decimal(repr(declared.range[0])).scaleb(scale))
+    first, count = whole_steps(
+        min(start, low) if step > 1 else math.ceil(low), math.ceil(low), math.floor(high), step
+    )
+    return BaseValues(None, first, count, step, "number", scale)
+
+
+_DOUBLE_DIGITS = 15
+"""Decimals of as many digits are told apart as doubles."""
+
+
+def _ceil(value: Decimal, *, strict: bool) -> int:
+    return math.floor(value) + 1 if strict else math.ceil(value)
+
+
+def _moments(
+    column: ColumnRef,
+    kind: SqlType,
+    declared: ColumnPolicy,
+    uses: Sequence[exp.Expr],
+    predicates: Sequence[exp.Expr],
+) -> BaseValues | None:
+    """The days of the declared range that the conditions leave; hours or minutes where an expression tells them."""
+    unit: TimeResolution | None = "day"
+    if kind.family is not Family.DATE:
+        unit = finest_step(uses, column, kind, declared.dates)
+    first, last = days_left(predicates, column, declared.dates or ALWAYS)
+    days = max(0, last.toordinal() - first.toordinal() + 1)
+    if unit is None or (declared.dates is None and days > MAX_BASE):
+        return None
+    return BaseValues(None, first, days * STEPS_PER_DAY[unit], 1, unit)
+
+
+def _can_be(value: DomainValue, kind: SqlType) -> bool:
+    """Can the database convert it, so that no statement fails?"""
+    if kind.is_moment:
+        try:
+            datetime.fromisoformat(str(value))
+        except ValueError:
+            return False
+        return True
+    if kind.family is Family.NUMERIC:
+        scale = kind.scale or 0
+        return kind.precision is not None and abs(float(value)) < 10.0 ** (kind.precision - scale)
+    return kind.family in (Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.ENUM)

@@ -1,0 +1,214 @@
+"""Where the public learns what a group key can be: rows of a public table, or the values of a private column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery, BoundTable, column_type
+from planner.expressions.scalar import Span
+from planner.group_domains.column_values import BaseValues, base_values, never_null
+from planner.policy.ownership import ownership
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.schema import Schema, Table
+from planner.sensitivity.column_equalities import Equalities
+from planner.sql.columns import ColumnRef, bound_column, column_ref
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, nodes
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """The rows of a public table.
+
+    Attributes:
+      entry: of FROM; or a table that a foreign key names, under an alias of its own.
+      may_miss: may the row be missing although no condition of the entry says so: is the foreign key NULL?
+    """
+
+    entry: BoundTable
+    may_miss: bool = False
+
+    @property
+    def alias(self) -> str:
+        """The name of the rows in a domain's statement."""
+        return self.entry.alias
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """The values of one private column, whose alias they keep in a domain's statement.
+
+    Attributes:
+      alias, name: of the column.
+      table: whose column it is, for its type only.
+      base: what it can be.
+      declared: of a datetime, its declared range.
+      null: may NULL be one of them?
+    """
+
+    alias: str
+    name: str
+    table: Table
+    base: BaseValues
+    declared: Span | None
+    null: bool
+
+
+Source = PublicRows | ColumnValues
+
+ColumnSources = Mapping[ColumnRef, tuple[Source, ColumnRef]]
+"""What the columns of a key are read from in a domain's statement."""
+
+
+class KeySources:
+    """Finds the sources of the columns that the group keys of one query read.
+
+    Args:
+      query: the bound query.
+      schema, policy: what is public, and what is declared.
+      equalities: the columns that are equal in every join tuple.
+    """
+
+    def __init__(self, query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities) -> None:
+        self.query = query
+        self.equalities = equalities
+        self._schema = schema
+        self._policy = policy
+        self._entries = {entry.alias: entry for entry in query.tables}
+        self._public = {
+            entry.alias: PublicRows(entry) for entry in query.tables if policy.is_public(entry.table.name)
+        }
+        self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
+
+    def find(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
+        """Where a column's values come from and by which column there; None where nothing public bounds it.
+
+        A public table's column speaks for itself; of a private one the policy, a condition, an equal public column,
+        or a foreign key to a public table, in this order.
+        """
+        if column not in self._found:
+            self._found[column] = self._find(column)
+        return self._found[column]
+
+    def rows(self, alias: str) -> PublicRows | None:
+        """The rows of an entry of FROM, if they are public."""
+        return self._public.get(alias)
+
+    def declared(self, column: ColumnRef) -> ColumnPolicy:
+        """What the policy says of a column."""
+        return self._policy.column(self._entries[column[0]].table.name, column[1])
+
+    def is_nullable(self, column: ColumnRef) -> bool:
+        """Does the catalog let a column be NULL?"""
+        found = self._entries[column[0]].table.column(column[1])
+        assert found is not None, "bound columns exist"
+        return found.nullable
+
+    def may_be_null(self, column: ColumnRef) -> bool:
+        """May a private column be NULL in a join tuple?"""
+        there = self._entries[column[0]].outer is None
+        known = (there and not self.is_nullable(column)) or self.equalities.known(column)
+        return not known and not never_null(column, self.query.predicates)
+
+    def known_source(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
+        """As `find`, for a column that some key reads."""
+        return self._found.get(column)
+
+    def person_of(self, column: ColumnRef) -> str | None:
+        """The private table of whose rows each has a value of its own; None where rows may share it.
+
+        A privacy unit's key, the key of a row that is owned, and a foreign key along which a row is owned: whoever is
+        in a group by it, one unit owns all of the group.
+        """
+        owned, table = ownership(self._schema, self._policy), self._entries[column[0]].table
+        if not owned.is_owned(table.name):
+            return None
+        if (column[1],) in (owned.unit_key(table.name), *table.keys):
+            return table.name
+        keys = owned.owning_keys(table.name)
+        return next((key.references for key in keys if key.columns == (column[1],)), None)
+
+    def name(self, column: ColumnRef) -> str:
+        """Table and column as people know them."""
+        return f"{self._entries[column[0]].table.name}.{column[1]}"
+
+    def type_of(self, column: ColumnRef) -> SqlType:
+        """The type of a column."""
+        return column_type(self._entries[column[0]].table, column[1])
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """The place of each alias in FROM."""
+        return {alias: place for place, alias in enumerate(self._entries)}
+
+    def is_public_name(self, node: exp.Table) -> bool:
+        """Is it a public table, or a function that reads none?"""
+        if isinstance(node.this, exp.Anonymous):
+            return True
+        table = self._schema.at(node.db, node.name)
+        return table is not None and self._policy.is_public(table.name)
+
+    @cached_property
+    def joined(self) -> Mapping[ColumnRef, Sequence[ColumnRef]]:
+        """Per class of columns that are equal and never NULL, the columns of public rows that must be there."""
+        classes: dict[ColumnRef, list[ColumnRef]] = {}
+        for alias, rows in self._public.items():
+            if rows.entry.outer is None:
+                for column in rows.entry.table.columns:
+                    if self.equalities.known((alias, column.name)):
+                        root = self.equalities.find((alias, column.name))
+                        classes.setdefault(root, []).append((alias, column.name))
+        return classes
+
+    def _find(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
+        alias, name = column
+        if alias in self._public:
+            return self._public[alias], column
+        table, kind = self._entries[alias].table, column_type(self._entries[alias].table, name)
+        keys = [key for key in self.query.keys if column in key.columns]
+        uses = [key.value for key in keys]
+        declared = self.declared(column)
+        decimals = kind.family is Family.NUMERIC and declared.domain is None
+        listed = decimals and all(key.values is not None for key in keys)  # by bounds alone: fewer than the decimals
+        base = None if listed else base_values(column, kind, declared, uses, self.query.predicates)
+        if base is not None:
+            null = declared.null_group or not all(isinstance(use, exp.Column) for use in uses)
+            return ColumnValues(alias, name, table, base, declared.dates, null and self.may_be_null(column)), column
+        for other in self.joined.get(self.equalities.find(column), ()):
+            source = self._public[other[0]]
+            if column_type(source.entry.table, other[1]).family is kind.family:
+                return source, other
+        return self._referenced(column, table)
+
+    def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:
+        """The key of the public table that a foreign key of this one column names."""
+        graph = ownership(self._schema, self._policy)
+        for key in graph.foreign_keys(table.name):
+            public = self._policy.is_public(key.references) and not graph.may_show_owned(key.references)
+            if key.columns == (column[1],) and public:
+                parent = self._schema.tables[key.references]
+                if column_type(parent, key.key[0]).family is column_type(table, column[1]).family:
+                    null = self.declared(column).null_group and self.may_be_null(column)
+                    alias = f"d{len(self._found)}"  # no generated alias looks like this
+                    rows = PublicRows(BoundTable(alias, alias, parent), null)
+                    return rows, (alias, key.key[0])
+        return None
+
+
+def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Expr:
+    """A copy whose columns are those that stand for them."""
+    if isinstance(tree, exp.Column):
+        column = column_ref(tree)
+        return tree if meant[column] == column else bound_column(*meant[column])
+    copy = copied(tree)
+    for node in nodes(copy):
+        for name, value in node.args.items():
+            if isinstance(value, exp.Column):
+                node.set(name, substituted(value, meant))
+            elif isinstance(value, list):
+                node.set(name, [substituted(part, meant) if isinstance(part, exp.Column) else part for part in value])
+    return copy

@@ -1,0 +1,305 @@
+"""The grammar: every construct that an analyst may write, with the parts of it that may be present.
+
+Everything that is not in this one table is refused by name. The table is closed on purpose: a part of a
+construct that a new version of the parser learns is refused until somebody proves it sound here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from planner.errors import UnsupportedSQL
+from planner.expressions import functions
+from planner.parsing.function_hints import hint_for, why_refused
+from planner.parsing.keyword_positions import function_name, operator_token
+from planner.parsing.syntax.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS
+from planner.sql.trees import holds, nodes, position_of, preorder
+
+_BINARY = frozenset({"this", "expression"})
+_UNARY = frozenset({"this"})
+
+ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
+    **functions.PARTS,
+    exp.Select: frozenset(
+        {"expressions", "from_", "joins", "where", "group", "with_", "distinct", "having", "order", "limit", "offset"}
+    ),
+    exp.With: frozenset({"expressions"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.Subquery: frozenset({"this", "alias", "joins"}),
+    exp.From: _UNARY,
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins", "sample"}),
+    exp.TableSample: frozenset({"method", "percent"}),
+    exp.TableAlias: frozenset({"this", "columns"}),
+    exp.Join: frozenset({"this", "on", "using", "kind", "method", "side"}),
+    exp.Having: _UNARY,
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
+    exp.LimitOptions: frozenset({"rows"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.Tuple: frozenset({"expressions"}),
+    exp.Filter: _BINARY,
+    exp.Avg: _UNARY,
+    exp.Where: _UNARY,
+    exp.Group: frozenset({"expressions"}),
+    exp.Exists: _UNARY,
+    exp.In: functions.PARTS[exp.In] | {"query"},
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Column: frozenset({"this", "table", "db", "catalog"}),
+    exp.Star: frozenset(),
+    exp.Count: frozenset({"this", "big_int"}),
+    exp.Sum: _UNARY,
+}
+
+_LEVELS = "levels are added up from counts, sums and averages; ask for anything else level by level, by plain columns"
+
+_BEYOND = "count the rows beyond a value: count(*) FILTER (WHERE x {} 100)"
+
+_BITS = "ask the custodian for the bits as columns of their own"
+
+_PARTS = {
+    "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
+    "windows": ("WINDOW", None),
+    "all": ("GROUP BY ALL", "name the group keys: GROUP BY 1, 2"),
+    "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
+    "qualify": ("QUALIFY", "write the SELECT in the FROM of another, whose WHERE asks for the rank of its groups"),
+    "pivots": ("PIVOT", "write count(*) FILTER (WHERE x = 'a') for each column"),
+    "with_fill": ("WITH FILL", "leave it out"),
+    "laterals": ("LATERAL", "join the tables themselves"),
+    "locks": ("FOR UPDATE", None),
+    "into": ("INTO", None),
+    "sample": ("TABLESAMPLE", "sample a table itself"),
+    "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects nobody"),
+    "cube": ("CUBE", _LEVELS),
+    "rollup": ("ROLLUP", _LEVELS),
+    "grouping_sets": ("GROUPING SETS", _LEVELS),
+    "totals": ("WITH TOTALS", _LEVELS),
+    "only": ("ONLY", None),
+    "on": ("DISTINCT ON", "which row is the first is one person's: group by the key, and aggregate each group"),
+    "query": ("a subquery in IN", "join the table instead, or write it as a condition of WHERE, joined by AND"),
+    "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
+    "percent": ("FETCH ... PERCENT", "write the number of rows"),
+    "unnest": ("UNNEST", "write IN (value, ...)"),
+}
+
+_NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.Select: (
+        "a subquery outside FROM",
+        "join its tables instead, or write its value as a literal: over public tables alone it is free to ask for",
+    ),
+    exp.Exists: (
+        "EXISTS",
+        "write it as a condition of WHERE, joined by AND; or join the table and ask for COUNT(DISTINCT key)",
+    ),
+    exp.Any: (
+        "ANY",
+        "write x IN (value, ...), or x IN (SELECT ...); for x > ANY (SELECT y FROM t) write "
+        "EXISTS (SELECT 1 FROM t WHERE x > y), or join the table",
+    ),
+    exp.Array: ("an array", "write IN (value, ...)"),
+    exp.All: ("ALL", "write NOT EXISTS (SELECT 1 FROM t WHERE (x > y) IS NOT TRUE) for x > ALL (SELECT y FROM t)"),
+    exp.Window: ("a window function", "group by a key: groups are ranked and numbered, private rows are not"),
+    exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
+    exp.BitString: ("a bit string", "write a plain number"),
+    exp.HexString: ("a hexadecimal string", "write a plain number"),
+    exp.Union: ("UNION", "let each side count or add up its rows"),
+    exp.Intersect: ("INTERSECT", "join the tables instead"),
+    exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
+    exp.Min: ("MIN", f"one person decides a minimum, so it has no useful private answer; {_BEYOND.format('<')}"),
+    exp.Max: ("MAX", f"one person decides a maximum, so it has no useful private answer; {_BEYOND.format('>')}"),
+    exp.Lateral: ("LATERAL", "join the tables themselves"),
+    exp.Values: ("VALUES", None),
+    exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
+    exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
+    exp.RegexpLike: ("a regular expression", "use LIKE"),
+    exp.RegexpILike: ("a regular expression", "use LIKE"),
+    exp.Collate: ("COLLATE", "compare the text as it is, or lower(x)"),
+    exp.Glob: ("GLOB", "use LIKE"),
+    exp.Overlaps: ("OVERLAPS", "write start_a < end_b AND start_b < end_a"),
+    exp.WithFill: ("WITH FILL", "leave it out"),
+    exp.Pivot: ("PIVOT", "write count(*) FILTER (WHERE x = 'a') for each column"),
+    exp.BitwiseAnd: ("the operator &", _BITS),
+    exp.BitwiseOr: ("the operator |", _BITS),
+    exp.BitwiseXor: ("the operator #", _BITS),
+    exp.BitwiseNot: ("the operator ~", _BITS),
+    exp.BitwiseLeftShift: ("the operator <<", "write x * 2 for each bit"),
+    exp.BitwiseRightShift: ("the operator >>", "write floor(x / 2) for each bit"),
+    exp.Dot: ("a name of more than three parts", "write schema.table.column"),
+    exp.Rollup: ("ROLLUP", _LEVELS),
+    exp.Cube: ("CUBE", _LEVELS),
+    exp.GroupingSets: ("GROUPING SETS", _LEVELS),
+}
+
+
+_FUNCTION = "the function"
+_OF_DOCUMENTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.ArrayContainsAll, exp.ArrayContainedBy)
+_SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+_SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
+_SORTED = ("ORDER BY inside a call", "leave it out: the order of rows changes no count, sum or average")
+_JOINS_INSTEAD = {
+    "FULL": "LEFT JOIN both tables to that of their owners; rows that are nobody's are in no answer",
+    "SEMI": "write WHERE EXISTS (SELECT 1 FROM ...)",
+    "ANTI": "write WHERE NOT EXISTS (SELECT 1 FROM ...)",
+}
+_INNER = "use an inner JOIN; rows without a partner have no sound answer here"
+_JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+_IN_FROM = (exp.From, exp.Join, exp.CTE)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+Refusal = tuple[str, str | None, exp.Expr]
+"""What is wrong with a node: the name of the construct, a hint, and the node to point at."""
+
+
+def check_grammar(
+    select: exp.Expr,
+    tokens: Sequence[Token],
+    refused: Callable[[exp.Expr, exp.Expr], Refusal | None] | None = None,
+) -> None:
+    """Refuse the first construct that the table does not allow.
+
+    Args:
+      select: the tree of a statement.
+      tokens: its tokens, to point at keywords, whose place the tree forgets.
+      refused: what is wrong with a node of a root, by another table than ALLOWED.
+    Raises: UnsupportedSQL.
+    """
+    find = refused or _refusal
+    if not any(find(node, select) for node in nodes(select)):  # the quicker walk
+        return
+    node, refusal = next((node, found) for node in preorder(select) if (found := find(node, select)))
+    name, hint, near = refusal
+    position = position_of(near)
+    if isinstance(near, _OF_DOCUMENTS) and (operator := operator_token(position, tokens, DOCUMENT_OPERATORS)):
+        message = f"the operator {operator.text} is not supported"
+        raise UnsupportedSQL(message, hint=DOCUMENT_HINT, position=operator.start + 1)
+    if isinstance(near, exp.Func) and name == _FUNCTION:
+        called, position = function_name(position, near, tokens)
+        reason, way = why_refused(called)
+        message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
+        raise UnsupportedSQL(message, hint=hint or way or hint_for(called), position=position)
+    keyword = _keyword_position(name, tokens, position)
+    place = keyword or position or position_of(node) or _near(node)
+    raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=place)
+
+
+def _near(node: exp.Expr) -> int:
+    """The place of the smallest construct around a node that has one."""
+    around: exp.Expr | None = node
+    while around is not None:
+        place = position_of(around)
+        if place is not None:
+            return place
+        around = around.parent
+    return 1
+
+
+def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
+    """What is wrong with this node itself."""
+    if type(node) not in ALLOWED:
+        return unknown_construct(node)
+    if isinstance(node, exp.Select) and node is not root and not (_in_from(node) or _in_semi_join(node)):
+        return *_NAMES[exp.Select], node
+    if isinstance(node, exp.Tuple) and not isinstance(node.parent, exp.Distinct):
+        return *_row(node), node
+    if isinstance(node, exp.Exists) and not _is_conjunct(node):
+        return *_NAMES[exp.Exists], node
+    if isinstance(node, exp.In) and node.args.get("query") is not None and not _is_conjunct(node):
+        return *_PARTS["query"], node.args["query"]
+    if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT")):
+        kind = node.side or node.kind
+        return f"{kind} JOIN", _JOINS_INSTEAD.get(kind, _INNER), node
+    if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
+        return f"{node.method} JOIN", "use an inner JOIN", node
+    if isinstance(node, exp.TableSample) and node.text("method").upper() != "BERNOULLI":
+        return "TABLESAMPLE", "write TABLESAMPLE BERNOULLI (percent); other methods draw whole blocks", node
+    return unknown_part(node, ALLOWED)
+
+
+def unknown_construct(node: exp.Expr) -> Refusal:
+    """A construct that is in no table."""
+    node = node.this if isinstance(node, exp.WithinGroup) else node
+    return *_construct(node), node
+
+
+def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]]) -> Refusal | None:
+    """A part of a construct that its row of the table does not name."""
+    allowed = table[type(node)]
+    for part, value in node.args.items():
+        if value and part not in allowed:
+            inner = value[0] if isinstance(value, list) else value
+            inside = isinstance(node, exp.Order) and part == "this"
+            name, hint = _SORTED if inside else _PARTS.get(part, ("what stands here", None))
+            return name, hint, inner if isinstance(inner, exp.Expr) else node
+    return None
+
+
+def _in_from(node: exp.Expr) -> bool:
+    """Is it a subquery of FROM, through any parentheses, or the body of a CTE?"""
+    parent = node.parent
+    while isinstance(parent, (exp.Subquery, exp.Paren)):
+        parent = parent.parent
+    return isinstance(parent, _IN_FROM)
+
+
+def _in_semi_join(node: exp.Expr) -> bool:
+    """Is it the subquery of an EXISTS, of an IN, or one of columns with which a condition of WHERE compares?"""
+    parent = node.parent
+    while isinstance(parent, (exp.Subquery, exp.Paren)):
+        parent = parent.parent
+    if isinstance(parent, COMPARISONS):
+        grouped = node.args.get("group") is not None or any(holds(item, exp.AggFunc) for item in node.expressions)
+        queries = sum(isinstance(parent.args[side].unnest(), exp.Query) for side in ("this", "expression"))
+        return queries == 1 and not grouped and _is_conjunct(parent)
+    return isinstance(parent, (exp.Exists, exp.In))
+
+
+def _is_conjunct(node: exp.Expr) -> bool:
+    """Is it, denied or not, one of the conditions that AND joins in WHERE?"""
+    parent = node.parent
+    while isinstance(parent, (exp.Paren, exp.Not)):
+        parent = parent.parent
+    while isinstance(parent, (exp.Paren, exp.And)):
+        parent = parent.parent
+    return isinstance(parent, exp.Where) and isinstance(parent.parent, exp.Select)
+
+
+def _construct(node: exp.Expr) -> tuple[str, str | None]:
+    name, hint = _NAMES.get(type(node), (None, None))
+    if name is None and isinstance(node, exp.Func):
+        return _FUNCTION, _SPREAD if isinstance(node, _SPREADS) else None
+    return name or "what stands here", hint
+
+
+def _row(node: exp.Tuple) -> tuple[str, str | None]:
+    """A row of several values, which may stand beside a row of others."""
+    compared = node.parent
+    while isinstance(compared, exp.Paren):
+        compared = compared.parent
+    if isinstance(compared, exp.In) and compared.args.get("query") is not None:
+        return (
+            "a row of several values before IN (SELECT ...)",
+            "write EXISTS (SELECT 1 FROM t WHERE t.a = a AND t.b = b)",
+        )
+    if isinstance(compared, exp.In):
+        rows = [compared.this, *compared.expressions]
+    else:
+        rows = [compared.this, compared.expression] if isinstance(compared, COMPARISONS) else []
+    lengths = {len(row.expressions) for one in rows if isinstance(row := one.unnest(), exp.Tuple)}
+    if len(lengths) > 1:
+        return "a comparison of rows of unequal length", "write as many values on either side"
+    return _NAMES[exp.Tuple]
+
+
+def _keyword_position(name: str, tokens: Sequence[Token], before: int | None) -> int | None:
+    """Where the keyword that names the construct stands: the last one up to `before`, the first one otherwise."""
+    word = name.split()[0]
+    starts = [token.start + 1 for token in tokens if word.isupper() and token.text.upper().split(" ")[0] == word]
+    earlier = [start for start in starts if before is None or start <= before]
+    return earlier[-1] if earlier and before is not None else next(iter(starts), None)

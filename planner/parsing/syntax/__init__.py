@@ -1,0 +1,1 @@
+"""PostgreSQL's scanner and grammar of a SELECT."""

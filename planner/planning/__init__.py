@@ -1,0 +1,1 @@
+"""A BoundQuery to a Plan: releases, mechanism, sampling, selection of groups."""

@@ -1,0 +1,283 @@
+"""A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery
+from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.group_domains.discovered_keys import keys_found
+from planner.group_domains.group_domains import check_size, group_domains
+from planner.plan import SIZE_CLASSES, GroupDomain, JoinSize, Output, Plan, SamplingPlan
+from planner.planning.answer_times import first_moment_s, least_epsilon
+from planner.planning.group_selection import group_selection, is_selected
+from planner.planning.list_groups import list_groups
+from planner.planning.mechanism_choice import (
+    Circumstances,
+    MechanismChoice,
+    choose_mechanism,
+    granted_delta,
+)
+from planner.planning.releases import equal_share, releases
+from planner.planning.sampling_strategy import sampling_plan
+from planner.policy.ownership import ownership
+from planner.policy.policy import Policy
+from planner.released_expression import substitute
+from planner.rules.complete_provenance import complete_provenance
+from planner.rules.filter_semi_joins import filter_semi_joins
+from planner.rules.join_tables import join_tables
+from planner.rules.sample_rows import sample_rows
+from planner.schema import Schema
+from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
+from planner.sensitivity.join_size import join_size
+from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.own_rows import check_own_rows, with_rows_there
+from planner.sensitivity.owner_joins import check_owner_joins
+from planner.sensitivity.partial_joins import partial_joins
+from planner.sensitivity.provenance import Provenance, owner_sql, provenance
+from planner.sensitivity.row_work import check_row_work
+from planner.sensitivity.tuples_per_unit import tuples_per_unit
+from planner.sql.columns import ColumnRef
+from privacy.registry import MECHANISMS
+
+
+def make_plan(
+    bound: BoundQuery,
+    schema: Schema,
+    policy: Policy,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    mechanism: str | None,
+    sampling_rate: float | None = None,
+) -> Plan:
+    """Decide everything about a query before any private row is read.
+
+    Args:
+      bound: from `planner.binding.bind.bind` with the same schema and policy.
+      schema, policy: a policy that `planner.policy.validate.validate` accepts for the schema.
+      epsilon: the charge, from MIN_EPSILON to policy.max_epsilon; None: the policy's.
+      delta: the most to charge, 0 or from MIN_DELTA to policy.delta; None: the policy's. It is charged where the
+        mechanism is one of approximate differential privacy, or a group key is found among private rows; otherwise
+        nothing is.
+      mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
+      sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
+    Returns: the plan.
+    Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
+    Cost: a few milliseconds for TPC-H Q5.
+    """
+    try:
+        return _plan(bound, schema, policy, epsilon, delta, mechanism, sampling_rate)
+    except (SensitivityUnbounded, StatementTooComplex, UnsupportedSQL) as refusal:
+        if refusal.position is None:  # of the join as a whole: its first table
+            refusal.position = min((entry.start for entry in bound.tables if entry.start), default=None)
+        raise
+
+
+def _plan(
+    bound: BoundQuery,
+    schema: Schema,
+    policy: Policy,
+    epsilon: float | None,
+    delta: float | None,
+    mechanism: str | None,
+    sampling_rate: float | None,
+) -> Plan:
+    if not bound.aggregates:
+        return list_groups(bound, schema, policy)
+    exchanges = check_own_rows(bound, schema, policy)
+    found = provenance(bound, schema, policy)
+    check_owner_joins(bound, found)
+    connected = JoinSteps(bound, found, policy)
+    check_row_work(bound)
+    size = _size(bound, found, connected, schema, policy)
+    _check_size(size, bound, schema, policy)
+    charge = _epsilon(epsilon, size, policy)
+    moment_s = first_moment_s(size, policy.side_channels)
+    granted = granted_delta(delta, policy)
+
+    def reached(columns: Sequence[ColumnRef]) -> int | None:
+        return groups_per_unit(found.owners, columns, found.equalities)
+
+    keys, domains = group_domains(bound, schema, policy, found.equalities)
+    selected = is_selected(domains, policy)
+    released = releases(bound, charge, lambda columns: reached(columns) == 1, beside=selected)
+    sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
+    _check_exchanges(exchanges, sampling, domains)
+    tuples = tuples_per_unit(bound, found, connected, schema, policy)
+    determined = reached([column for key in bound.keys for column in key.columns])
+    limited = limited_groups_per_unit(determined, found.owners, domains, policy)
+    discovers = any(domain.is_discovered for domain in domains)
+    circumstances = Circumstances(
+        question=bound,
+        releases=released.releases,
+        owners=len(found.owners),
+        groups_per_unit=limited.groups_per_unit,
+        tuples_per_unit=tuples,
+        sampled=sampling is not None,
+        delta=equal_share(granted, 1 + discovers),
+        exchanges=exchanges,
+    )
+    choice = choose_mechanism(mechanism, policy, circumstances)
+    part = equal_share(granted, max(1, discovers + choice.approximate))
+    selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
+    if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
+        limited = GroupsPerUnit(determined)  # these bound a unit in all groups together, so no rule leaves rows out
+    plan = Plan(
+        source=_source(bound, found, sampling, domains, policy),
+        owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
+        releases=released.releases,
+        group_keys=keys,
+        domains=domains,
+        outputs=tuple(
+            Output(output.name, output.type, substitute(output.expression, released.values))
+            for output in bound.outputs
+        ),
+        having=None if bound.having is None else substitute(bound.having, released.values),
+        order=tuple(replace(key, expression=substitute(key.expression, released.values)) for key in bound.order),
+        limit=bound.limit,
+        offset=bound.offset,
+        groups_per_unit=limited.groups_per_unit,
+        epsilon=charge,
+        delta=granted if discovers or choice.approximate else 0.0,
+        mechanism=choice.mechanism,
+        reason=_reason(choice, circumstances, len(released.releases) + selected) + _held(moment_s),
+        fingerprint=schema.fingerprint,
+        policy_hash=policy.hash,
+        tuples_per_unit=tuples,
+        sampling=sampling,
+        group_rule=limited.rule,
+        selection=selection,
+        release_delta=part if choice.approximate else 0.0,
+        size=size,
+        first_moment_s=moment_s,
+        notes=partial_joins(bound, found.equalities, policy),
+        exchanges=exchanges,
+    )
+    check_size(plan.domains, plan.columns)
+    return plan
+
+
+def _source(
+    bound: BoundQuery,
+    found: Provenance,
+    sampling: SamplingPlan | None,
+    domains: Sequence[GroupDomain],
+    policy: Policy,
+) -> exp.Select:
+    """The join, completed, over the rows that are sampled and have every key that is found among them."""
+    conditions = [*bound.predicates, *keys_found(bound, domains, policy)]
+    source = complete_provenance(join_tables(bound.tables, conditions), found.completions, found.ends)
+    source = filter_semi_joins(source, bound.semi_joins) if bound.semi_joins else source
+    if sampling is None or sampling.alias is None or sampling.percent is None:
+        return source
+    return sample_rows(source, sampling.alias, sampling.percent)
+
+
+def _check_exchanges(exchanges: bool, sampling: SamplingPlan | None, domains: Sequence[GroupDomain]) -> None:
+    """Refuse what is not proved of questions that read absences (`planner.sensitivity.own_rows`).
+
+    Raises: UnsupportedSQL.
+    """
+    what = "with NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
+    if exchanges and sampling is not None:
+        raise UnsupportedSQL(f"a sample of a question {what} is not supported", hint="ask without sampling")
+    if exchanges and any(domain.is_discovered for domain in domains):
+        hint = "list the group keys in WHERE: key IN (value, ...)"
+        raise UnsupportedSQL(f"group keys that are found among the rows, {what}, are not supported", hint=hint)
+
+
+def _size(bound: BoundQuery, found: Provenance, connected: JoinSteps, schema: Schema, policy: Policy) -> JoinSize:
+    """The size of the join; where rows are optional or asked for by a semi-join, the class of the join with them.
+
+    A database finds no more matches than that join has, so it takes no longer for any person than the class says;
+    what the tuples number is the question's own.
+    """
+    size = join_size(bound, found, connected, schema, policy)
+    if not bound.semi_joins and not any(entry.optional for entry in bound.tables):
+        return size
+    sizes = []
+    for joined in with_rows_there(bound):
+        owners = provenance(joined, schema, policy)
+        sizes.append(join_size(joined, owners, JoinSteps(joined, owners, policy), schema, policy))
+    worst = max(sizes, key=lambda one: (SIZE_CLASSES.index(one.kind), one.free_steps))
+    return replace(size, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart)
+
+
+def _check_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
+    """Refuse a join that may become larger than the policy allows.
+
+    Raises: UnsupportedSQL.
+    """
+    settings = policy.side_channels
+    if size.apart is not None and not settings.unbounded_joins:
+        refusal = _apart(*size.apart, schema, policy)
+        starts = [entry.start for entry in bound.tables if entry.start and entry.table.name in size.apart]
+        refusal.position = max(starts, default=None)
+        raise refusal
+    if settings.max_join_tuples is None:
+        return
+    if size.most_tuples is None:
+        tables = ", ".join(size.undeclared)
+        hint = f"the custodian may declare the rows of {tables}"
+        message = "the policy limits the rows of a join, and does not say how many those of this one may be"
+        raise UnsupportedSQL(message, hint=hint)
+    if size.most_tuples > settings.max_join_tuples:
+        message = f"the join may have {size.most_tuples:,} rows, more than the policy's {settings.max_join_tuples:,}"
+        raise UnsupportedSQL(message, hint="join less, or along keys; what WHERE leaves out does not count")
+
+
+def _apart(first: str, second: str, schema: Schema, policy: Policy) -> UnsupportedSQL:
+    """The refusal of a join in which two tables multiply each other's rows."""
+    why = "one person's rows can make such a join run long, and how long it takes would tell any fact about them"
+    if policy.is_public(first) and policy.is_public(second):
+        hint = (
+            f"join one of them along its key; the custodian may declare how many `rows` {first} and {second} have, "
+            "or allow `unbounded_joins`"
+        )
+        return UnsupportedSQL(f"{first} and {second} both multiply the rows of the join: {why}", hint=hint)
+    named = f"two rows of {first}" if first == second else f"{first} and {second}"
+    ways = [*_references(first, second, schema, policy), *_references(second, first, schema, policy)]
+    along = f"on all columns of a foreign key: {'; '.join(dict.fromkeys(ways))}" if ways else "along foreign keys"
+    hint = f"join them {along}; or ask the custodian, whose policy may allow `unbounded_joins`"
+    return UnsupportedSQL(f"no key connects {named}: {why}", hint=hint)
+
+
+def _references(child: str, parent: str, schema: Schema, policy: Policy) -> Iterator[str]:
+    """The foreign keys of one table to another, in words."""
+    for key in ownership(schema, policy).foreign_keys(child):
+        if key.references == parent:
+            yield f"{child} ({', '.join(key.columns)}) references {parent} ({', '.join(key.key)})"
+
+
+def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:
+    value = policy.epsilon if epsilon is None else epsilon
+    least = least_epsilon(size, policy.side_channels, policy.max_epsilon)
+    if not math.isfinite(value) or not least <= value <= policy.max_epsilon:
+        hint = "max_epsilon is the policy's" if value > policy.max_epsilon else None
+        if policy.side_channels.min_epsilon <= value < least:
+            hint = "how long such a join takes depends on the data: the least epsilon is the price of that"
+        bounds = f"at least {least:g} and at most {policy.max_epsilon:g}"
+        raise InvalidSetting(f"epsilon must be {bounds} for one query", hint=hint)
+    return float(value)
+
+
+def _held(moment_s: float) -> str:
+    if not moment_s:
+        return ""
+    moments = ", ".join(f"{moment_s * 2**place:g}" for place in range(3))
+    return f" Its duration depends on the data: the answer leaves {moments}, ... seconds after the question was put."
+
+
+def _reason(choice: MechanismChoice, known: Circumstances, count: int) -> str:
+    share = "the whole epsilon" if count == 1 else f"epsilon / {count}"
+    share += "" if known.one_group else " for all the groups that a unit reaches together"
+    people = "one privacy unit" if known.owners == 1 else f"up to {known.owners} privacy units"
+    groups = 1 if not known.grouped else known.groups_per_unit
+    number = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
+    why = f"{choice.mechanism}, {choice.why}; a tuple belongs to {people}, a unit reaches {number}"
+    return f"{why}, each release has {share}{', and they share the delta' if choice.approximate else ''}."

@@ -1,0 +1,164 @@
+"""Which mechanism releases, from public quantities only: so choosing costs nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import assert_never
+
+from planner.binding.bound_query import BoundQuery
+from planner.errors import InvalidSetting
+from planner.limits import MIN_DELTA
+from planner.plan import Release
+from planner.policy.policy import Policy
+from privacy.accounting.largest_rho import largest_rho
+from privacy.exact import DOWN
+from privacy.mechanisms.budget import MEAN_GAUSSIAN
+from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION
+from privacy.registry import MECHANISMS, OFFERED, Mechanism, MechanismName, Need, why_not_served
+
+NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
+"""Who can help where the policy allows no delta."""
+
+GRANTED = "a custodian grants one, on the administration page or by noisegate admin top-up"
+"""Who can help where the policy allows one, and the account may have none."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the choice is made from. Public.
+
+    Attributes:
+      question: what is asked.
+      releases: what is released for it.
+      owners: owner positions of a join tuple.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      tuples_per_unit: Delta, or None.
+      sampled: is the answer that of a sample?
+      delta: what of the query's they may spend.
+      exchanges: may tuples of a unit appear where it loses rows?
+    """
+
+    question: BoundQuery
+    releases: tuple[Release, ...]
+    owners: int
+    groups_per_unit: int | None
+    tuples_per_unit: int | None
+    sampled: bool
+    delta: float
+    exchanges: bool = False
+
+    @property
+    def grouped(self) -> bool:
+        """Is there a GROUP BY?"""
+        return bool(self.question.keys)
+
+    @cached_property
+    def sums(self) -> tuple[Release, ...]:
+        """The releases that are sums or counts of tuples, not of distinct values."""
+        return tuple(release for release in self.releases if release.distinct is None)
+
+    @property
+    def one_group(self) -> bool:
+        """Does one unit reach one group at most?"""
+        return not self.grouped or self.groups_per_unit == 1
+
+    @cached_property
+    def gaussian_pays(self) -> bool:
+        """Is the noise of approximate privacy less than that of pure privacy, or may it be for as many groups?
+
+        Of `group_lp`'s release, in each of k sums and L0 groups of a unit: with s the share of the budget that
+        releases, Laplace noise has the mean k L0 / (s epsilon), Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)).
+        Where L0 is None the mechanism decides, once the number of groups is known.
+        """
+        if self.delta == 0 or self.one_group or not self.sums:
+            return False
+        epsilon = math.fsum(release.epsilon for release in self.sums)
+        rho = largest_rho(epsilon * DOWN, self.delta)  # as `group_measurements` will ask for it
+        if self.groups_per_unit is None or not rho:
+            return rho > 0
+        worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * epsilon**2 / (2 * rho)
+        return len(self.sums) * self.groups_per_unit > worth
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A mechanism, whether it spends the query's delta, and why it: a clause for EXPLAIN."""
+
+    mechanism: MechanismName
+    approximate: bool
+    why: str
+
+
+def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) -> MechanismChoice:
+    """The mechanism that was asked for, or the one with the least noise by public quantities (privacy.md section 5).
+
+    Raises: InvalidSetting for a name that is not served, and for one that this query does not allow.
+    """
+    if asked is None:
+        return _default(known)
+    one = _offered(asked)
+    if known.exchanges and not one.takes_exchanges:
+        message = f"{one.name} is not proved of NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
+        raise InvalidSetting(message, hint="use gem")
+    for need in one.needs:
+        _check(one, need, policy, known)
+    spends = one.approximate or (one.delta_where_it_pays and known.gaussian_pays)
+    return MechanismChoice(one.name, spends and bool(known.sums), "as asked")
+
+
+def _default(known: Circumstances) -> MechanismChoice:
+    if known.exchanges:
+        return MechanismChoice("gem", False, "the default where the question asks for what is not there")
+    if not known.grouped or not known.sums:
+        return MechanismChoice("gem", False, "the default: it selects one threshold and releases once")
+    if known.gaussian_pays and known.owners == 1 and not known.sampled:
+        why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
+        return MechanismChoice("l2_clip", True, why)
+    why = "the default for groups: it selects a threshold and releases once in each group"
+    return MechanismChoice("group_lp", known.gaussian_pays, why)
+
+
+def _offered(asked: str) -> Mechanism:
+    if asked in OFFERED:
+        return MECHANISMS[asked]
+    raise InvalidSetting(f"the mechanism must be one of {', '.join(OFFERED)}", hint=why_not_served(asked))
+
+
+def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> None:
+    """Refuse a mechanism whose need this query does not meet. Raises: InvalidSetting."""
+    match need:
+        case Need.GLOBAL_SENSITIVITY:
+            if policy.global_sensitivity is None:
+                message = f"{one.name} needs a global_sensitivity, which the policy does not declare"
+                raise InvalidSetting(message, hint="use gem, which needs none")
+        case Need.TUPLES_PER_UNIT:
+            if known.tuples_per_unit is None:
+                message = f"{one.name} needs a bound on the joined rows of one unit, which does not follow"
+                hint = "declare the fan-outs in the policy, or use gem, which needs none"
+                raise InvalidSetting(message, hint=hint)
+        case Need.DELTA:
+            if known.delta == 0:
+                ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
+                raise InvalidSetting(f"{one.name} needs a delta", hint=f"{ask}; or use group_lp, which needs none")
+        case Need.ONE_OWNER:
+            if known.owners != 1:
+                message = f"{one.name} needs one owner per row; rows of this query have several"
+                raise InvalidSetting(message, hint="use group_lp")
+        case _:
+            assert_never(need)
+
+
+def granted_delta(asked: float | None, policy: Policy) -> float:
+    """What of the policy's delta a query may spend. Raises: InvalidSetting."""
+    value = policy.delta if asked is None else asked
+    if value > 0 and policy.delta == 0:
+        raise InvalidSetting("this policy grants no delta", hint=f"leave delta out; {NO_DELTA}")
+    if not math.isfinite(value) or not 0 <= value <= policy.delta:
+        raise InvalidSetting(
+            f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the most"
+        )
+    if 0 < value < MIN_DELTA:
+        raise InvalidSetting(f"delta must be 0, or at least {MIN_DELTA:g}")
+    return float(value)

@@ -1,0 +1,1 @@
+"""The custodian's contract: read, validated against a catalog, linted, compared."""

@@ -1,0 +1,422 @@
+"""A first policy from structure alone: everything private, every decision left to the custodian in words."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from planner.policy.ownership import row_key
+from planner.policy.policy import DeclaredForeignKey
+from planner.policy.side_channels import ANSWER_QUANTUM_S, DEFAULT_MIN_EPSILON
+from planner.policy.table_settings import toml_key
+from planner.schema import PUBLIC, Column, Schema, Table, name_parts
+from planner.sql.sql_types import canonical_cast, sql_type
+
+MIGRATION_TABLES = frozenset(
+    (
+        "alembic_version", "ar_internal_metadata", "databasechangelog", "databasechangeloglock", "django_migrations",
+        "doctrine_migration_versions", "flyway_schema_history", "__efmigrationshistory", "goose_db_version",
+        "knex_migrations", "knex_migrations_lock", "migrations", "pgmigrations", "phinxlog", "_prisma_migrations",
+        "schema_migrations", "schema_version", "sequelizemeta",
+    )
+)  # fmt: skip
+"""What migration tools call the tables in which they note what they did; in lower case."""
+
+LOOKED = "looked at the data: decide whether that may be public"
+"""Stands beside every proposal that comes from statistics of the rows."""
+
+_LEFT_OUT = "# Seen in the database and left out:"
+
+_TOOLS = "a migration tool keeps its own books in it"
+
+_NO_KEY = "no key and no foreign key, so that nobody could own its rows; name it if it is public"
+
+_UNPROVEN = (
+    "# The database does not enforce this one over every row: `noisegate policy check` counts those without a parent."
+)
+
+_FEW_ROWS = 10_000
+_BIRTH = re.compile(r"birth|born|(?:^|_)dob(?:$|_)", re.IGNORECASE)
+
+_SIDE_CHANNELS = (
+    "# Whether a question fails, and how long it takes, no epsilon covers; the defaults are safe:",
+    f"# min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more",
+    "# unbounded_joins = true      # private tables may meet by other conditions than keys, which costs more",
+    f"# answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: some joins are answered at 1, 2, 4, ... times it",
+    "# hold_all_answers = true     # so do those of all other private questions",
+    "# max_join_tuples = 1000000   # refuse what may have more join tuples by fan-outs and the `rows` of tables",
+)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What the database's statistics say of the rows: about the data, so they are for the custodian's side alone.
+
+    Attributes:
+      rows: about how many rows a table has, by its name; what is missing is not known.
+      columns: per table and column, a setting as a policy has it, for example `range = [0, 200]`.
+      today: the last day that a date is likely to have.
+    """
+
+    rows: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    today: date = date(2029, 12, 31)
+
+
+def draft(
+    schema: Schema,
+    name: str,
+    estimates: Estimates = Estimates(),
+    units: Mapping[str, tuple[str, ...]] | None = None,
+    left_out: Iterable[tuple[str, str]] = (),
+) -> str:
+    """Write a policy that parses, protects every table, and asks what only the custodian knows.
+
+    Args:
+      schema: the catalog; no value of any row enters.
+      name: of the dataset.
+      estimates: what the custodian lets be looked at; which tables look like lookup tables, and proposals of ranges
+        and domains, each of them in a comment.
+      units: the relations that hold people, with their keys; None: every relation that could be one is named.
+      left_out: what else the database holds, with the reason why no answer can be about it; named in comments.
+    Returns: TOML. It passes `planner.policy.validate.validate` only once its questions are answered; with `units` it
+      passes at once where nothing else has to be settled, and what belongs to nobody is left out of it.
+    """
+    tables = sorted(schema.tables.values(), key=lambda table: table.name)
+    tools = [(table.name, _TOOLS) for table in tables if _is_tools(table)]
+    known = [table for table in tables if not _is_tools(table)]
+    suggested = suggested_keys(Schema({table.name: table for table in known}))
+    lookups = _lookups(known, suggested, estimates.rows)
+    chosen = _candidates(known, lookups) if units is None else units
+    owned = _reached(known, suggested, chosen)
+    drafted = [table for table in known if table.unique_keys or table.foreign_keys or table.name in owned]
+    others = [(table.name, _NO_KEY) for table in known if table not in drafted]
+    lines = [
+        *_head(name, schema),
+        *_units(chosen, lookups, units is not None),
+        "",
+        *_references(known, suggested, owned),
+    ]
+    for table in drafted:
+        lines += ["", *_table(table, table.name in owned, lookups.get(table.name), estimates)]
+    omitted = dict(left_out)
+    lines += _views(schema, omitted)
+    lines += _omissions([*omitted.items(), *tools, *others])
+    return "\n".join(lines) + "\n"
+
+
+def _views(schema: Schema, omitted: Container[str]) -> list[str]:
+    """Views need no section; what has rows of its own must say that nobody is behind them."""
+    views = [(name, view.kind) for name, view in sorted(schema.views.items()) if name not in omitted]
+    plain = [_key(name) for name, kind in views if kind == "view"]
+    lines = [] if not plain else [
+        "",
+        f"# Views need no section: {', '.join(plain)}.",
+        "# Those that only select, filter and join are asked as their tables are; those that group, for their rows.",
+        "# `policy check` says which of them cannot, and why. Of those, and only where no row says anything about a",
+        "# person: [tables.NAME] with public = true",
+    ]  # fmt: skip
+    for name, kind in views:
+        if kind != "view":
+            lines += ["", f"# [tables.{_key(name)}]    # a {kind}"]
+            lines.append("# public = true    # only if no row of it says anything about a person")
+    return lines
+
+
+def extent(text: str) -> tuple[int, int]:
+    """How many tables a draft has, and how many tables, views and schemas it says are left out."""
+    return len(tomllib.loads(text).get("tables", {})), text.partition(_LEFT_OUT)[2].count("\n#   ")
+
+
+def _omissions(left_out: Sequence[tuple[str, str]]) -> list[str]:
+    """What is seen and not drafted, and why."""
+    if not left_out:
+        return []
+    return [
+        "",
+        _LEFT_OUT,
+        *(f"#   {_key(name)}: {why}" for name, why in sorted(left_out)),
+    ]
+
+
+def _search_path(schema: Schema) -> list[str]:
+    """Where there are tables of other schemas; `public` comes first: it is what the names below without one mean."""
+    found = {name_parts(name)[0] for name in schema.tables}
+    if found <= {PUBLIC}:
+        return []
+    shown = json.dumps(sorted(found, key=lambda name: (name != PUBLIC, name)), ensure_ascii=False)
+    return [
+        f"schemas = {shown}   # where tables that analysts name without their schema are looked for, in order;",
+        "# below, a name without a schema means a table of the first of them",
+    ]
+
+
+def _head(name: str, schema: Schema) -> list[str]:
+    return [
+        f"name = {_text(name)}",
+        *_search_path(schema),
+        "",
+        "[database]",
+        'url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password',
+        "",
+        "[ledger]",
+        'path = "ledger.sqlite"',
+        "",
+        "[privacy]",
+        "epsilon = 0.5        # default charge of a query",
+        "max_epsilon = 2.0    # the most that one query may ask for",
+        "delta = 1e-8         # the most delta of one query: less noise where people are in several groups",
+        "# minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share",
+        *_SIDE_CHANNELS,
+        "",
+        "# Defaults: for all analysts together, and for each that is added; each answer takes from both.",
+        "[budgets.dataset]",
+        "epsilon = 50",
+        "delta = 1e-5",
+        "[budgets.analyst]",
+        "epsilon = 10",
+        "delta = 1e-6",
+        "",
+    ]
+
+
+def _units(chosen: Mapping[str, tuple[str, ...]], lookups: Mapping[str, str], decided: bool) -> list[str]:
+    """The relations of people: too many units cost accuracy, a missing one costs a person's protection."""
+    asks = (
+        []
+        if decided
+        else [
+            "# DECIDE who is protected: keep the relations that hold one row per person, remove the others",
+            "# (a table of wards or codes is no person; remove it here before you declare it public below).",
+        ]
+    )
+    lines = [*asks, "[privacy_units]"]
+    lines += [
+        f"{_key(name)} = {_text(key[0]) if len(key) == 1 else json.dumps([*key])}" for name, key in chosen.items()
+    ]
+    named = ", ".join(_said(name) for name in lookups if name not in chosen)
+    return [*lines, f"# No people, as it looks: {named}; see below"] if named else lines
+
+
+def _candidates(tables: Sequence[Table], lookups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Every relation that could be one of people."""
+    return {
+        table.name: (key,) for table in tables if table.name not in lookups and (key := _unit_key(table)) is not None
+    }
+
+
+def _lookups(
+    tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], rows: Mapping[str, float]
+) -> dict[str, str]:
+    """Tables that look like lists of codes, and why: others reference them, they reference none but such, and they
+    are known to be small, and hold no dates and no uuids, as people's do. A table of people can still look the same,
+    so nothing is declared public by it."""
+    references = {table.name: {key.references for key in table.foreign_keys} for table in tables}
+    for key in suggested:
+        references[key.table].add(key.references)
+    found: dict[str, str] = {}
+    while True:
+        more = {
+            table.name: f"about {rows[table.name]:,.0f} rows, referenced by {_some(using)}"
+            for table in tables
+            if table.name not in found
+            and 0 <= rows.get(table.name, math.inf) <= _FEW_ROWS
+            and not any(sql_type(column.type).is_moment for column in table.columns)
+            and not any(column.type == "uuid" for column in table.columns)
+            and references[table.name] <= {*found, table.name}
+            and (using := [name for name, used in references.items() if table.name in used and name != table.name])
+        }
+        if not more:
+            return dict(sorted(found.items()))
+        found |= more
+
+
+def _reached(
+    tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], units: Mapping[str, tuple[str, ...]]
+) -> set[str]:
+    """The tables whose rows belong to a unit: along every foreign key but references to the table itself."""
+    references = {table.name: {key.references for key in table.foreign_keys} - {table.name} for table in tables}
+    for key in suggested:
+        references[key.table].add(key.references)
+    owned = set(units)
+    while more := {name for name, parents in references.items() if parents & owned} - owned:
+        owned |= more
+    return owned
+
+
+def _unit_key(table: Table) -> str | None:
+    for key in table.unique_keys:
+        column = table.column(key[0]) if len(key) == 1 else None
+        if column is not None and not column.nullable and canonical_cast(sql_type(column.type)):
+            return column.name
+    return None
+
+
+def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """Relations that could hold people, with their keys: those first through which the most tables would be owned."""
+    tables = [table for table in schema.tables.values() if not _is_tools(table)]
+    suggested = suggested_keys(Schema({table.name: table for table in tables}))
+    keys = {table.name: key for table in tables if (key := row_key(table)) is not None}
+    owned = {name: len(_reached(tables, suggested, {name: key})) for name, key in keys.items()}
+    dated = {table.name: any(sql_type(one.type).is_moment for one in table.columns) for table in tables}
+    return dict(sorted(keys.items(), key=lambda item: (-owned[item[0]], not dated[item[0]], item[0])))
+
+
+def _is_tools(table: Table) -> bool:
+    return table.relation.lower() in MIGRATION_TABLES
+
+
+def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
+    """Foreign keys that the catalog lacks and that names and types suggest: `lab_result.patient_id` to `patient.id`.
+
+    A column suggests one where its name is that of exactly one other table, singular or plural, and of the one column
+    of its key, and both have one type. Nothing says that it is true: `policy check` counts the rows without a parent.
+    """
+    found = []
+    for table in schema.tables.values():
+        taken = {name for key in table.foreign_keys for name in key.columns}
+        for column in table.columns:
+            targets = [
+                (other.name, key[0])
+                for other in schema.tables.values()
+                for key in other.unique_keys
+                if other.name != table.name and len(key) == 1 and _refers(column, other, key[0])
+            ]
+            if column.name not in taken and len(targets) == 1:
+                found.append(DeclaredForeignKey(table.name, (column.name,), targets[0][0], (targets[0][1],)))
+    return tuple(sorted(found, key=lambda key: (key.table, key.columns)))
+
+
+def _refers(column: Column, other: Table, key: str) -> bool:
+    """Is it called as the other table and its key are, and of the key's type?"""
+    above = other.column(key)
+    if above is None or above.type != column.type or canonical_cast(sql_type(column.type)) is None:
+        return False
+    plain = other.relation.lower()
+    singular = plain[:-1] if plain.endswith("s") else plain
+    words = {f"{name}{joint}{key.lower()}" for name in (plain, singular) for joint in ("", "_")}
+    return column.name.lower() in words
+
+
+def _references(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], owned: set[str]) -> list[str]:
+    lines = [
+        "# Foreign keys: whose row is referenced owns the row that references it. Where that is not so (a doctor",
+        "# signs a visit, and does not own it), declare the key with owning = false. A self-reference must be",
+        "# settled so, or by `depth = 1` for chains of one step (deeper rows are left out of every answer).",
+        "# A fan-out is left open: nothing is assumed, and answers that read all rows lose nothing. A number,",
+        "# the most rows that can ever share one value, buys cheaper samples. It is a promise about rows to come:",
+        "# where it is false, samples protect less than they are charged for; EXPLAIN says how much less at most.",
+    ]
+    for table in tables:
+        for key in table.foreign_keys:
+            settled = key.references == table.name
+            block = _block(table.name, key.columns, key.references, key.key)
+            lines += [
+                "",
+                *([] if table.enforces(key) else [_UNPROVEN]),
+                *([*block, "owning = false"] if settled else [f"# {line}" for line in block]),
+            ]
+            if not any(set(unique) <= set(key.columns) for unique in table.unique_keys):
+                lines.append("# fanout = 100    # the most rows that share one such value, if you can promise it")
+    for found in suggested:
+        lines.append("")
+        lines.append(
+            f"# DECIDE: {_said(found.table)}.{_said(found.columns[0])} -> "
+            f"{_said(found.references)}.{_said(found.key[0])} is not declared in"
+        )
+        lines.append(
+            "# the database; names and types suggest it. `noisegate policy check` counts rows without a parent."
+        )
+        block = _block(found.table, found.columns, found.references, found.key)
+        lines += block if found.references in owned else [f"# {line}" for line in block]
+    return lines
+
+
+def _block(table: str, columns: Sequence[str], references: str, key: Sequence[str]) -> list[str]:
+    return [
+        "[[foreign_keys]]",
+        f"table = {_text(table)}",
+        f"columns = {json.dumps([*columns], ensure_ascii=False)}",
+        f"references = {_text(references)}",
+        f"key = {json.dumps([*key], ensure_ascii=False)}",
+    ]
+
+
+def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) -> list[str]:
+    """A section, or a comment that becomes one: a table without a section cannot be asked about."""
+    header = f"[tables.{_key(table.name)}]"
+    if lookup is not None and not asked:
+        return [
+            f"# DECIDE: {_said(table.name)} looks like a lookup table: {lookup}; {LOOKED}.",
+            "# If no row of it says anything about a person:",
+            f"# {header}",
+            "# public = true",
+        ]
+    if not asked:
+        return [
+            f"# DECIDE: no foreign key leads from {_said(table.name)} to a person. It cannot be asked about, unless",
+            "# you declare a key that does, or `public = true` because no row of it says anything about a person:",
+            f"# {header}",
+        ]
+    lines = [header, "# public = true    # only if no row of it says anything about a person"]
+    lines.append("# rows = 100000    # the most rows it can have, if the number is public: a promise, bounds joins")
+    if table.foreign_keys:
+        lines.append("# rows_are_units = true    # if a row that references nobody is a person's of its own")
+        lines.append(
+            "# rows_per_unit = { unit = 100 }    # per privacy unit, the most rows that one of it can own: a promise"
+        )
+    if table.primary_key is not None and len(table.primary_key) > 1 and table.column("id") is not None:
+        lines.append(
+            '# keys = ["id"]    # if it identifies a row though no constraint says so: counted for each load'
+        )
+    return [*lines, *_columns(table, estimates)]
+
+
+def _columns(table: Table, estimates: Estimates) -> list[str]:
+    """Ranges and domains to decide, each in a comment."""
+    keys = {name for key in table.unique_keys for name in key}
+    keys |= {name for key in table.foreign_keys for name in key.columns}
+    enums = [_key(column.name) for column in table.columns if sql_type(column.type).labels]
+    lines = []
+    if enums:
+        lines.append(f"# {', '.join(enums)}: enums, to GROUP BY as they are; whoever may ask sees their labels")
+    settings = []
+    for column in table.columns:
+        kind, looked = sql_type(column.type), estimates.columns.get((table.name, column.name))
+        if looked is not None and column.name not in keys:
+            settings.append(f"# {_key(column.name)} = {{ {looked} }}   # {LOOKED}")
+        elif kind.is_number and column.name not in keys:
+            settings.append(f"# {_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}")
+        elif kind.is_moment:
+            first = "1900-01-01" if _BIRTH.search(column.name) else "2000-01-01"
+            span = f"[{first}, {estimates.today.isoformat()}]"
+            settings.append(f'# {_key(column.name)} = {{ range = {span}, step = "day" }}   # {column.type}')
+    if settings:
+        lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
+        lines += settings
+        lines.append('# a column to GROUP BY lists its values: status = { domain = ["open", "closed"] }')
+        lines.append("# or lets those be found that many share: diagnosis = { discover = true }; needs a delta")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [_said(name) for name in names[:2]]
+    return f"{', '.join(shown)} and {len(names) - 2} more" if len(names) > 2 else " and ".join(shown)
+
+
+def _said(name: str) -> str:
+    """A name within a comment, which a line break in it would end: what follows it would be settings."""
+    return name if name.isprintable() else json.dumps(name)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return toml_key(name)

@@ -1,0 +1,182 @@
+"""Who owns the rows of a table: the foreign keys along which ownership flows (privacy.md section 1)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from planner.policy.declared_keys import with_declared_keys
+from planner.policy.policy import Policy
+from planner.schema import STORED, ForeignKey, Schema, Table
+from planner.sql.sql_types import canonical_cast, sql_type
+
+
+class Ownership:
+    """The ownership graph of a schema under a policy.
+
+    A foreign key owns unless the policy says `owning = false`; it matters when its parent is owned: a
+    privacy-unit relation, a table whose rows are units, or one with an owning key to an owned one. Keys that the
+    policy declares count, whether the schema has them by now or not.
+    Cost: linear in the foreign keys per step of the longest path.
+    """
+
+    def __init__(self, schema: Schema, policy: Policy) -> None:
+        schema = with_declared_keys(schema, policy)  # or two schemas of one fingerprint would have two graphs
+        self._units = dict(policy.privacy_units)
+        self._orphans = {
+            name: key
+            for name, declared in policy.tables.items()
+            if declared.rows_are_units and name in schema.tables and (key := row_key(schema.tables[name])) is not None
+        }
+        self._references = {name: _references(name, schema, policy) for name in schema.tables}
+        self._keys = {name: _owning(name, keys, policy) for name, keys in self._references.items()}
+        self._depths = _depths(policy)
+        self._owned = self._closure()
+        self._views = schema.views
+        self._owning = {
+            name: tuple(key for key in keys if key.references in self._owned) for name, keys in self._keys.items()
+        }
+
+    def unit_key(self, table: str) -> tuple[str, ...] | None:
+        """The key columns of a privacy-unit relation, None for another table."""
+        return self._units.get(table)
+
+    def orphan_key(self, table: str) -> tuple[str, ...] | None:
+        """The key columns of a table whose rows are their own units where they reference no owner."""
+        return self._orphans.get(table)
+
+    def depth(self, table: str, key: ForeignKey) -> int | None:
+        """How often ownership follows this foreign key on one path; None: as long as it leads."""
+        return self._depths.get((table, *key.pairs))
+
+    def is_owned(self, table: str) -> bool:
+        """Does some path lead from the table's rows to a privacy unit?"""
+        return table in self._owned
+
+    def may_show_owned(self, name: str) -> bool:
+        """Is it a view that may be computed, whenever it is asked, from rows that people own?
+
+        Whatever the policy says of such a view, one person's rows may change any of its own. What a materialized view
+        or a foreign table shows stays as it is when a person leaves. Of what the proxy cannot see nothing is known.
+        """
+        if name not in self._views:
+            return False
+        found, waiting = {name}, [name]
+        while waiting:
+            relation = waiting.pop()
+            view = self._views.get(relation)
+            if view is None:
+                if self.is_owned(relation) or relation not in self._references:
+                    return True
+                continue
+            if view.kind in STORED:
+                continue
+            if view.kind != "view":  # whose text nobody reads
+                return True
+            waiting += [other for other in view.reads if other not in found]
+            found.update(view.reads)
+        return False
+
+    def owning_keys(self, table: str) -> tuple[ForeignKey, ...]:
+        """The foreign keys along which the table's rows are owned, in the catalog's order, declared ones last."""
+        return self._owning.get(table, ())
+
+    def foreign_keys(self, table: str) -> tuple[ForeignKey, ...]:
+        """All references of the table's rows, owning or not."""
+        return self._references.get(table, ())
+
+    def paths(self) -> tuple[str, ...]:
+        """What makes rows people's own, a sentence each, for custodians to compare: units and owning foreign keys."""
+        units = [f"{name}: its rows are people" for name in self._units if name in self._references]
+        units += [f"{name}: its rows are their own where they reference nobody" for name in self._orphans]
+        keys = [
+            f"{name} ({', '.join(key.columns)}): owned through {key.references}"
+            for name, owning in self._owning.items()
+            for key in owning
+        ]
+        return tuple(sorted(units + keys))
+
+    def cycles(self) -> tuple[str, ...]:
+        """The tables whose rows would own one another in a circle without end; the policy must settle each."""
+        return tuple(sorted(name for name in self._owned if name in self._reachable(name)))
+
+    def _closure(self) -> frozenset[str]:
+        owned = {*self._units, *self._orphans}
+        while True:
+            more = {name for name, keys in self._keys.items() if any(key.references in owned for key in keys)} - owned
+            if not more:
+                return frozenset(owned)
+            owned |= more
+
+    def _reachable(self, start: str) -> set[str]:
+        seen: set[str] = set()
+        stack = [start]
+        while stack:
+            table = stack.pop()
+            for key in self.owning_keys(table):
+                if self.depth(table, key) is None and key.references not in seen:
+                    seen.add(key.references)
+                    stack.append(key.references)
+        return seen
+
+
+def ownership(schema: Schema, policy: Policy) -> Ownership:
+    """The graph of a schema under a policy, kept for the few that are in use."""
+    return _cached(_Case(schema, policy))
+
+
+class _Case:
+    """A schema under a policy, equal to another that says the same."""
+
+    def __init__(self, schema: Schema, policy: Policy) -> None:
+        self.schema, self.policy = schema, policy
+        self._content = (schema.fingerprint, policy.hash)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Case) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+@lru_cache(maxsize=8)
+def _cached(case: _Case) -> Ownership:
+    return Ownership(case.schema, case.policy)
+
+
+def _references(table: str, schema: Schema, policy: Policy) -> tuple[ForeignKey, ...]:
+    """The foreign keys of a table: the catalog's, then those that only the policy declares."""
+    keys = list(schema.tables[table].foreign_keys)
+    for declared in policy.foreign_keys:
+        key = declared.foreign_key
+        if declared.table == table and all(key.pairs != other.pairs for other in keys):
+            keys.append(key)
+    return tuple(keys)
+
+
+def _owning(table: str, keys: tuple[ForeignKey, ...], policy: Policy) -> tuple[ForeignKey, ...]:
+    """Those of `keys` that the policy does not declare non-owning."""
+    settled = {
+        declared.foreign_key.pairs
+        for declared in policy.foreign_keys
+        if declared.table == table and not declared.owning
+    }
+    return tuple(key for key in keys if key.pairs not in settled)
+
+
+def _depths(policy: Policy) -> dict[tuple[object, ...], int]:
+    return {
+        (declared.table, *declared.foreign_key.pairs): declared.depth
+        for declared in policy.foreign_keys
+        if declared.depth is not None
+    }
+
+
+def row_key(table: Table) -> tuple[str, ...] | None:
+    """A unique key without NULL that can name a row as a privacy unit: the shortest, the first of its length."""
+    fit = [key for key in table.keys if all(_can_name(table, name) for name in key)]
+    return min(fit, key=len, default=None)
+
+
+def _can_name(table: Table, name: str) -> bool:
+    column = table.column(name)
+    return column is not None and not column.nullable and canonical_cast(sql_type(column.type)) is not None

@@ -1,0 +1,370 @@
+"""The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
+
+One TOML text; tests/demo/policy.toml shows its shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from functools import cached_property
+from typing import get_args
+from urllib.parse import parse_qsl, urlsplit
+
+from planner.errors import PolicyInvalid
+from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
+from planner.policy.budgets import Budgets, read_budgets
+from planner.policy.side_channels import SideChannels, read_side_channels
+from planner.policy.table_settings import UNQUOTED, TableNames, read_schemas
+from planner.policy.toml_section import DomainValue, TomlSection
+from planner.schema import PUBLIC, ForeignKey, name_parts
+from privacy.truncation.control import SolverName
+
+SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
+
+_REFERENCES = ("env:", "file:", "postgresql://", "postgres://")
+"""What names a database rather than a file."""
+
+
+@dataclass(frozen=True)
+class ColumnPolicy:
+    """What the custodian declares of one column.
+
+    Attributes:
+      range: of a number, (lo, hi); every value is clamped to it in SQL before it is summed.
+      dates: of a date or timestamp, the first and the last day; written as `range`, too.
+      domain: the values that may appear as group keys.
+      step: from one group key to the next within the range: a whole number; for dates `day`, `week`, `month`,
+        `quarter` or `year`.
+      other: the group of values outside the domain and of NULL; without it they are dropped.
+      null_group: is NULL a group of its own, as in SQL? Otherwise rows where it is NULL are dropped, unless `other`
+        takes them.
+      discover: may its values be shown as group keys although nothing public says what they are? Only those that
+        enough privacy units share, and at the price of a delta (privacy.md section 7).
+    """
+
+    range: tuple[float, float] | None = None
+    domain: tuple[DomainValue, ...] | None = None
+    dates: tuple[date, date] | None = None
+    step: int | str | None = None
+    other: DomainValue | None = None
+    null_group: bool = False
+    discover: bool = False
+
+
+_UNDECLARED = ColumnPolicy()
+
+
+@dataclass(frozen=True)
+class TablePolicy:
+    """What the custodian declares of one table; a table that has none is not queryable.
+
+    Attributes:
+      public: it says nothing about a person.
+      columns: per column.
+      rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns, of those that
+        answers count. A promise: where it is false, samples are charged too little (planner/README.md, Promises).
+      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it
+        belongs to nobody, and no answer counts it.
+      rows: the most rows of the table, a number that is public; None says nothing.
+      keys: columns that identify a row though no constraint enforces it: believed where the rows of this version of
+        the data have been checked, and nothing is answered where they have not (server/policy/verified_keys.py).
+      accepted_null_owners: how many rows may belong to nobody, an exact number that the custodian has acknowledged.
+    """
+
+    public: bool = False
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+    rows_per_unit: Mapping[str, int] = field(default_factory=dict)
+    rows_are_units: bool = False
+    rows: int | None = None
+    keys: tuple[tuple[str, ...], ...] = ()
+    accepted_null_owners: int | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredForeignKey:
+    """A foreign key that the policy adds to the catalog's, or whose ownership or fan-out it settles.
+
+    Attributes:
+      table, columns, references, key: `columns` of `table` reference `key` of `references`.
+      owning: does the parent's owner own the row?
+      fanout: the most rows of `table` that hold the same values in `columns`; None promises nothing. Where it is
+        false, samples are charged too little (planner/README.md, Promises).
+      depth: of a self-reference or circle: how often ownership follows the key on one path. A row whose chain goes
+        on beyond that is left out of every answer, since nobody could say who owns it.
+      accepted_orphans: how many rows may reference nothing, an exact number that the custodian has acknowledged.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    references: str
+    key: tuple[str, ...]
+    owning: bool = True
+    fanout: int | None = None
+    depth: int | None = None
+    accepted_orphans: int | None = None
+
+    @property
+    def foreign_key(self) -> ForeignKey:
+        """The key itself, as the catalog would have it."""
+        return ForeignKey(self.columns, self.references, self.key)
+
+
+_LATER = {"keys": (), "accepted_null_owners": None, "accepted_orphans": None}
+"""Settings of tables and foreign keys that there have not always been, by what they are where nobody sets them."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One policy file, read but not yet compared with a catalog (`planner.policy.validate`).
+
+    Attributes:
+      name: of the dataset.
+      database_url: a reference to a secret, `env:NAME` or `file:PATH`; or a URL without a password.
+      ledger_path: where the ledger is: a file, or, as `[ledger] url`, a reference to a database that several proxies
+        share.
+      epsilon: default charge of a query.
+      max_epsilon: the most that one query may ask for; the default charge unless set.
+      delta: the default, and the most, that one query is charged.
+      global_sensitivity: for r2t only: the most that one unit adds to an answer, in full weights; or None.
+      privacy_units: the key columns of each privacy-unit relation.
+      foreign_keys: declared ones.
+      tables: per queryable table.
+      time_grain: what now() is snapped to, one of `planner.policy.policy.GRAINS`.
+      groups_per_unit: per privacy-unit relation, the most groups that one unit's rows count in where a unit may be in
+        several; its rows in further groups are left out. Bounds the noise where each row has one owner.
+      minimum_frequency: groups whose noisy number of privacy units is below it are withheld; None shows all.
+      budgets: what is granted where nothing else is said.
+      side_channels: bounds on what durations and failures tell.
+      schemas: the search path: where a table that analysts name without its schema is looked for, in order.
+      solver: which truncates: `certified`, or `reference`, cvxpy's statement of the same program, up to
+        a size. Both are proved by one certificate, so the privacy is the same.
+    """
+
+    name: str
+    database_url: str
+    ledger_path: str
+    epsilon: float
+    max_epsilon: float
+    delta: float
+    global_sensitivity: float | None
+    privacy_units: Mapping[str, tuple[str, ...]]
+    foreign_keys: tuple[DeclaredForeignKey, ...]
+    tables: Mapping[str, TablePolicy]
+    time_grain: str = "day"
+    groups_per_unit: Mapping[str, int] = field(default_factory=dict)
+    minimum_frequency: int | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+    side_channels: SideChannels = field(default_factory=SideChannels)
+    solver: SolverName = "certified"
+    schemas: tuple[str, ...] = (PUBLIC,)
+
+    @cached_property
+    def namespaces(self) -> tuple[str, ...]:
+        """The schemas whose catalogs the proxy reads: those of the search path, then those of the tables named."""
+        owners = (name for key in self.foreign_keys if key.owning for name in (key.table, key.references))
+        named = (name_parts(name)[0] for name in (*self.tables, *self.privacy_units, *owners))
+        return tuple(dict.fromkeys((*self.schemas, *named)))
+
+    @property
+    def ledger_is_shared(self) -> bool:
+        """Is the ledger in a database?"""
+        return self.ledger_path.startswith(_REFERENCES)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical content: layout and comments of the file do not count."""
+        content = asdict(self)
+        if self.solver == "certified":
+            del content["solver"]  # the hash is that of policies from before there was a choice
+        if self.schemas == (PUBLIC,):
+            del content["schemas"]  # so is this one
+        for declared in (*content["tables"].values(), *content["foreign_keys"]):
+            for name, unset in _LATER.items():
+                if declared.get(name, unset) == unset:
+                    declared.pop(name, None)  # likewise
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def delta_of_analyst(self) -> float:
+        """What somebody new is given where no delta is named: that of the default budget, else of one query."""
+        return self.delta if self.budgets.analyst is None else self.budgets.analyst.delta
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """The rows that the custodian knows to be counted less than others, a sentence each, for the ledger."""
+        orphans = [
+            f"{key.table} ({', '.join(key.columns)}): {key.accepted_orphans} rows without their {key.references}"
+            for key in self.foreign_keys
+            if key.accepted_orphans is not None
+        ]
+        nobodys = [
+            f"{name}: {declared.accepted_null_owners} rows that belong to nobody"
+            for name, declared in self.tables.items()
+            if declared.accepted_null_owners is not None
+        ]
+        return tuple(sorted(orphans + nobodys))
+
+    def column(self, table: str, column: str) -> ColumnPolicy:
+        """What is declared of the column: nothing, unless the file says so."""
+        declared = self.tables.get(table)
+        return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
+
+    def is_public(self, table: str) -> bool:
+        """Does the policy say that the table is public? Without a word it is not."""
+        declared = self.tables.get(table)
+        return declared is not None and declared.public
+
+
+def parse_policy(text: str) -> Policy:
+    """Read a policy.
+
+    Args:
+      text: TOML.
+    Returns: the policy, consistent in itself; `planner.policy.validate.validate` compares it with the catalog.
+    Raises: PolicyInvalid naming the setting: a wrong type, an unknown key, a secret written out.
+    """
+    document = TomlSection.document(text)
+    name = document.text("name")
+    schemas = read_schemas(document)
+    database = document.section("database")
+    ledger = document.section("ledger")
+    privacy = document.section("privacy")
+    units = document.section("privacy_units")
+    groups = document.section("groups_per_unit")
+    epsilon = privacy.number("epsilon")
+    names = TableNames(schemas[0])
+    policy = Policy(
+        name=name,
+        database_url=_secret(database.text("url")),
+        ledger_path=_ledger(ledger),
+        epsilon=epsilon,
+        max_epsilon=privacy.number("max_epsilon", epsilon),
+        delta=privacy.number("delta", 0.0),
+        global_sensitivity=privacy.number_or_none("global_sensitivity"),
+        privacy_units={names.value(units, relation): units.key(relation) for relation in units.names()},
+        foreign_keys=tuple(_foreign_key(section, names) for section in document.sections("foreign_keys")),
+        tables=_tables(document.section("tables"), names),
+        time_grain=privacy.choice("time_grain", GRAINS, "day"),
+        groups_per_unit=_counts(groups, names),
+        minimum_frequency=privacy.count("minimum_frequency"),
+        budgets=read_budgets(document.section("budgets")),
+        side_channels=read_side_channels(privacy, epsilon),
+        solver="reference" if privacy.choice("solver", SOLVERS, "certified") == "reference" else "certified",
+        schemas=schemas,
+    )
+    for section in (document, database, ledger, privacy):
+        section.finish()
+    _check_numbers(policy)
+    return policy
+
+
+def _ledger(section: TomlSection) -> str:
+    """The file, or the database."""
+    if "url" not in section.names():
+        path = section.text("path")
+        if path.startswith(_REFERENCES):
+            raise section.problem("path", "is a file; a database is named by `url`")
+        return path
+    url = _secret(section.text("url"), "ledger.url")
+    if not url.startswith(_REFERENCES):
+        raise section.problem("url", "is a database's: env:NAME, file:PATH or postgresql://...")
+    return url
+
+
+def _secret(url: str, setting: str = "database.url") -> str:
+    """A reference, or a URL that holds no password."""
+    if url.startswith(("env:", "file:")):
+        return url
+    advice = "name a secret instead: env:NAME or file:PATH"
+    try:
+        parts = urlsplit(url)
+        secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
+    except ValueError:
+        raise PolicyInvalid(f"{setting}: is not a URL; {advice}") from None
+    if secret or "password" in url.lower():
+        raise PolicyInvalid(f"{setting}: holds a password; {advice}")
+    if not parts.scheme:
+        raise PolicyInvalid(f"{setting}: is not a URL; {advice}")
+    return url
+
+
+def _foreign_key(section: TomlSection, names: TableNames) -> DeclaredForeignKey:
+    foreign_key = DeclaredForeignKey(
+        table=names.canonical(section.text("table"), section, "table"),
+        columns=section.texts("columns"),
+        references=names.canonical(section.text("references"), section, "references"),
+        key=section.texts("key"),
+        owning=section.flag("owning", True),
+        depth=section.count("depth"),
+        fanout=section.count("fanout"),
+        accepted_orphans=section.count("accepted_orphans"),
+    )
+    section.finish()
+    if len(foreign_key.columns) != len(foreign_key.key):
+        raise section.problem("key", "must name as many columns as `columns`")
+    if foreign_key.depth is not None and not foreign_key.owning:
+        raise section.problem("depth", "makes no sense where owning = false")
+    if foreign_key.accepted_orphans is not None and not foreign_key.owning:
+        raise section.problem("accepted_orphans", "makes no sense where owning = false: no row is lost there")
+    return foreign_key
+
+
+def _tables(section: TomlSection, names: TableNames) -> dict[str, TablePolicy]:
+    return {names.read(section, name): _table(section.section(name), names) for name in section.names()}
+
+
+def _table(section: TomlSection, names: TableNames) -> TablePolicy:
+    columns = section.section("columns")
+    public = section.flag("public", False)
+    rows_are_units = section.flag("rows_are_units", False)
+    units = section.section("rows_per_unit")
+    rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
+    keys = section.keys("keys")
+    if section.nested():
+        inner = section.nested()[0]
+        raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
+    section.finish()
+    declared = {name: _column(columns.section(name)) for name in columns.names()}
+    return TablePolicy(public, declared, _counts(units, names), rows_are_units, rows, keys, nobodys)
+
+
+def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:
+    found = {names.value(section, name): section.count(name) for name in section.names()}
+    return {name: count for name, count in found.items() if count is not None}
+
+
+def _column(section: TomlSection) -> ColumnPolicy:
+    dates = section.days("range")
+    column = ColumnPolicy(
+        range=None if dates else section.interval("range"),
+        domain=section.values("domain"),
+        dates=dates,
+        step=section.step("step"),
+        other=section.value("other"),
+        null_group=section.flag("null_group", False),
+        discover=section.flag("discover", False),
+    )
+    section.finish()
+    return column
+
+
+def _check_numbers(policy: Policy) -> None:
+    if not policy.privacy_units:
+        raise PolicyInvalid("privacy_units: name at least one relation and its key; nobody would be protected")
+    if not MIN_EPSILON <= policy.epsilon <= policy.max_epsilon <= MAX_EPSILON:
+        bounds = f"at least {MIN_EPSILON:g} and at most max_epsilon, which is at most {MAX_EPSILON:g}"
+        raise PolicyInvalid(f"privacy: epsilon must be {bounds}")
+    if policy.delta and not MIN_DELTA <= policy.delta < 1:
+        raise PolicyInvalid(f"privacy.delta: must be 0, or at least {MIN_DELTA:g} and below 1")
+    if policy.side_channels.min_epsilon > policy.epsilon:
+        raise PolicyInvalid("privacy.min_epsilon: must be at most epsilon, the default")
+    if policy.global_sensitivity is not None and policy.global_sensitivity < 1:
+        raise PolicyInvalid("privacy.global_sensitivity: must be at least 1")
+
+
+GRAINS = ("minute", "hour", "day", "week", "month")
+"""What a policy's time_grain may be."""

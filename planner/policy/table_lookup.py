@@ -1,0 +1,94 @@
+"""What a table's name in a statement means, as PostgreSQL has it, among the tables that the policy lets people ask.
+
+Whatever it means, the database is told the table with its schema (`planner.sql.sql_nodes.table_sql`): no search path
+of a session, ours or the database's, has a part in what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.errors import UnknownTable
+from planner.policy.policy import Policy
+from planner.schema import PUBLIC, Schema, Table, sql_identifier, table_name
+from planner.suggestions import nearest
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """A table as a statement names it: identifiers after folding, None for a part that is not written."""
+
+    database: str | None
+    namespace: str | None
+    relation: str
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.database, self.namespace, self.relation) if part is not None)
+
+
+def find_table(
+    reference: TableReference, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> Table | None:
+    """The table that a reference means.
+
+    Args:
+      schema: the catalog.
+      policy: names the tables that can be asked, and the search path where none is given.
+      search_path: schemas in which a name without one is looked for, in order.
+    Returns: None for no table, for one that the policy does not name, and for one of another database. A name that
+      means a table of which the policy says nothing means no other one further down the path: PostgreSQL reads that.
+    """
+    if reference.database is not None and reference.database not in (policy.name, schema.database):
+        return None
+    if reference.namespace is not None:
+        table = schema.at(reference.namespace, reference.relation)
+    else:
+        table = schema.on_path(reference.relation, policy.schemas if search_path is None else search_path)
+    return table if table is not None and table.name in policy.tables else None
+
+
+def table_in_sql(table: Table, schema: Schema, search_path: Sequence[str]) -> str:
+    """How to name a table so that it is meant under a search path: with its schema, unless `public` needs none."""
+    if table.name == table_name(PUBLIC, table.relation) and schema.on_path(table.relation, search_path) is table:
+        return sql_identifier(table.relation)
+    return f"{sql_identifier(table.namespace)}.{sql_identifier(table.relation)}"
+
+
+def no_such_table(
+    reference: TableReference,
+    schema: Schema,
+    policy: Policy,
+    search_path: Sequence[str] | None = None,
+    position: int | None = None,
+) -> UnknownTable:
+    """The error for a reference that means nothing, with the name to write instead where one is likely.
+
+    Args:
+      reference, schema, policy, search_path: as of `find_table`.
+      position: of the reference in the statement.
+    """
+    if reference.database is not None and reference.database not in (policy.name, schema.database):
+        message = f"there is no database {reference.database!r} here"
+        hint = f"leave it out, or write {sql_identifier(policy.name)}"
+        return UnknownTable(message, hint=hint, position=position)
+    message = f"there is no table {str(reference)!r} that can be queried"
+    return UnknownTable(message, hint=_meant(reference, schema, policy, search_path), position=position)
+
+
+def _meant(
+    reference: TableReference, schema: Schema, policy: Policy, search_path: Sequence[str] | None
+) -> str | None:
+    """Tables of this very name in other schemas, else those whose name is most like it."""
+    names: dict[str, list[Table]] = {}
+    for name in sorted(policy.tables.keys() & schema.tables.keys()):
+        names.setdefault(schema.tables[name].relation, []).append(schema.tables[name])
+    relation = reference.relation if reference.relation in names else nearest(reference.relation, names)
+    if relation is None:
+        return None
+    same = names[relation]
+    here = [table for table in same if reference.namespace == table.namespace] or same
+    path = policy.schemas if search_path is None else search_path
+    return f"did you mean {' or '.join(table_in_sql(table, schema, path) for table in here[:_SHOWN])}?"

@@ -1,0 +1,216 @@
+"""Reading values out of a policy's TOML: each has one type, and a key that nobody reads is an error."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from planner.errors import PolicyInvalid
+from planner.sql.datetime_texts import moment_text
+from planner.suggestions import did_you_mean, nearest
+
+CALENDAR_UNITS = ("day", "week", "month", "quarter", "year")
+"""What dates may step by."""
+
+DomainValue = str | int | float | bool
+"""A group key as a policy writes it; dates are ISO text."""
+
+_MAX_COUNT = 10**12
+
+
+def _meant(written: object, names: Sequence[str]) -> str:
+    hint = did_you_mean(written, names) if isinstance(written, str) else None
+    return "" if hint is None else f" ({hint})"
+
+
+class TomlSection:
+    """One TOML table that keeps count of what was read of it."""
+
+    def __init__(self, values: Mapping[str, Any], path: str, instead: str | None = None) -> None:
+        """With `instead`: the name of a table that may be this one, which is not there."""
+        self._values = dict(values)
+        self._path = path
+        self._instead = instead
+        self._known: list[str] = []  # settings that were asked for
+
+    @classmethod
+    def document(cls, text: str) -> TomlSection:
+        """The whole file. Raises PolicyInvalid when it is not TOML."""
+        try:
+            return cls(tomllib.loads(text), "")
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyInvalid(f"the policy is not TOML: {error}") from None
+
+    def problem(self, key: str, what: str) -> PolicyInvalid:
+        """An error that names the setting."""
+        return PolicyInvalid(f"{self._path}{key}: {what}")
+
+    def names(self) -> tuple[str, ...]:
+        """The settings that nobody has read yet."""
+        return tuple(self._values)
+
+    def nested(self) -> tuple[str, ...]:
+        """Those of `names` under which a table stands."""
+        return tuple(name for name, value in self._values.items() if isinstance(value, dict))
+
+    def finish(self) -> None:
+        """Raise PolicyInvalid for the keys that nobody has read."""
+        if self._values:
+            unknown = sorted(self._values)
+            hint = did_you_mean(unknown[0], self._known)
+            names = ", ".join(self._path + key for key in unknown)
+            raise PolicyInvalid(f"unknown settings: {names}{'' if hint is None else f'; {hint}'}")
+
+    def _taken(self, key: str, default: object = None) -> Any:
+        """The value of a setting, which is read now."""
+        self._known.append(key)
+        return self._values.pop(key, default)
+
+    def section(self, key: str) -> TomlSection:
+        """The table below `key`, empty when absent. Raises: PolicyInvalid."""
+        others = [name for name, value in self._values.items() if isinstance(value, dict)]
+        instead = None if key in self._values else nearest(key, others)
+        value = self._taken(key, {})
+        if not isinstance(value, dict):
+            raise self.problem(key, "must be a table")
+        return TomlSection(value, f"{self._path}{key}.", instead)
+
+    def sections(self, key: str) -> list[TomlSection]:
+        """The array of tables `[[key]]`, empty when absent. Raises: PolicyInvalid."""
+        value = self._taken(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.problem(key, "must be an array of tables")
+        return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(value)]
+
+    def text(self, key: str) -> str:
+        """A string that is not empty. Raises: PolicyInvalid."""
+        value = self._taken(key, None)
+        if value is None:
+            raise self._missing(key)
+        if not isinstance(value, str) or not value:
+            raise self.problem(key, "must be text")
+        return value
+
+    def _missing(self, key: str) -> PolicyInvalid:
+        """A setting that must be there is not, or another one is that looks like it."""
+        instead = nearest(key, self._values) or self._instead
+        return self.problem(key, "is missing" + ("" if instead is None else f"; is it what you call `{instead}`?"))
+
+    def key(self, key: str) -> tuple[str, ...]:
+        """The name of a column, or a list of names."""
+        return self.texts(key) if isinstance(self._values.get(key), list) else (self.text(key),)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings, not empty. Raises: PolicyInvalid."""
+        value = self._taken(key, None)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise self.problem(key, "must be a list of names")
+        return tuple(value)
+
+    def keys(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """A list of keys, each the name of a column or a list of names; empty when absent. Raises: PolicyInvalid."""
+        value = self._taken(key, [])
+        found = [[item] if isinstance(item, str) else item for item in value] if isinstance(value, list) else [None]
+        if not all(isinstance(item, list) and item and all(isinstance(name, str) for name in item) for item in found):
+            raise self.problem(key, 'must be a list of keys, like ["id"] or [["visit_id", "number"]]')
+        return tuple(tuple(item) for item in found if item)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A boolean under a key; `default` where the key is missing. Raises: PolicyInvalid."""
+        value = self._taken(key, default)
+        if not isinstance(value, bool):
+            raise self.problem(key, "must be true or false")
+        return value
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """One of several words. Raises: PolicyInvalid."""
+        value = self._taken(key, default)
+        if value not in choices:
+            raise self.problem(key, f"must be one of {', '.join(choices)}{_meant(value, choices)}")
+        return str(value)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A finite number under a key; `default` where the key is missing. Raises: PolicyInvalid."""
+        value = self._taken(key, default)
+        if value is None:
+            raise self._missing(key)
+        return self._finite(key, value)
+
+    def number_or_none(self, key: str) -> float | None:
+        """A finite number, or None when absent."""
+        return self.number(key) if key in self._values else None
+
+    def count(self, key: str) -> int | None:
+        """A whole number from 1 to 10^12, or None when absent. Raises: PolicyInvalid."""
+        value = self._taken(key, None)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
+            raise self.problem(key, f"must be a whole number between 1 and {_MAX_COUNT:.0e}")
+        return value
+
+    def interval(self, key: str) -> tuple[float, float] | None:
+        """[lo, hi], or None when absent. Raises: PolicyInvalid."""
+        value = self._taken(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.problem(key, "must be [lowest, highest]")
+        return self._finite(key, value[0]), self._finite(key, value[1])
+
+    def days(self, key: str) -> tuple[date, date] | None:
+        """[first, last] when both are dates; otherwise None, and the setting stays to be read.
+
+        Raises: PolicyInvalid.
+        """
+        value = self._values.get(key)
+        if not isinstance(value, list) or len(value) != 2 or not any(isinstance(item, date) for item in value):
+            return None
+        first, last = self._taken(key)
+        if type(first) is not date or type(last) is not date:
+            raise self.problem(key, "must be two numbers or two dates")
+        return first, last
+
+    def step(self, key: str) -> int | str | None:
+        """A whole number or a unit of the calendar, or None when absent. Raises: PolicyInvalid."""
+        value = self._taken(key, None)
+        if value is None or (isinstance(value, str) and value in CALENDAR_UNITS):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            units = f"{', '.join(CALENDAR_UNITS)}{_meant(value, CALENDAR_UNITS)}"
+            raise self.problem(key, f"must be a whole number above 0, or one of {units}")
+        return value
+
+    def value(self, key: str) -> DomainValue | None:
+        """Text, a number, a truth value or a date (as ISO text), or None when absent."""
+        value = self._taken(key, None)
+        return None if value is None else self._value(key, value)
+
+    def values(self, key: str) -> tuple[DomainValue, ...] | None:
+        """A list of text, numbers, truth values or dates (as ISO text), or None when absent.
+
+        Raises: PolicyInvalid.
+        """
+        value = self._taken(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self.problem(key, "must be a list of values")
+        return tuple(self._value(key, item) for item in value)
+
+    def _value(self, key: str, item: object) -> DomainValue:
+        if isinstance(item, date):
+            return moment_text(item)
+        if isinstance(item, (str, int)) or (isinstance(item, float) and math.isfinite(item)):
+            return item
+        raise self.problem(key, "may hold text, finite numbers, true, false and dates")
+
+    def _finite(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
+            raise self.problem(key, "must be a finite number")
+        if not math.isfinite(value):
+            raise self.problem(key, "must be a finite number")
+        return float(value)

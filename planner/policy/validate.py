@@ -1,0 +1,263 @@
+"""A policy against a catalog: every contradiction at once, for the custodian."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from planner.errors import PolicyInvalid
+from planner.policy.declared_domain import declared_domain
+from planner.policy.declared_keys import with_declared_keys
+from planner.policy.ownership import Ownership, row_key
+from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
+from planner.policy.table_settings import section_of
+from planner.schema import ForeignKey, Schema, Table
+from planner.sql.result_types import is_discoverable, result_type
+from planner.sql.sql_types import Family, SqlType, canonical_cast, sql_type
+from planner.suggestions import did_you_mean
+
+_MAX_DOMAIN = 10_000
+_MAX_ABS = 1e100
+
+
+def validate(policy: Policy, schema: Schema) -> None:
+    """Check that the policy means something for this catalog and leaves nothing about ownership open.
+
+    Raises: PolicyInvalid listing every problem, one per line.
+    Cost: linear in the policy, and in ownership paths.
+    """
+    schema = with_declared_keys(schema, policy)
+    problems = [*_units(policy, schema), *_tables(policy, schema)]
+    for declared in policy.foreign_keys:
+        problems += _foreign_key(declared, policy, schema)
+    if not problems:  # the ownership graph exists only once every name does
+        problems += _ownership(policy, schema)
+    if problems:
+        raise PolicyInvalid("\n".join(["the policy does not fit the database:", *(f"- {text}" for text in problems)]))
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    hint = did_you_mean(name, names)
+    return "" if hint is None else f"; {hint}"
+
+
+def _names(table: Table) -> Iterator[str]:
+    return (column.name for column in table.columns)
+
+
+def _units(policy: Policy, schema: Schema) -> Iterator[str]:
+    for name, key in policy.privacy_units.items():
+        table = schema.tables.get(name)
+        if table is None:
+            yield f"privacy_units.{name}: no such table{_meant(name, schema.tables)}"
+        elif any(table.column(column) is None for column in key):
+            missing = [column for column in key if table.column(column) is None]
+            yield f"privacy_units.{name}: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"
+        else:
+            for problem in _unit_key(table, key, policy):
+                yield f"privacy_units.{name}: {problem}"
+        if name not in policy.tables:
+            yield f"privacy_units.{name}: the table has no {section_of(name, policy.schemas)}"
+    for name in policy.groups_per_unit:
+        if name not in policy.privacy_units:
+            yield f"groups_per_unit.{name}: is no privacy unit{_meant(name, policy.privacy_units)}"
+
+
+def _unit_key(table: Table, key: tuple[str, ...], policy: Policy) -> Iterator[str]:
+    for column in table.columns:
+        if column.name in key and column.nullable:
+            yield f"{column.name} may be NULL; declare it NOT NULL in the database"
+        if column.name in key and canonical_cast(sql_type(column.type)) is None:
+            yield f"{column.name} is of type {column.type}; a key is a whole number, text or uuid"
+    if not any(set(unique) == set(key) for unique in table.keys):
+        alone = f"{key[0]} alone" if len(key) == 1 else f"({', '.join(key)})"
+        yield f"{alone} is no enforced primary or unique key; {_declare(table.name, key, policy)}"
+
+
+def _declare(table: str, key: tuple[str, ...], policy: Policy) -> str:
+    """How a key is declared that no constraint enforces."""
+    written = json.dumps([*key] if len(key) == 1 else [[*key]], ensure_ascii=False)
+    return f"where the rows keep it, declare `keys = {written}` in {section_of(table, policy.schemas)}"
+
+
+def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
+    for name, declared in policy.tables.items():
+        table = schema.tables.get(name)
+        if table is None:
+            yield f"tables.{name}: no such table, or the proxy's role may not read it{_meant(name, schema.tables)}"
+            continue
+        if name in schema.views and not declared.public:
+            advice = "without a section it is asked as its tables are; or say public = true, if it is"
+            yield f"tables.{name}: is a {schema.views[name].kind}, whose rows have no keys to own them by; {advice}"
+            continue
+        for relation in declared.rows_per_unit:
+            if relation not in policy.privacy_units:
+                meant = _meant(relation, policy.privacy_units)
+                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit{meant}"
+        for key in declared.keys:
+            missing = [column for column in key if table.column(column) is None]
+            if missing:
+                yield f"tables.{name}.keys: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"
+        if declared.accepted_null_owners is not None and (declared.public or declared.rows_are_units):
+            yield f"tables.{name}.accepted_null_owners: no row of this table belongs to nobody"
+        if declared.rows_are_units and (declared.public or name in policy.privacy_units):
+            yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
+        if declared.rows_are_units and row_key(table) is None:
+            yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts that are never NULL"
+        for column, settings in declared.columns.items():
+            found = table.column(column)
+            if found is None:
+                yield f"tables.{name}.columns.{column}: no such column{_meant(column, _names(table))}"
+            else:
+                problems = [*_column(sql_type(found.type), found.type, settings)]
+                if settings.discover and declared.public:
+                    problems.append("a public column needs no `discover`")
+                yield from (f"tables.{name}.columns.{column}: {problem}" for problem in problems)
+
+
+def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    yield from _range(kind, written, settings)
+    yield from _step(kind, written, settings)
+    if settings.domain is not None:
+        if result_type(kind) is None:
+            yield f"a column of type {written} cannot be a group key"
+        elif not all(_fits(value, kind) for value in settings.domain):
+            yield f"a value of the domain is not of type {written}"
+        elif kind.labels and not set(settings.domain) <= set(kind.labels):
+            yield f"a value of the domain is no label of {written}"
+        if not settings.domain or len(set(settings.domain)) < len(settings.domain):
+            yield "the domain is empty or names a value twice"
+        if len(settings.domain) > _MAX_DOMAIN:
+            yield f"the domain has more than {_MAX_DOMAIN} values"
+    if settings.other is not None:
+        if declared_domain(settings, kind) is None:
+            yield "`other` needs a domain, or a range with a step"
+        if settings.null_group:
+            yield "`other` takes NULL, too: no null_group beside it"
+        if not _fits(settings.other, kind):
+            yield f"`other` is not of type {written}"
+    if settings.discover and not is_discoverable(kind):
+        yield f"`discover` is for whole numbers, text, dates and times, not {written}"
+    if settings.discover and declared_domain(settings, kind) is not None:
+        yield "its values are declared: no `discover` beside them"
+
+
+def _range(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    if settings.dates is not None:
+        if not kind.is_moment:
+            yield f"a range of days needs a date or a timestamp, not {written}"
+        if settings.dates[0] > settings.dates[1]:
+            yield f"the range [{settings.dates[0]}, {settings.dates[1]}] is empty"
+    if settings.range is not None:
+        low, high = settings.range
+        if not kind.is_number:
+            yield f"a range needs a number, not {written}"
+        if low > high:
+            yield f"the range [{low:g}, {high:g}] is empty"
+        if kind.family is Family.INTEGER and not (low.is_integer() and high.is_integer()):
+            yield "the range of whole numbers must end in whole numbers"
+        if max(abs(low), abs(high)) > _MAX_ABS or any(0 < abs(end) < 1 / _MAX_ABS for end in (low, high)):
+            yield f"the range's ends must be 0, or between {1 / _MAX_ABS:g} and {_MAX_ABS:g} in size"
+
+
+def _step(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
+    if settings.step is None:
+        return
+    if isinstance(settings.step, str) and settings.dates is None:
+        yield "a step of days, weeks, months, quarters or years needs a range of two dates"
+    if isinstance(settings.step, int) and (settings.range is None or kind.family is not Family.INTEGER):
+        yield "a step that is a number needs a whole-number column with a range"
+    if settings.domain is not None:
+        yield "a domain of values takes no step"
+
+
+def _fits(value: object, kind: SqlType) -> bool:
+    if kind.family is Family.BOOL:
+        return isinstance(value, bool)
+    if kind.family is Family.INTEGER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind.family is Family.NUMERIC:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, str)
+
+
+def _foreign_key(declared: DeclaredForeignKey, policy: Policy, schema: Schema) -> Iterator[str]:
+    where = f"foreign_keys ({declared.table} to {declared.references})"
+    child, parent = schema.tables.get(declared.table), schema.tables.get(declared.references)
+    if child is not None and not declared.owning and _leads_out(declared, child, schema):
+        return
+    if child is None or parent is None:
+        name = declared.table if child is None else declared.references
+        yield f"{where}: no such table{_meant(name, schema.tables)}"
+        return
+    missing = [name for name in declared.columns if child.column(name) is None]
+    missing += [name for name in declared.key if parent.column(name) is None]
+    if missing:
+        yield f"{where}: no column {', '.join(missing)}{_meant(missing[0], (*_names(child), *_names(parent)))}"
+        return
+    if declared.owning and set(declared.key) not in [set(key) for key in parent.keys]:
+        advice = _declare(parent.name, declared.key, policy)
+        yield f"{where}: ({', '.join(declared.key)}) is no enforced primary or unique key; {advice}"
+    for name, above in zip(declared.columns, declared.key, strict=True):
+        if _family(child, name) is not _family(parent, above):
+            yield f"{where}: {name} and {above} are of different types"
+
+
+def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
+    for table in schema.tables.values():
+        for key in table.foreign_keys:
+            hidden = key.references not in schema.tables and table.name in policy.tables
+            if hidden and not _settled(key, table.name, policy):
+                advice = "let it, or declare the foreign key with owning = false"
+                yield f"tables.{table.name}: references {key.references}, which the proxy cannot read; {advice}"
+    ownership = Ownership(schema, policy)
+    cycles = ownership.cycles()
+    for name in cycles:
+        circle = [key for key in ownership.owning_keys(name) if key.references in cycles]
+        keys = " and ".join(f"({', '.join(key.columns)}) to {key.references}" for key in circle)
+        advice = "declare the foreign key {} with owning = false, or with the depth of its longest chain"
+        yield f"tables.{name}: its rows would own one another in a circle; {advice.format(keys)}"
+    for name, declared in policy.tables.items():
+        if declared.public and ownership.is_owned(name):
+            yield f"tables.{name}: cannot be public, because its rows belong to a privacy unit"
+        if not declared.public and not ownership.is_owned(name):
+            yield f"tables.{name}: private, but no owning foreign key leads to a privacy unit; declare one, or public"
+    for name in schema.tables:
+        for key in ownership.owning_keys(name):
+            parent = schema.tables[key.references]
+            if all(parent.column(column) for column in key.key) and not _finds_one(parent, key.key):
+                above = f"{key.references} ({', '.join(key.key)})"
+                advice = f"{_declare(key.references, key.key, policy)}, or the foreign key with owning = false"
+                yield f"tables.{name}: {above} is no enforced primary or unique key of the whole table; {advice}"
+            for column, above in zip(key.columns, key.key, strict=True):
+                families = _family(schema.tables[name], column), _family(schema.tables[key.references], above)
+                if None in families:
+                    yield f"tables.{name}: the proxy's role may not read {column} or {key.references}.{above}"
+                elif families[0] is not families[1] or families[0] in (Family.ENUM, Family.OTHER):
+                    yield f"tables.{name}: {column} and {key.references}.{above} are not of one comparable type"
+
+
+def _finds_one(parent: Table, key: tuple[str, ...]) -> bool:
+    """Does a key of the parent find one row at most? One that only a partition has does not."""
+    return any(set(unique) <= set(key) for unique in parent.keys)
+
+
+def _leads_out(declared: DeclaredForeignKey, child: Table, schema: Schema) -> bool:
+    """Is it a foreign key of the catalog to a table that the proxy does not see?"""
+    hidden = [key for key in child.foreign_keys if key.references not in schema.tables]
+    return any((key.columns, key.references) == (declared.columns, declared.references) for key in hidden)
+
+
+def _settled(key: ForeignKey, table: str, policy: Policy) -> bool:
+    """Does the policy say that this foreign key does not own?"""
+    return any(
+        (declared.table, declared.columns, declared.references) == (table, key.columns, key.references)
+        and not declared.owning
+        for declared in policy.foreign_keys
+    )
+
+
+def _family(table: Table, name: str) -> Family | None:
+    """The column's family; None where the proxy's role may not read the column."""
+    column = table.column(name)
+    return sql_type(column.type).family if column is not None else None

@@ -1,0 +1,1 @@
+"""Post-processing: SQL around released answers, which costs no privacy."""

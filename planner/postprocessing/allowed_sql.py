@@ -1,0 +1,178 @@
+"""What may be computed from released rows and public tables: every construct and function that only computes.
+
+The database runs this SQL under the proxy's role, which may read private tables. What keeps it from them is that
+every table of it is looked up and public (`write_outer.py`), and that each construct and each function stands here:
+none of them reads a table by a name in a text, a file, a setting or another session, none writes, waits or locks.
+Names of functions are plain, and the session's search path is `pg_catalog` alone, so that no other function is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from planner.errors import UnsupportedSQL
+from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
+from planner.postprocessing.composed import RELATION_PREFIX, is_relation
+from planner.public.grammar import PUBLIC
+from planner.sql.dialect import Dialect
+from planner.sql.trees import nodes, position_of
+
+_FORBIDDEN_PARTS = frozenset(
+    {"into", "locks", "hint", "sample", "recursive", "pivots", "laterals", "match", "prewhere", "connect", "cluster",
+     "distribute", "settings", "format", "options", "system_time", "for_", "version", "when", "ordinality", "only",
+     "rows_from", "partition", "changes", "operation_modifiers", "exclude", "kind", "by_name", "cache", "all",
+     "totals"}
+)  # fmt: skip
+"""Parts of queries, tables and clauses that do more than compute, or that PostgreSQL does not know."""
+
+_QUERIES = frozenset(
+    {exp.Select, exp.Union, exp.Intersect, exp.Except, exp.With, exp.CTE, exp.Subquery, exp.From, exp.Table,
+     exp.TableAlias, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset,
+     exp.Fetch, exp.LimitOptions, exp.Distinct, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Grouping, exp.Values,
+     exp.Lateral, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Alias, exp.Identifier, exp.Column, exp.Star,
+     exp.ExplodingGenerateSeries, exp.GenerateSeries}
+)  # fmt: skip
+
+_SCALARS = frozenset(
+    {exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul,
+     exp.Div, exp.Mod, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ,
+     exp.Between, exp.In, exp.Like, exp.ILike, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least,
+     exp.Cast, exp.Interval, exp.IntervalSpan, exp.Var, exp.DataType, exp.DataTypeParam, exp.Abs, exp.Ceil, exp.Floor,
+     exp.Round, exp.Trunc, exp.Sqrt, exp.Cbrt, exp.Exp, exp.Ln, exp.Log, exp.Pow, exp.Sign, exp.Pi, exp.Lower,
+     exp.Upper, exp.Initcap, exp.Length, exp.Substring, exp.Trim, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Left,
+     exp.Right, exp.Reverse, exp.StrPosition, exp.SplitPart, exp.Replace, exp.Extract, exp.TimestampTrunc,
+     exp.TimeToStr, exp.ToChar, exp.DateFromParts, exp.AtTimeZone, exp.WidthBucket, exp.Escape, exp.Chr, exp.Degrees,
+     exp.Radians, exp.ToNumber, exp.StrToDate, exp.Overlay, exp.RegexpReplace, exp.Translate, exp.MD5,
+     exp.JustifyDays, exp.JustifyHours, exp.Acos, exp.Asin, exp.Atan, exp.Atan2, exp.Cos, exp.Sin, exp.Tan,
+     exp.Cot, exp.Ascii}
+)  # fmt: skip
+
+_AGGREGATES = frozenset(
+    {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance,
+     exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.GroupConcat, exp.LogicalAnd, exp.LogicalOr,
+     exp.PercentileCont, exp.PercentileDisc, exp.Mode, exp.RegrSlope, exp.RegrIntercept,
+     exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.WithinGroup, exp.Filter}
+)  # fmt: skip
+
+_WINDOWS = frozenset(
+    {exp.Window, exp.WindowSpec, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile,
+     exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue}
+)  # fmt: skip
+
+ALLOWED = _QUERIES | _SCALARS | _AGGREGATES | _WINDOWS
+
+_BY_NAME = frozenset(
+    {"age", "make_date", "make_timestamp", "to_char", "split_part", "initcap", "btrim", "ltrim", "rtrim", "concat",
+     "concat_ws", "left", "right", "reverse", "translate", "strpos", "char_length", "character_length",
+     "octet_length", "starts_with", "md5", "div", "gcd", "lcm", "cbrt", "degrees", "radians", "trunc", "log10",
+     "width_bucket", "date_part", "date_trunc", "isfinite", "justify_days", "justify_hours",
+     "num_nulls", "num_nonnulls", "scale", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx",
+     "regr_avgy", "bool_and", "bool_or", "every", "mode", "percentile_cont", "percentile_disc", "ntile", "nth_value",
+     "overlay", "to_number", "to_date", "make_interval"}
+)  # fmt: skip
+"""Functions that the parser library has no class for: of numbers, texts and moments, of one row or of its group."""
+
+_TYPES = frozenset(
+    {"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "BOOLEAN", "TEXT", "VARCHAR", "CHAR", "BPCHAR",
+     "DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIME", "INTERVAL", "UUID"}
+)  # fmt: skip
+
+_PLAIN = re.compile(r"[^\W\d][\w$]*")
+_NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?")
+_FIELDS = frozenset(
+    {"MICROSECOND", "MICROSECONDS", "MILLISECOND", "MILLISECONDS", "SECOND", "SECONDS", "MINUTE", "MINUTES", "HOUR",
+     "HOURS", "DAY", "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "QUARTER", "QUARTERS", "YEAR", "YEARS", "DECADE",
+     "DECADES", "CENTURY", "CENTURIES", "MILLENNIUM", "MILLENNIA", "DOW", "DOY", "ISODOW", "ISOYEAR", "EPOCH",
+     "JULIAN", "DAYOFWEEK", "DAYOFYEAR", "DAYOFWEEKISO", "YEAROFWEEKISO"}
+)  # fmt: skip
+_WORDS = _FIELDS | {
+    "", "ALL", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "OUTER", "NATURAL", "OVER", "ROWS", "RANGE", "GROUPS",
+    "UNBOUNDED", "CURRENT ROW", "PRECEDING", "FOLLOWING", "BOTH", "LEADING", "TRAILING", "FIRST", "NEXT",
+}  # fmt: skip
+"""What a part of a construct may be that is written into the statement as it stands, without quotes."""
+
+_DUCKDB_REFUSES = frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs})
+
+_JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+
+
+def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:
+    """Refuse the first construct that is not known to be a computation.
+
+    Args:
+      outer: what surrounds the answers, with relations in their place.
+      tokens: of the whole statement, to point at.
+      dialect: of the database.
+    Raises: UnsupportedSQL.
+    """
+
+    def refused(node: exp.Expr, root: exp.Expr) -> Refusal | None:
+        return _refusal(node, dialect)
+
+    check_grammar(outer, tokens, refused)
+    for node in nodes(outer):
+        taken = isinstance(node, exp.Identifier) and node.name.lower().startswith(RELATION_PREFIX)
+        if taken and not _made_here(node):
+            hint = "give it another name"
+            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are taken", hint=hint,
+                                 position=position_of(node))  # fmt: skip
+
+
+def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
+    """Is a node one that only computes?"""
+    return _refusal(node, dialect) is None
+
+
+def _made_here(node: exp.Expr) -> bool:
+    return isinstance(node.parent, exp.Table) and is_relation(node.parent) and not node._meta
+
+
+def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
+    kind = type(node)
+    if not _is_plain(node):
+        name = "this word" if kind is exp.Var else f"this part of {kind.__name__}"
+        return name, "a field of a moment is year, month, day, hour and the like", node
+    if isinstance(node, exp.Anonymous):
+        known = isinstance(node.this, str) and node.this.lower() in _BY_NAME
+        if known and dialect != "postgres":
+            name, near = unknown_construct(node)[::2]
+            return name, "around answers only PostgreSQL has it: select what it is computed from", near
+        return None if known else unknown_construct(node)
+    if kind not in ALLOWED and kind not in PUBLIC:
+        return unknown_construct(node)
+    if dialect == "duckdb" and kind in _DUCKDB_REFUSES:
+        return unknown_construct(node)
+    if isinstance(node, exp.Cast) and (type(node.to) is not exp.DataType or node.to.this.name not in _TYPES):
+        return f"a cast to {node.to.sql('postgres').lower()}", "cast to text, a number, a date or a time", node
+    if isinstance(node, exp.DataType):
+        return None
+    if isinstance(node, exp.Join):
+        if node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT", "FULL"):
+            return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
+        return None if node.method in ("", "NATURAL") else (f"{node.method} JOIN", "write ON", node)
+    for part, value in node.args.items() if kind in _QUERIES else ():
+        if value and part in _FORBIDDEN_PARTS:
+            return f"{part.strip('_').upper()}", None, node
+    return None
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """Is each text of a node one that the database reads as that part, and as nothing else?
+
+    Texts and quoted names are written in their quotes. Everything else is written as it stands, and the parser
+    library takes a quoted name for a word where it expects one: `extract("year FROM x), (SELECT ..." FROM y)`.
+    """
+    if isinstance(node, exp.Literal):
+        return bool(node.is_string) or _NUMBER.fullmatch(node.name) is not None
+    if isinstance(node, exp.Identifier):
+        return bool(node.args.get("quoted")) or _PLAIN.fullmatch(node.name) is not None
+    if isinstance(node, exp.DataTypeParam):
+        return isinstance(node.this, exp.Literal) and not node.this.is_string
+    if isinstance(node, exp.Anonymous):
+        return _PLAIN.fullmatch(str(node.this)) is not None
+    texts = (value for value in node.args.values() if isinstance(value, str))
+    return all(text.upper() in _WORDS for text in texts)

@@ -1,0 +1,117 @@
+"""Private rows beside answers: the groups of the rows are released, and what joins them with the answers is computed.
+
+    SELECT d, w, sum(c) FROM visit JOIN (SELECT w AS top FROM visit GROUP BY w ORDER BY count(*) DESC LIMIT 3) AS t
+    ON w = top GROUP BY d, w
+      --> SELECT d AS k1, w AS k2, sum(c) AS a1 FROM visit GROUP BY 1, 2
+      and SELECT k1, k2, sum(a1) FROM answer, (SELECT ...) AS t WHERE k2 = top GROUP BY k1, k2
+
+What a join with answers asks of a private row, it asks of some of its columns. So the rows are grouped by those, too;
+all rows of a group meet the same rows of the answers, as often as each other, and counts and sums of them add up.
+That is post-processing of the groups' released numbers. Columns that only such a condition reads must be keys that
+can be shown: a join on `amount` would ask for a group per amount, which is refused where the part is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.sql.trees import columns_of, holds
+
+IsTheirs = Callable[[exp.Column], bool | None]
+"""Is a column one of the answers'? None where it may be one of either."""
+
+
+@dataclass(frozen=True)
+class BesideAnswers:
+    """What of a SELECT is no question of private rows.
+
+    Attributes:
+      items: of FROM, over answers.
+      conditions: that read columns of them, or an answer by IN.
+      is_theirs: is a column one of the items'?
+    """
+
+    items: tuple[exp.Expr, ...]
+    conditions: tuple[exp.Expr, ...]
+    is_theirs: IsTheirs
+
+
+def part_from_answers(
+    select: exp.Select,
+    items: Sequence[exp.Expr],
+    is_theirs: IsTheirs,
+    asks_answers: Callable[[exp.Query], bool],
+) -> BesideAnswers | None:
+    """Take what reads answers out of a SELECT, in place.
+
+    Args:
+      select: which reads private rows, and answers beside them.
+      items: those of its FROM that are answers.
+      is_theirs: is a column one of theirs?
+      asks_answers: does a subquery of a condition read answers?
+    Returns: None where they are joined by more than conditions on columns: outer joins, USING, NATURAL, LATERAL.
+    """
+    joins = select.args.get("joins") or []
+    theirs = {id(item) for item in items}
+    first = select.args["from_"].this
+    rows = [] if id(first) in theirs else [exp.Join(this=first)]
+    conditions: list[exp.Expr] = []
+    for join in joins:
+        moved = not rows or id(join.this) in theirs
+        if join.side and moved:
+            return None
+        if moved or not join.side:
+            if join.method or join.args.get("using") or join.kind not in ("", "INNER", "CROSS"):
+                return None
+            conditions += _conjuncts(join.args.get("on"))
+            join = exp.Join(this=join.this)
+        if id(join.this) not in theirs:
+            rows.append(join)
+    where = select.args.get("where")
+    conditions += _conjuncts(None if where is None else where.this)
+    if any(isinstance(item, exp.Lateral) for item in items) or not rows:
+        return None
+    out: list[exp.Expr] = []
+    kept: list[exp.Expr] = []
+    for condition in conditions:
+        test = condition
+        while isinstance(test, (exp.Not, exp.Paren)):
+            test = test.this
+        if isinstance(test, exp.In) and test.args.get("query") is not None:
+            (out if asks_answers(test.args["query"].unnest()) else kept).append(condition)
+            continue
+        if holds(condition, exp.Query):
+            kept.append(condition)
+            continue
+        found = {is_theirs(column) for column in columns_of(condition)}
+        if None in found:
+            return None
+        (out if True in found else kept).append(condition)
+    if not items and not out:
+        return None
+    select.set("from_", exp.From(this=rows[0].this))
+    select.set("joins", rows[1:])
+    select.set("where", exp.Where(this=_all(kept)) if kept else None)
+    return BesideAnswers(tuple(items), tuple(out), is_theirs)
+
+
+def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """The conditions joined by AND."""
+    return _all(list(conditions))
+
+
+def _conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
+    if node is None:
+        return []
+    node = node.unnest()
+    return [*_conjuncts(node.this), *_conjuncts(node.expression)] if isinstance(node, exp.And) else [node]
+
+
+def _all(conditions: list[exp.Expr]) -> exp.Expr:
+    whole: exp.Expr = exp.Paren(this=conditions[0])
+    for condition in conditions[1:]:
+        whole = exp.And(this=whole, expression=exp.Paren(this=condition))
+    return whole

@@ -1,0 +1,377 @@
+"""Decomposition: a statement into the questions that it asks of private rows, and the SELECT around their answers.
+
+Post-processing of released answers is free (privacy.md section 1), whatever it computes. So a statement is split at
+every SELECT that aggregates private rows: what it asks of them is a part of its own, planned, released and charged as
+if the analyst had asked for it alone, and everything around the parts reads relations that hold their answers.
+
+Soundness rests on one property, which this module and nothing else has to keep: `outer` names no private table. It is
+checked again where `outer` is written (`write_outer.py`), which looks every name up and refuses those that are not
+public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from planner.binding.group_keys import distinct_as_groups
+from planner.binding.limit_offset import output_name
+from planner.binding.scope import fold, table_reference
+from planner.errors import StatementTooComplex
+from planner.policy.policy import Policy
+from planner.policy.table_lookup import find_table
+from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
+from planner.postprocessing.composed import Composed, Part, relation_name
+from planner.postprocessing.released_core import ReleasedCore, asks_for_groups, subqueries
+from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
+from planner.schema import Schema
+from planner.sql.trees import copied, position_of, quoted, tables_of
+
+MAX_PARTS = 16
+"""Questions of one statement: they share its epsilon."""
+
+
+class NotComposed(Exception):
+    """The statement is no composition of answers; whoever plans it as one question says what is wrong with it."""
+
+
+class Reads(Enum):
+    """What a query gives: private rows; answers, with public rows or without; public rows alone."""
+
+    ROWS = "rows"
+    ANSWERS = "answers"
+    PUBLIC = "public"
+
+
+@dataclass(frozen=True)
+class _Common:
+    """A query in WITH: what it reads, as it was written, and what it could see."""
+
+    reads: Reads
+    written: exp.CTE
+    columns: tuple[str, ...]
+
+
+_Visible = Mapping[str, _Common]
+
+
+def decompose(
+    tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> Composed | None:
+    """Split a statement.
+
+    Args:
+      tree: from `planner.parsing.parse.read`, its views expanded; it is not changed.
+      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
+    Returns: None where no split exists: a SELECT lists private rows, joins them with an answer, or has them in a
+      subquery of a condition.
+    Raises: StatementTooComplex for too many questions.
+    Cost: a few walks through the statement.
+    """
+    splitting = _Decomposition(schema, policy, search_path)
+    try:
+        reads, outer = splitting.query(copied(tree), MappingProxyType({}))
+    except NotComposed:
+        return None
+    if reads is Reads.ROWS:
+        return None
+    _check_number(splitting.parts)
+    return Composed(tuple(splitting.parts), outer)
+
+
+def _check_number(parts: Sequence[Part]) -> None:
+    if len(parts) > MAX_PARTS:
+        message = f"a statement asks {MAX_PARTS} questions at most: this one asks {len(parts)}"
+        hint = "ask for several aggregates in one SELECT, each with its FILTER (WHERE ...), or for fewer at once"
+        places = [place for part in parts if (place := position_of(part.select)) is not None]
+        raise StatementTooComplex(message, hint=hint, position=max(places, default=None))
+
+
+class _Decomposition:
+    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> None:
+        self._schema = schema
+        self._policy = policy
+        self._search_path = search_path
+        self._by_text: dict[str, Part] = {}
+        self._beside: dict[int, list[exp.Expr]] = {}
+
+    @property
+    def parts(self) -> list[Part]:
+        return list(self._by_text.values())
+
+    def query(self, node: exp.Expr, visible: _Visible) -> tuple[Reads, exp.Query]:
+        """What a query reads, and the query over answers; of private rows the query itself."""
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query) and node.args.get("alias") is None:
+            reads, inner = self.query(node.this, visible)
+            node.set("this", inner)
+            return reads, node
+        if not isinstance(node, (exp.Select, exp.SetOperation)):
+            raise NotComposed
+        visible = self._with(node, visible)
+        if isinstance(node, exp.SetOperation):
+            return self._combined(node, visible), node
+        reads = self._from(node, visible)
+        if reads is not Reads.ROWS:
+            found = {reads, *(self._condition(inner, visible) for inner in subqueries(node))}
+            return (Reads.ANSWERS if Reads.ANSWERS in found else Reads.PUBLIC), node
+        if not asks_for_groups(node):
+            if id(node) in self._beside:
+                raise NotComposed
+            return Reads.ROWS, node
+        return Reads.ANSWERS, self._released(node, visible)
+
+    def _with(self, node: exp.Query, visible: _Visible) -> _Visible:
+        """The queries that WITH names; those that list private rows are left to the parts that read them."""
+        clause = node.args.get("with_")
+        if clause is None:
+            return visible
+        if clause.args.get("recursive"):
+            raise NotComposed
+        known, left = dict(visible), []
+        for entry in clause.expressions:
+            written = copied(entry)
+            reads, body = self.query(entry.this, known)
+            alias = entry.args["alias"]
+            known[fold(alias.this)] = _Common(reads, written, _names(entry))
+            if reads is not Reads.ROWS:
+                entry.set("this", body)
+                left.append(entry)
+        if left:
+            clause.set("expressions", left)
+        else:
+            node.set("with_", None)
+        return MappingProxyType(known)
+
+    def _combined(self, node: exp.SetOperation, visible: _Visible) -> Reads:
+        found = set()
+        for side in ("this", "expression"):
+            listed = _listed(node.args[side]) if isinstance(node, exp.Union) else None
+            if listed is not None and listed.args.get("distinct") is not None:
+                node.set(side, distinct_as_groups(listed))
+            reads, body = self.query(node.args[side], visible)
+            if reads is Reads.ROWS and listed is not None and node.args.get("distinct"):
+                listed.set("distinct", exp.Distinct())
+                reads, body = self.query(distinct_as_groups(listed), visible)
+            node.set(side, body)
+            found.add(reads)
+        if found == {Reads.ROWS}:
+            return Reads.ROWS
+        if Reads.ROWS in found:
+            raise NotComposed
+        return Reads.ANSWERS if Reads.ANSWERS in found else Reads.PUBLIC
+
+    def _from(self, select: exp.Select, visible: _Visible) -> Reads:
+        """What FROM reads; answers in it are written out unless private rows stand beside them."""
+        clause = select.args.get("from_")
+        items = [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
+        reads_of = [(item, self._item(item, visible)) for item in items]
+        found = {one for _, one in reads_of}
+        if Reads.ROWS in found and Reads.ANSWERS in found:
+            self._beside[id(select)] = [item for item, one in reads_of if one is Reads.ANSWERS]
+        for reads in (Reads.ROWS, Reads.ANSWERS):
+            if reads in found:
+                return reads
+        return Reads.PUBLIC
+
+    def _item(self, item: exp.Expr, visible: _Visible) -> Reads:
+        joined = {self._item(join.this, visible) for join in item.args.get("joins") or []}
+        joined.add(self._alone(item, visible))
+        if Reads.ROWS in joined and Reads.ANSWERS in joined:
+            raise NotComposed
+        return Reads.ROWS if Reads.ROWS in joined else Reads.ANSWERS if Reads.ANSWERS in joined else Reads.PUBLIC
+
+    def _alone(self, item: exp.Expr, visible: _Visible) -> Reads:
+        if isinstance(item, exp.Table):
+            return self._table(item, visible)
+        if isinstance(item, (exp.Subquery, exp.Paren, exp.Lateral)):
+            inner = item.this
+            if isinstance(inner, (exp.Table, exp.Paren)) or (isinstance(inner, exp.Subquery) and inner.alias):
+                return self._item(inner, visible)
+            if isinstance(inner, exp.Subquery) and isinstance(item, exp.Lateral):
+                item, inner = inner, inner.this
+            if isinstance(inner, exp.Query):
+                reads, body = self.query(inner, visible)
+                if reads is Reads.ROWS and isinstance(item.parent, exp.Lateral):
+                    raise NotComposed
+                item.set("this", body)
+                return reads
+        return Reads.PUBLIC  # VALUES and functions of FROM, or what the grammar refuses
+
+    def _table(self, table: exp.Table, visible: _Visible) -> Reads:
+        if not isinstance(table.this, exp.Identifier):
+            return Reads.PUBLIC
+        common = visible.get(fold(table.this)) if table.args.get("db") is None else None
+        if common is not None:
+            return common.reads
+        found = find_table(table_reference(table), self._schema, self._policy, self._search_path)
+        return Reads.PUBLIC if found is None or self._policy.is_public(found.name) else Reads.ROWS
+
+    def _condition(self, inner: exp.Query, visible: _Visible) -> Reads:
+        """A subquery of a condition or of the select list, written over answers where it stands."""
+        place = inner.parent
+        reads, body = self.query(inner, visible)
+        if reads is Reads.ROWS:
+            raise NotComposed
+        if body is not inner:
+            assert place is not None, "a subquery stands somewhere"
+            _put(place, inner, body)
+        return reads
+
+    def _released(self, select: exp.Select, visible: _Visible) -> exp.Query:
+        """A SELECT that aggregates private rows: its part, and the SELECT over its answer."""
+
+        def body(table: exp.Table) -> exp.Expr | None:
+            common = visible.get(fold(table.this)) if table.args.get("db") is None else None
+            return None if common is None or common.reads is not Reads.ROWS else common.written.this
+
+        beside = self._part_from_answers(select, visible)
+        adds_up = has_union(select, body)
+        core = ReleasedCore.of(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
+        if core is None:
+            raise NotComposed
+        for inner in subqueries(core.outer):
+            self._condition(inner, visible)
+        if not adds_up:
+            return core.over(exp.Table(this=quoted(self._part(self._with_rows(core.question, visible)).relation)))
+        branches = spread(core.question, body)
+        if branches is None:
+            raise NotComposed
+        answers = [(one, self._part(self._with_rows(one.question, visible)).relation) for one in branches]
+        columns = [item.alias for item in core.question.expressions]
+        return core.over(exp.Subquery(this=beside_one_another(answers, columns)))
+
+    def _part_from_answers(self, select: exp.Select, visible: _Visible) -> BesideAnswers | None:
+        """What of a SELECT over private rows reads answers, taken out of it. Raises NotComposed where none can be."""
+        items = self._beside.get(id(select), [])
+        aliases = {_name_of(item) for item in items if item.alias_or_name}
+        names = {name for item in items for name in self._shown(item, visible)}
+
+        def is_theirs(column: exp.Column) -> bool | None:
+            if not isinstance(column.this, exp.Identifier):
+                return None
+            if column.args.get("db") is not None:
+                return False
+            if column.args.get("table") is not None:
+                return fold(column.args["table"]) in aliases
+            name = fold(column.this)
+            if name not in names and "*" not in names:
+                return False
+            return None if self._names_column(select, name, visible, but=aliases) else True
+
+        def asks_answers(inner: exp.Query) -> bool:
+            trial = _Decomposition(self._schema, self._policy, self._search_path)
+            try:
+                return trial.query(copied(inner), visible)[0] is Reads.ANSWERS
+            except NotComposed:
+                return False
+
+        found = part_from_answers(select, items, is_theirs, asks_answers)
+        if found is None and items:
+            raise NotComposed
+        return found
+
+    def _shown(self, item: exp.Expr, visible: _Visible) -> tuple[str, ...]:
+        """The names of the columns of an item of FROM; a star for what is not known."""
+        alias = item.args.get("alias")
+        given = tuple(fold(column) for column in alias.args.get("columns") or []) if alias is not None else ()
+        if isinstance(item, exp.Table):
+            common = visible.get(fold(item.this))
+            listed = ("*",) if common is None else common.columns
+        else:
+            listed = _columns(item.this) if isinstance(item, exp.Subquery) else ("*",)
+        return (*given, *listed[len(given) :])
+
+    def _part(self, question: exp.Select) -> Part:
+        text = question.sql("postgres")
+        if text not in self._by_text:
+            self._by_text[text] = Part(relation_name(len(self._by_text) + 1), question)
+        return self._by_text[text]
+
+    def _with_rows(self, question: exp.Select, visible: _Visible) -> exp.Select:
+        """The question with the queries in WITH that it reads. Raises NotComposed where one of them is an answer."""
+        needed: dict[str, exp.CTE] = {}
+        waiting = [question]
+        while waiting:
+            for table in tables_of(waiting.pop()):
+                name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""
+                if table.args.get("db") is not None or name not in visible or name in needed:
+                    continue
+                if visible[name].reads is Reads.ANSWERS:
+                    raise NotComposed
+                needed[name] = copied(visible[name].written)
+                waiting.append(needed[name].this)
+        own = question.args.get("with_")
+        listed = [needed[name] for name in visible if name in needed]
+        if listed:
+            question.set("with_", exp.With(expressions=[*listed, *(own.expressions if own is not None else [])]))
+        return question
+
+    def _names_column(self, select: exp.Select, name: str, visible: _Visible, but: Collection[str] = ()) -> bool:
+        """May a plain name mean a column of FROM, of other items than these? Where that is not known: yes."""
+        clause = select.args["from_"]
+        waiting = [clause.this, *(join.this for join in select.args.get("joins") or [])]
+        while waiting:
+            item = waiting.pop()
+            waiting += [join.this for join in item.args.get("joins") or []]
+            if item.alias_or_name and _name_of(item) in but:
+                continue
+            if isinstance(item, exp.Table):
+                common = visible.get(fold(item.this)) if item.args.get("db") is None else None
+                if common is not None:
+                    if name in common.columns or "*" in common.columns:
+                        return True
+                    continue
+                table = find_table(table_reference(item), self._schema, self._policy, self._search_path)
+                if table is None or table.column(name) is not None:
+                    return True
+            elif isinstance(item, exp.Subquery) and isinstance(item.this, exp.Query):
+                names = _columns(item.this)
+                if name in names or "*" in names:
+                    return True
+            else:
+                return True
+        return False
+
+
+def _name_of(item: exp.Expr) -> str:
+    """The name of an item of FROM that has one."""
+    return fold(item.args["alias"].this if item.alias else item.this)
+
+
+def _listed(side: exp.Expr) -> exp.Select | None:
+    """A copy of a side of a UNION that lists rows as they are; None where some are grouped or cut."""
+    while isinstance(side, (exp.Subquery, exp.Paren)) and side.args.get("alias") is None:
+        side = side.this
+    parts = ("group", "having", "order", "limit", "offset", "fetch")
+    return copied(side) if isinstance(side, exp.Select) and not any(map(side.args.get, parts)) else None
+
+
+def _names(entry: exp.CTE) -> tuple[str, ...]:
+    columns = entry.args["alias"].args.get("columns") or []
+    written = tuple(fold(column) for column in columns)
+    return (*written, *_columns(entry.this)[len(written) :])
+
+
+def _columns(query: exp.Expr) -> tuple[str, ...]:
+    """The names of a query's columns; a star for what is not known."""
+    while isinstance(query, exp.SetOperation):
+        query = query.this
+    if not isinstance(query, exp.Select):
+        return ("*",)
+    return tuple("*" if item.is_star else output_name(item) for item in query.expressions)
+
+
+def _put(place: exp.Expr, before: exp.Expr, after: exp.Expr) -> None:
+    """Put a query where another one stood."""
+    for name, value in place.args.items():
+        if value is before:
+            place.set(name, after)
+            return
+        if isinstance(value, list) and any(part is before for part in value):
+            place.set(name, [after if part is before else part for part in value])
+            return
+    raise AssertionError("it stands there")

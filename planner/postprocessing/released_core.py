@@ -1,0 +1,426 @@
+"""The core of a SELECT that aggregates private rows: its group keys and aggregates, apart from what it does to them.
+
+    SELECT upper(w), count(*) / sum(count(*)) OVER () FROM visit GROUP BY w HAVING count(*) > 9 ORDER BY 2
+      --> SELECT w AS k1, count(*) AS a1 FROM visit GROUP BY 1
+      and SELECT upper(k1), a1 / sum(a1) OVER () FROM answer WHERE a1 > 9 ORDER BY 2
+
+Of ROLLUP, CUBE and GROUPING SETS the core is the finest grouping, all keys together: every level is then added up
+from the same released values, so that the levels agree with one another. That is so for counts and sums, and for
+averages as their quotients; of COUNT(DISTINCT) no level follows from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.binding.limit_offset import output_name
+from planner.binding.scope import fold
+from planner.postprocessing.beside_answers import BesideAnswers, all_of
+from planner.postprocessing.spreads import spread
+from planner.sql.trees import children, columns_of, copied, holds, position_of
+
+_LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_ANSWER = "answer"
+_CARRIED = frozenset(
+    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
+     "windows"}
+)  # fmt: skip
+"""The clauses of a SELECT that one half or the other has."""
+
+
+def subqueries(select: exp.Select) -> list[exp.Query]:
+    """The queries inside conditions and the select list, not those of FROM and WITH nor those inside one another."""
+    found: list[exp.Query] = []
+    skipped = [select.args.get(part) for part in ("with_", "from_")]
+    waiting = [child for child in children(select) if not any(child is one for one in skipped)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query) and not (isinstance(node, exp.Subquery) and not _is_query(node.this)):
+            found.append(node)
+            continue
+        if isinstance(node, exp.Join):
+            waiting += [part for part in (node.args.get("on"),) if part is not None]
+            continue
+        waiting += children(node)
+    return found
+
+
+def _is_query(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Query)
+
+
+def aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The aggregate calls over the rows of a SELECT, with their FILTER: none inside another, none of a subquery.
+
+    The function of a window is none itself, and what it is computed from may be: `sum(count(*)) OVER ()`.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query):
+            continue
+        if isinstance(node, exp.Window):
+            called = node.this
+            while isinstance(called, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+                waiting += [called.args["expression"]] if isinstance(called, exp.Filter) else []
+                called = called.this
+            waiting += [*children(called), *(child for child in children(node) if child is not node.this)]
+        elif isinstance(node, (exp.AggFunc, exp.WithinGroup)) or (
+            isinstance(node, exp.Filter) and isinstance(node.this, (exp.AggFunc, exp.WithinGroup))
+        ):
+            yield node
+        else:
+            waiting += children(node)
+
+
+def asks_for_groups(select: exp.Select) -> bool:
+    """Does a SELECT aggregate its rows, or name groups of them?"""
+    if select.args.get("group") is not None or select.args.get("having") is not None:
+        return True
+    trees = [*select.expressions, *(part for part in (select.args.get("order"),) if part is not None)]
+    return select.args.get("distinct") is not None or any(True for tree in trees for _ in aggregates(tree))
+
+
+@dataclass
+class ReleasedCore:
+    """The question, and the SELECT over its answer, which still lacks its FROM.
+
+    Attributes:
+      question: what is asked of private rows.
+      outer: over columns k1, k2, ... and a1, a2, ... of a relation named `answer`.
+    """
+
+    question: exp.Select
+    outer: exp.Select
+
+    @classmethod
+    def of(
+        cls,
+        select: exp.Select,
+        names_column: Callable[[str], bool],
+        adds_up: bool = False,
+        beside: BesideAnswers | None = None,
+    ) -> ReleasedCore | None:
+        """Split a SELECT.
+
+        Args:
+          select: which reads private rows and aggregates them; it is taken apart.
+          names_column: may a plain name mean a column of its FROM?
+          adds_up: has the answer several rows for a group, whose numbers are to be added up?
+          beside: what of the SELECT reads answers, and is not in `select` any more.
+        Returns: None where a column is neither a key nor inside an aggregate, where the select list has a star, and
+          for levels of aggregates that do not add up.
+        """
+        return _Splitting(select, names_column, adds_up, beside).core()
+
+    def over(self, answer: exp.Table | exp.Subquery) -> exp.Select:
+        """The SELECT over the answer: its relation, or what is made from several."""
+        answer.set("alias", exp.TableAlias(this=exp.to_identifier(_ANSWER, quoted=True)))
+        self.outer.set("from_", exp.From(this=answer))
+        return self.outer
+
+
+class _Refused(Exception):
+    pass
+
+
+class _Splitting:
+    def __init__(
+        self, select: exp.Select, names_column: Callable[[str], bool], adds_up: bool, beside: BesideAnswers | None
+    ) -> None:
+        self._select = select
+        self._beside = beside
+        self._names_column = names_column
+        group = select.args.get("group")
+        self._levels = adds_up or beside is not None or (group is not None and holds(group, *_LEVELS))
+        self._keys: list[exp.Expr] = []
+        self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
+
+    def core(self) -> ReleasedCore | None:
+        """Both halves; None where there are none."""
+        select = self._select
+        if any(item.is_star for item in select.expressions):
+            return None
+        if any(value for part, value in select.args.items() if part not in _CARRIED):
+            return None  # FOR UPDATE, INTO and the like: what is not carried over must not be lost
+        distinct = select.args.get("distinct")
+        if select.args.get("group") is None and distinct is not None and not any(map(_aggregated, _trees(select))):
+            return None  # a SELECT DISTINCT that names groups: it has nothing to split
+        try:
+            outer = self._outer()
+        except _Refused:
+            return None
+        question = exp.Select(
+            expressions=[
+                *(_named(copied(key), f"k{place}") for place, key in enumerate(self._keys, 1)),
+                *(_named(call, name) for name, call in self._aggregates.values()),
+            ]
+        )
+        for part in ("from_", "joins", "where"):
+            if select.args.get(part):
+                question.set(part, select.args[part])
+        if self._keys:
+            places = [_placed(place, key) for place, key in enumerate(self._keys, 1)]
+            question.set("group", exp.Group(expressions=places))
+        if not question.expressions:
+            return None
+        question.meta.update(select.meta)
+        return ReleasedCore(question, outer)
+
+    def _outer(self) -> exp.Select:
+        select = self._select
+        group = select.args.get("group")
+        grouped = None if group is None else self._grouping(group)
+        outer = exp.Select(expressions=[self._item(item) for item in select.expressions])
+        for part in ("distinct", "limit", "offset", "with_"):
+            if select.args.get(part) is not None:
+                outer.set(part, select.args[part])
+        if isinstance(outer.args.get("distinct"), exp.Distinct) and outer.args["distinct"].args.get("on") is not None:
+            outer.args["distinct"].set("on", self._read(outer.args["distinct"].args["on"]))
+        windows = [self._read(window) for window in select.args.get("windows") or []]
+        if windows:
+            outer.set("windows", windows)
+        having = select.args.get("having")
+        if having is not None:
+            kept = self._read(having.this)
+            outer.set(*(("having", exp.Having(this=kept)) if self._levels else ("where", exp.Where(this=kept))))
+        if self._levels and grouped is not None:
+            outer.set("group", grouped)
+        if self._beside is not None:
+            outer.set("joins", [exp.Join(this=item) for item in self._beside.items])
+            if self._beside.conditions:
+                outer.set(
+                    "where", exp.Where(this=self._read(all_of(list(map(self._with_keys, self._beside.conditions)))))
+                )
+        order = select.args.get("order")
+        if order is not None:
+            outer.set("order", exp.Order(expressions=[self._sorted(item) for item in order.expressions]))
+        return outer
+
+    def _grouping(self, group: exp.Group) -> exp.Group:
+        """GROUP BY with each key as a column of the answer."""
+        if any(value not in (None, False, []) for part, value in group.args.items() if part != "expressions"):
+            raise _Refused  # GROUP BY ALL, WITH ROLLUP, WITH TOTALS: what is not carried over must not be lost
+
+        def read(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, (*_LEVELS, exp.Tuple)):
+                return type(node)(expressions=[read(inner) for inner in node.expressions])
+            return self._key(node.unnest())
+
+        return exp.Group(expressions=[read(item) for item in group.expressions])
+
+    def _key(self, written: exp.Expr) -> exp.Expr:
+        """The key that GROUP BY names, by itself, by its position or by an alias."""
+        key = self._meant(written)
+        if self._is_theirs(key):
+            return key
+        if self._beside is not None and any(
+            self._beside.is_theirs(column) is not False for column in columns_of(key)
+        ):
+            raise _Refused
+        if holds(key, exp.Query, exp.Window, exp.AggFunc):
+            raise _Refused
+        for place, known in enumerate(self._keys, 1):
+            if _same(known, key):
+                return _column(f"k{place}")
+        self._keys.append(key)
+        return _column(f"k{len(self._keys)}")
+
+    def _meant(self, written: exp.Expr) -> exp.Expr:
+        items = self._select.expressions
+        if isinstance(written, exp.Literal) and not written.is_string:
+            if not (written.name.isdigit() and 1 <= int(written.name) <= len(items)):
+                raise _Refused
+            placed: exp.Expr = items[int(written.name) - 1].unalias().unnest()
+            return placed
+        if isinstance(written, exp.Column) and written.args.get("table") is None:
+            name = fold(written.this)
+            named = [item for item in items if isinstance(item, exp.Alias) and fold(item.args["alias"]) == name]
+            if named and not self._names_column(name):
+                meant: exp.Expr = named[0].this.unnest()
+                return meant
+        return written
+
+    def _item(self, item: exp.Expr) -> exp.Expr:
+        """An item of the select list, under the name that it would have had."""
+        return _named(self._read(item.unalias()), output_name(item))
+
+    def _sorted(self, item: exp.Expr) -> exp.Expr:
+        """An item of ORDER BY: a position or an output's name stays."""
+        inner = item.this
+        outputs = {output_name(one) for one in self._select.expressions}
+        plain = isinstance(inner, exp.Column) and inner.args.get("table") is None and fold(inner.this) in outputs
+        if plain:
+            name: exp.Expr = exp.Column(this=exp.to_identifier(fold(inner.this), quoted=True))
+        else:
+            name = inner if isinstance(inner, exp.Literal) else self._read(inner)
+        return exp.Ordered(this=name, **{part: value for part, value in item.args.items() if part != "this"})
+
+    def _read(self, tree: exp.Expr) -> exp.Expr:
+        """An expression with the answer's columns where its keys and aggregates stood."""
+        if isinstance(tree, exp.Column) and self._is_theirs(tree):
+            return tree
+        for place, key in enumerate(self._keys, 1):
+            if _same(key, tree):
+                return _column(f"k{place}")
+        if isinstance(tree, exp.Query):
+            return tree  # read by whoever splits the statement
+        if any(found is tree for found in aggregates(tree)):
+            return self._levelled(tree) if self._levels else self._aggregate(tree)
+        if isinstance(tree, exp.Column):
+            raise _Refused
+        if isinstance(tree, exp.Window):
+            return self._window(tree)
+        self._read_parts(tree)
+        return tree
+
+    def _read_parts(self, tree: exp.Expr, but: Collection[str] = ()) -> None:
+        """Read every part of a node but those of these names, in place."""
+        for name, value in list(tree.args.items()):
+            if name in but:
+                continue
+            if isinstance(value, exp.Expr):
+                tree.set(name, self._read(value))
+            elif isinstance(value, list):
+                tree.set(name, [self._read(one) if isinstance(one, exp.Expr) else one for one in value])
+
+    def _window(self, window: exp.Window) -> exp.Expr:
+        """The window's function stays a window's; what it is called with is read."""
+        called: exp.Expr = window.this
+        while isinstance(called, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+            if isinstance(called, exp.Filter):
+                called.set("expression", self._read(called.expression))
+            called = called.this
+        if not isinstance(called, exp.Identifier):
+            self._read_parts(called)
+        self._read_parts(window, but=("this", "alias"))
+        return window
+
+    def _is_theirs(self, tree: exp.Expr) -> bool:
+        """Does it read columns of the answers, and no others?"""
+        found = [] if self._beside is None else [self._beside.is_theirs(column) for column in columns_of(tree)]
+        return bool(found) and all(found)
+
+    def _check_rows_own(self, tree: exp.Expr) -> None:
+        """Raises _Refused where it may read a column of the answers, which the question does not have."""
+        beside = self._beside
+        if beside is not None and any(beside.is_theirs(column) is not False for column in columns_of(tree)):
+            raise _Refused
+
+    def _with_keys(self, condition: exp.Expr) -> exp.Expr:
+        """A condition whose columns of private rows are keys; inside of a subquery there are none."""
+        waiting = [condition]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, exp.Column) and not self._is_theirs(node):
+                self._key(node)
+            elif not isinstance(node, exp.Query):
+                waiting += children(node)
+        return condition
+
+    def _aggregate(self, call: exp.Expr) -> exp.Expr:
+        if self._beside is not None and any(
+            self._beside.is_theirs(column) is not False for column in columns_of(call)
+        ):
+            raise _Refused
+        if holds(call, exp.Query, exp.Window):
+            raise _Refused
+        inner, condition = _filtered(call)
+        found = spread(inner, lambda one: self._aggregate(_with_filter(one, condition)))
+        if found is not None:
+            return found
+        text = call.sql("postgres")
+        if text not in self._aggregates:
+            self._aggregates[text] = f"a{len(self._aggregates) + 1}", copied(call)
+        return _column(self._aggregates[text][0])
+
+    def _levelled(self, call: exp.Expr) -> exp.Expr:
+        """An aggregate at every level, from its values at the finest one."""
+        inner, condition = _filtered(call)
+        if isinstance(inner, exp.Grouping):
+            return exp.Grouping(expressions=[self._read(key) for key in inner.expressions])
+        if holds(inner, exp.Distinct):
+            raise _Refused
+
+        def finest(one: exp.Expr) -> exp.Expr:
+            return exp.Sum(this=self._aggregate(_with_filter(one, condition)))
+
+        found = spread(inner, finest)
+        if found is not None:
+            return found
+        if isinstance(inner, exp.Count):
+            return exp.Coalesce(this=finest(inner), expressions=[exp.Literal.number(0)])
+        if isinstance(inner, exp.Sum):
+            return finest(inner)
+        if isinstance(inner, exp.Avg):
+            counted = finest(exp.Count(this=copied(inner.this), big_int=True))
+            none = exp.Nullif(this=counted, expression=exp.Literal.number(0))
+            return exp.Paren(this=exp.Div(this=finest(exp.Sum(this=inner.this)), expression=none, typed=True))
+        raise _Refused
+
+
+def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """An aggregate apart from its FILTER."""
+    return (call.this, call.expression) if isinstance(call, exp.Filter) else (call, None)
+
+
+def _with_filter(call: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+    return call if condition is None else exp.Filter(this=call, expression=copied(condition))
+
+
+def _trees(select: exp.Select) -> list[exp.Expr]:
+    parts = (select.args.get(part) for part in ("order", "having"))
+    return [*select.expressions, *(part for part in parts if part is not None)]
+
+
+def _aggregated(tree: exp.Expr) -> bool:
+    return any(True for _ in aggregates(tree))
+
+
+def _named(tree: exp.Expr, name: str) -> exp.Alias:
+    return exp.Alias(this=tree, alias=exp.to_identifier(name, quoted=True))
+
+
+def _placed(place: int, key: exp.Expr) -> exp.Expr:
+    """The position of a key in the select list, which stands where the key was written."""
+    literal = exp.Literal.number(place)
+    written = position_of(key)
+    if written is not None:
+        literal.meta["start"] = written - 1
+    return literal
+
+
+def _column(name: str) -> exp.Column:
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(_ANSWER, quoted=True))
+
+
+def _same(left: exp.Expr, right: exp.Expr) -> bool:
+    """Are two expressions over one FROM the same, whether columns name their table or not?"""
+    left, right = left.unnest(), right.unnest()
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, exp.Column):
+        assert isinstance(right, exp.Column), "they have one type"
+        if not (isinstance(left.this, exp.Identifier) and isinstance(right.this, exp.Identifier)):
+            return False
+        tables = [fold(one.args["table"]) for one in (left, right) if one.args.get("table") is not None]
+        return fold(left.this) == fold(right.this) and (len(tables) < 2 or tables[0] == tables[1])
+    if isinstance(left, exp.Identifier):
+        return fold(left) == fold(right)
+    ours, theirs = _filled(left), _filled(right)
+    return ours.keys() == theirs.keys() and all(_same_value(ours[name], theirs[name]) for name in ours)
+
+
+def _filled(node: exp.Expr) -> dict[str, object]:
+    return {name: value for name, value in node.args.items() if value not in (None, False, [])}
+
+
+def _same_value(left: object, right: object) -> bool:
+    if isinstance(left, exp.Expr) and isinstance(right, exp.Expr):
+        return _same(left, right)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same_value, left, right))
+    return left == right

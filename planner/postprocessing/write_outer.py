@@ -1,0 +1,213 @@
+"""The SELECT around answers as SQL for a database: each table public and with its schema, each answer a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import ErrorLevel, exp
+
+from planner.binding.scope import fold
+from planner.errors import UnsupportedSQL
+from planner.policy.policy import Policy
+from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
+from planner.postprocessing.reread import check_written, functions_of_from
+from planner.public.route import means_cte
+from planner.public.tables import PublicTables
+from planner.schema import Schema, Table
+from planner.sql.dialect import Dialect
+from planner.sql.result_types import ResultType, shown_type
+from planner.sql.sql_nodes import table_sql
+from planner.sql.sql_types import sql_type
+from planner.sql.trees import copied, position_of, quoted, tables_of
+
+Cell = str | int | float | bool | None
+
+_SQL_TYPES: Mapping[ResultType, str] = {
+    "int8": "BIGINT",
+    "float8": "DOUBLE PRECISION",
+    "numeric": "NUMERIC",
+    "text": "TEXT",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
+
+_DUCKDB_TYPES: Mapping[ResultType, str] = {**_SQL_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The rows of an answer, for a database to compute with; everything in it is released.
+
+    Attributes:
+      name: see `planner.postprocessing.composed.relation_name`.
+      columns: name and type, as the answer has them.
+      rows: of cells; none while only the types of the result are asked for.
+    """
+
+    name: str
+    columns: tuple[tuple[str, ResultType], ...]
+    rows: tuple[tuple[Cell, ...], ...] = ()
+
+    def sql(self, dialect: Dialect) -> str:
+        """A query in WITH that is these rows. Cost: linear."""
+        types = _SQL_TYPES if dialect == "postgres" else _DUCKDB_TYPES
+        names = [_quoted(name) for name, _ in self.columns]
+        places = [f"c{place}" for place in range(len(self.columns))]
+        cast = ", ".join(
+            f"CAST({place} AS {types[kind]})" for place, (_, kind) in zip(places, self.columns, strict=True)
+        )
+        rows = ", ".join(f"({', '.join(map(_literal, row))})" for row in self.rows or [(None,) * len(places)])
+        kept = "" if self.rows else " WHERE FALSE"
+        values = f"(VALUES {rows}) AS v({', '.join(places)})"
+        return f"{_quoted(self.name)}({', '.join(names)}) AS (SELECT {cast} FROM {values}{kept})"
+
+
+@dataclass(frozen=True)
+class OuterStatement:
+    """What is computed from answers.
+
+    Attributes:
+      sql: of the SELECT around them, in the dialect.
+      dialect: of the database.
+      fingerprint: the schema that it is valid for.
+      reads: schema and name of the public tables that it reads.
+      relations: the answers; of those without rows only the columns count.
+    """
+
+    sql: str
+    dialect: Dialect
+    fingerprint: str
+    reads: tuple[tuple[str, str], ...]
+    relations: tuple[Relation, ...]
+
+    def with_rows(self, rows: Mapping[str, Sequence[tuple[Cell, ...]]]) -> OuterStatement:
+        """The same over the answers that were released, by the relation's name."""
+        filled = tuple(replace(one, rows=tuple(rows[one.name])) for one in self.relations)
+        return replace(self, relations=filled)
+
+    def without_rows(self) -> OuterStatement:
+        """The same over answers without rows, which have the same columns."""
+        return replace(self, relations=tuple(replace(one, rows=()) for one in self.relations))
+
+    def columns_sql(self) -> str:
+        """A statement with the columns of the result and no row."""
+        return f"{self._answers()}SELECT * FROM ({self.sql}) AS shown LIMIT 0"
+
+    def rows_sql(self, shown: Sequence[str], at_most: int) -> str:
+        """A statement with its rows.
+
+        Args:
+          shown: SQL of each column as clients see it, over columns c0, c1, ... of the result.
+          at_most: the most rows.
+        """
+        names = ", ".join(f"c{place}" for place in range(len(shown)))
+        return f"{self._answers()}SELECT {', '.join(shown)} FROM ({self.sql}) AS shown({names}) LIMIT {at_most}"
+
+    def _answers(self) -> str:
+        listed = ", ".join(relation.sql(self.dialect) for relation in self.relations)
+        return f"WITH {listed} " if listed else ""
+
+
+def write_outer(
+    outer: exp.Query,
+    relations: Sequence[Relation],
+    schema: Schema,
+    policy: Policy,
+    dialect: Dialect,
+    search_path: Sequence[str] | None = None,
+) -> OuterStatement:
+    """Look every table up, and write the statement.
+
+    Args:
+      outer: within `allowed_sql.check_allowed`; it is changed.
+      relations: the answers, without rows.
+      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
+      dialect: of the database.
+    Raises: UnknownTable; UnsupportedSQL for a table that is not public; StatementTooComplex for too many.
+    """
+    tables = PublicTables(schema, policy, search_path)
+    reads: dict[str, Table] = {}
+    for node in tables_of(outer):
+        if is_relation(node) or not isinstance(node.this, exp.Identifier) or means_cte(node):
+            continue
+        table = tables.lookup(node)
+        tables.add(table.name, table, None)
+        reads[table.name] = table
+        node.replace(_shown_columns(node, table))
+    for function in functions_of_from(outer):
+        _as_rows(function)
+    # Comments are the analyst's words, and nothing checks them.
+    sql = outer.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    places = tuple((table.namespace, table.relation) for table in reads.values())
+    check_written(sql, places, dialect)
+    return OuterStatement(sql, dialect, schema.fingerprint, places, tuple(relations))
+
+
+def relation_columns(
+    columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]
+) -> tuple[tuple[str, ResultType], ...]:
+    """The columns of an answer's relation: the answer's, and behind them the ends of the intervals of noisy ones.
+
+    Args:
+      columns: name and type of each column of the answer.
+      noisy: per column, has it intervals?
+    """
+    named = [(name, relation_type(kind) if one else kind) for (name, kind), one in zip(columns, noisy, strict=True)]
+    ends: list[tuple[str, ResultType]] = [
+        (f"{name}{end}", kind) for (name, kind), one in zip(named, noisy, strict=True) if one for end in (LOW, HIGH)
+    ]
+    return (*named, *ends)
+
+
+def _as_rows(function: exp.Table | exp.Lateral) -> None:
+    """Write a function of FROM as a subquery of its rows, in place.
+
+    In PostgreSQL `g.f` means f(g) where g has no column f, and of a function's rows the whole of g is a plain number:
+    `g.pg_stat_get_live_tuples` would count the rows of a private table. Of a subquery it is a record, which no
+    function that reads anything takes.
+    """
+    alias = function.args.get("alias")
+    if alias is None or alias.this is None:
+        name = {exp.ExplodingGenerateSeries: "generate_series"}.get(type(function.this))
+        hint = "write AS and a name for it behind the function"
+        if name is None:
+            raise UnsupportedSQL("a function in FROM without a name", hint=hint, position=position_of(function))
+        alias = exp.TableAlias(this=quoted(name), columns=None if alias is None else alias.args.get("columns"))
+    rows = exp.Table(this=function.this, alias=copied(alias))
+    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
+    outside = exp.TableAlias(this=copied(alias.this))
+    joins = function.args.get("joins")
+    if next(function.this.find_all(exp.Column), None) is None:
+        function.replace(exp.Subquery(this=select, alias=outside, joins=joins))
+    else:
+        function.replace(exp.Lateral(this=exp.Subquery(this=select), alias=outside, joins=joins))
+
+
+def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
+    """A public table as a subquery of the columns that answers may show: no other and no system column is in it."""
+    columns = [column.name for column in table.columns if shown_type(sql_type(column.type)) is not None]
+    select = exp.Select(
+        expressions=[exp.Column(this=exp.to_identifier(name, quoted=True)) for name in columns],
+        from_=exp.From(this=table_sql(table, "t")),
+    )
+    alias = node.args.get("alias")
+    if alias is None or alias.this is None:
+        listed = alias.args.get("columns") if alias is not None else None
+        alias = exp.TableAlias(this=exp.to_identifier(fold(node.this), quoted=True), columns=listed)
+    return exp.Subquery(this=select, alias=alias, joins=node.args.get("joins"))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(cell: Cell) -> str:
+    """A cell as the text that PostgreSQL casts to its type."""
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bool):
+        return "'true'" if cell else "'false'"
+    return "'" + (repr(cell) if isinstance(cell, float) else str(cell)).replace("'", "''") + "'"

@@ -1,0 +1,97 @@
+"""Arithmetic over released values: post-processing, so none of it can cost privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Constant = str | int | float | bool | None
+
+Operator = Literal[
+    "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least",
+    "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
+]  # fmt: skip
+"""What may be done with released values. `/` by zero gives NULL; NULL spreads as in SQL.
+
+`case` takes condition, value, condition, value, ..., default. `round` takes a value and a number of digits.
+"""
+
+
+@dataclass(frozen=True)
+class ReleasedValue:
+    """The noisy value of Plan.releases[release], in the answer's unit (weight times weight_bound)."""
+
+    release: int
+
+
+@dataclass(frozen=True)
+class KeyValue:
+    """The group's value of Plan.group_keys[key]."""
+
+    key: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """A literal of the statement."""
+
+    value: Constant
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """How many rows the answer has that HAVING and LIMIT leave: COUNT(*) over an answer, which then is one row."""
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator over its arguments."""
+
+    operator: Operator
+    arguments: tuple[ReleasedExpression, ...]
+
+
+ReleasedExpression = ReleasedValue | KeyValue | Given | RowCount | Apply
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of ORDER BY over released rows; NULLs come last, as in PostgreSQL, unless `nulls_first`."""
+
+    expression: ReleasedExpression
+    descending: bool = False
+    nulls_first: bool = False
+
+
+def is_never_true(condition: ReleasedExpression) -> bool:
+    """Is a condition false or unknown by its constants alone: `1 = 0`, FALSE, NULL?
+
+    >>> is_never_true(Apply("and", (ReleasedValue(0), Apply("=", (Given(1), Given(0))))))
+    True
+    """
+    if isinstance(condition, Given):
+        return not condition.value
+    if not isinstance(condition, Apply):
+        return False
+    if condition.operator == "and":
+        return any(map(is_never_true, condition.arguments))
+    if condition.operator != "=":
+        return False
+    left, right = condition.arguments
+    if not (isinstance(left, Given) and isinstance(right, Given)):
+        return False
+    return type(left.value) is type(right.value) and left.value != right.value
+
+
+def substitute(expression: ReleasedExpression, values: Sequence[ReleasedExpression]) -> ReleasedExpression:
+    """The expression with values[i] in place of ReleasedValue(i).
+
+    >>> substitute(Apply("negate", (ReleasedValue(1),)), [ReleasedValue(0), Given(2)])
+    Apply(operator='negate', arguments=(Given(value=2),))
+    """
+    if isinstance(expression, ReleasedValue):
+        return values[expression.release]
+    if isinstance(expression, Apply):
+        return Apply(expression.operator, tuple(substitute(part, values) for part in expression.arguments))
+    return expression

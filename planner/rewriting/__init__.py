@@ -1,0 +1,1 @@
+"""A Plan to the SQL that a database runs."""

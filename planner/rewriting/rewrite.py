@@ -1,0 +1,74 @@
+"""A Plan to the statements that the database gets, in its own dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from sqlglot import exp
+
+from planner.plan import BackendQuery, Plan, Release
+from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.dialects.postgres import PostgresWriter
+from planner.rules.compact_distinct import compact_distinct
+from planner.rules.compact_provenance import compact_provenance
+from planner.rules.count_tuples import count_tuples
+from planner.schema import Schema
+from planner.sql.dialect import Dialect
+
+Write = Callable[[exp.Expr], str]
+
+
+def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None = None) -> BackendQuery:
+    """Write the plan as SQL: one statement for all sums, one for each count of distinct values.
+
+    Args:
+      dialect: of the database that will run it.
+      schema: the catalog that the plan was made for; DuckDB's statements depend on the columns' types.
+    Returns: text that depends on the plan only; every identifier is quoted, every literal was read by the planner.
+    Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
+    Cost: about 0.5 ms for TPC-H Q5.
+    """
+    write = _writer(dialect, schema)
+    summed = [release.weight for release in plan.releases if release.distinct is None]
+    if plan.selection is not None:
+        summed.append(plan.selection.weight)
+    counted = plan.sampling is not None and plan.sampling.alias is None
+    return BackendQuery(
+        join=_summed(plan, summed, write, counted) if summed else None,
+        distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
+        relations=tuple(owner.relation for owner in plan.owners),
+        domains=tuple(None if one.statement is None else write(one.statement) for one in plan.domains),
+        values=tuple(domain.values for domain in plan.domains),
+        n_releases=len(summed) + counted,
+        fingerprint=plan.fingerprint,
+        sampling_rate=plan.sampling.rate if plan.sampling else None,
+        counted=counted,
+        domain_keys=tuple(domain.keys for domain in plan.domains),
+        columns=plan.columns,
+    )
+
+
+def _writer(dialect: Dialect, schema: Schema | None) -> Write:
+    if dialect == "postgres":
+        return to_sql
+    assert schema is not None, "DuckDB's statements depend on the columns' types"
+    return partial(duckdb_sql, schema=schema)
+
+
+def _summed(plan: Plan, weights: list[exp.Expr], write: Write, counted: bool) -> str:
+    owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
+    rule = count_tuples if counted else compact_provenance
+    return write(rule(plan.source, owners, keys, weights))
+
+
+def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
+    if release.distinct is None:
+        return None
+    owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
+    return write(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
+
+
+def to_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
+    """SQL of a tree, which stays as it is; raises rather than drop what the dialect lacks."""
+    return PostgresWriter(pretty=pretty).generate(tree, copy=False)

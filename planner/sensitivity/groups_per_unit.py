@@ -1,0 +1,126 @@
+"""L0: how many groups one privacy unit can reach, by functional dependency or by rule (privacy.md section 5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.plan import GroupDomain
+from planner.policy.policy import Policy
+from planner.sensitivity.column_equalities import Equalities
+from planner.sensitivity.provenance import OwnerPosition
+from planner.sql.columns import ColumnRef
+
+
+def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], equalities: Equalities) -> int | None:
+    """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
+
+    Each owner position that determines every group key is a function from the unit to one group. A unit
+    that stands in several positions reaches one group per different function: for two customers a, b with
+    a.birth = b.nation, grouped by it, the unit reaches birth(u) and nation(u). Two functions are the same
+    when they are the same expression over the same tables.
+
+    Args:
+      owners: the distinct owner positions.
+      keys: the group keys.
+      equalities: closed.
+    Returns: the bound, or None when some owner does not determine some key.
+    """
+    classes = [equalities.find(key) for key in keys]
+    functions: dict[str, set[tuple[str, ...]]] = {}
+    for owner in owners:
+        terms = _determined(owner.columns, classes, equalities)
+        group = tuple(terms.get(key, "") for key in classes)
+        if not all(group):
+            return None
+        functions.setdefault(owner.relation, set()).add(group)
+    return max(len(groups) for groups in functions.values())
+
+
+@dataclass(frozen=True)
+class GroupsPerUnit:
+    """How many groups one unit reaches.
+
+    Attributes:
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      rule: the most groups that its tuples are counted in, where that is what bounds it; otherwise None.
+    """
+
+    groups_per_unit: int | None
+    rule: int | None = None
+
+
+def limited_groups_per_unit(
+    determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
+) -> GroupsPerUnit:
+    """L0 by functional dependency, or by the policy's rule where that is less.
+
+    The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
+    with two, what is left of one unit would depend on the others. Under partial removal it counts twice
+    (privacy.md section 5), so where there are at most twice as many groups it would leave rows out for nothing. Of a
+    domain that a statement enumerates, the number is known, and judged, only when it is read.
+
+    Args:
+      determined: L0 by functional dependency.
+      owners: the distinct owner positions.
+      domains: of the group keys.
+    """
+    declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
+    if len(owners) != 1 or None in declared:
+        return GroupsPerUnit(determined)
+    (rule,) = declared
+    assert rule is not None, "None was excluded"
+    least = min((one for one in (determined, _number(domains)) if one is not None), default=None)
+    return GroupsPerUnit(least) if least is not None and least <= 2 * rule else GroupsPerUnit(2 * rule, rule)
+
+
+def _number(domains: Sequence[GroupDomain]) -> int | None:
+    """How many groups there are, where every value is declared; None where only the database can say."""
+    sizes = [len(domain.values) for domain in domains if domain.values is not None]
+    return max(1, math.prod(sizes)) if len(sizes) == len(domains) else None
+
+
+def _determined(
+    start: Sequence[ColumnRef], wanted: Sequence[ColumnRef], equalities: Equalities
+) -> dict[ColumnRef, str]:
+    """For the classes that the unit's key determines, the expressions that compute them from the key `u0`, `u1`, ...
+
+    Args:
+      wanted: the classes asked for; others may be left out.
+    """
+    terms = {root: f"= {value}" for root, value in equalities.constants.items()}
+    terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
+    tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
+    changed = True
+    while changed and not all(root in terms for root in wanted):
+        changed = _look_up(terms, equalities)
+        for alias, table in tables:
+            for key in sorted(table.keys):
+                arguments = [_term(terms, equalities, (alias, name)) for name in key]
+                if not all(arguments):
+                    continue
+                row = f"{table.name}[{', '.join(f'{n}={t}' for n, t in zip(key, arguments, strict=True))}]"
+                for column in table.columns:
+                    root = equalities.find((alias, column.name))
+                    if root not in terms:
+                        terms[root] = f"{row}.{column.name}"
+                        changed = True
+    return terms
+
+
+def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
+    """Add what a LEFT JOIN finds, or its absence; did that add anything?"""
+    before = len(terms)
+    for alias, columns in equalities.lookups.items():
+        arguments = [terms.get(equalities.find(column), "") for column in columns]
+        if all(arguments):
+            for column in equalities.tables[alias].columns:
+                row = f"{alias}[{', '.join(arguments)}]"
+                terms.setdefault(equalities.find((alias, column.name)), f"{row}.{column.name}")
+    return len(terms) > before
+
+
+def _term(terms: dict[ColumnRef, str], equalities: Equalities, column: ColumnRef) -> str:
+    """The expression of a key column, or nothing when it is not determined; a NULL key finds no one row."""
+    return terms.get(equalities.find(column), "") if equalities.known(column) else ""

@@ -1,0 +1,213 @@
+"""How large a join can become, from schema and policy alone: its public size class, and a bound on its tuples.
+
+Whether a join explodes for one person is what its duration and its failure tell. So it is decided here, before
+anything is read, by which structure a join may explode:
+
+* linear: from the rows of one table all others are found by enforced keys, and declared fan-outs of small product;
+* equi_joined: its private tables are connected by keys: by such steps, or by equal columns that reference one key of
+  a private table, as two edges that meet at a person do; how many rows share a person is unknown;
+* unbounded: anything else connects them, or nothing: inequalities, OR, columns that are no keys, keys of a public
+  table. `visit.ward = staff.ward` is of this class: where there are ten wards, it is a tenth of the cross product.
+
+A condition that compares with a constant ties nothing: `a.id = 1 AND a.hiv` beside a second table decides between no
+tuple and all of its rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.binding.bound_query import BoundQuery, BoundTable
+from planner.plan import JoinSize, SizeClass
+from planner.policy.policy import Policy
+from planner.schema import Schema
+from planner.sensitivity.column_equalities import Equalities
+from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.provenance import Provenance
+
+LINEAR_FANOUT = 1000
+"""The largest product of fan-outs of a linear join: so many tuples of one row take milliseconds."""
+
+_Reference = tuple[str, tuple[tuple[str, str], ...]]
+"""A table and (its key's column, the column that references it)."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What follows from some rows: rows as bits, the product of fan-outs, and the entries begun from."""
+
+    rows: int
+    product: int
+    starts: tuple[int, ...]
+
+
+def join_size(
+    query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
+) -> JoinSize:
+    """Classify a join and bound its tuples.
+
+    Args:
+      query, found, join_steps: the bound query with its provenance, completions included.
+    Cost: a search over the steps for each pair of entries, of which there are `planner.limits.MAX_TABLES` at most.
+    """
+    return _JoinSize(query, found, join_steps, schema, policy).result
+
+
+class _JoinSize:
+    def __init__(
+        self, query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
+    ) -> None:
+        self._entries = query.tables
+        self._equalities = found.equalities
+        self._join_steps = join_steps
+        self._schema = schema
+        self._policy = policy
+        self._known: dict[str, frozenset[_Reference]] = {}
+
+    @cached_property
+    def result(self) -> JoinSize:
+        """The size."""
+        covers = [self._cover(row) for row in range(len(self._entries))]
+        fewest = min(len(cover.starts) - 1 for cover in covers)
+        bounds = [bound for cover in covers if (bound := self._tuples(cover)) is not None]
+        least = min(bounds, default=None)
+        undeclared: tuple[str, ...] = ()
+        if least is None:
+            cheapest = min(covers, key=lambda cover: (len(cover.starts), cover.product))
+            names = {self._entries[row].table.name for row in cheapest.starts}
+            undeclared = tuple(sorted(name for name in names if self._declared(name) is None))
+        kind, apart = self._kind(fewest, covers)
+        return JoinSize(kind, fewest, least, undeclared, apart)
+
+    def _kind(self, fewest: int, covers: Sequence[_Found]) -> tuple[SizeClass, tuple[str, str] | None]:
+        if any(len(cover.starts) == 1 and cover.product <= LINEAR_FANOUT for cover in covers):
+            return "linear", None
+        apart = self._apart() or self._public_apart()
+        return ("equi_joined", None) if apart is None else ("unbounded", apart)
+
+    def _apart(self) -> tuple[str, str] | None:
+        """Two private tables that no keys connect; None where they are all one part."""
+        private = [row for row, entry in enumerate(self._entries) if not self._is_public(entry)]
+        reached = {row: self._closure(_Found(1 << row, 1, (row,))).rows for row in private}
+        parts = {row: {row} for row in private}
+        for left in private:
+            for right in private:
+                if parts[left] is parts[right]:
+                    continue
+                if reached[left] >> right & 1 or (left < right and self._tied(left, right)):
+                    parts[left] |= parts[right]
+                    for row in parts[left]:
+                        parts[row] = parts[left]
+        for row in private[1:]:
+            if parts[row] is not parts[private[0]]:
+                return self._entries[private[0]].table.name, self._entries[row].table.name
+        return None
+
+    def _public_apart(self) -> tuple[str, str] | None:
+        """Two public tables of those that multiply the rows, where the policy does not say by how many."""
+        private = [row for row, entry in enumerate(self._entries) if not self._is_public(entry)]
+        start = _Found(sum(1 << row for row in private), 1, tuple(private))
+        loose, found = [], self._closure(start)
+        for row, entry in enumerate(self._entries):
+            if not found.rows >> row & 1:
+                loose.append(entry.table.name)
+                found = self._closure(_Found(found.rows | 1 << row, found.product, found.starts))
+        few = len(loose) < 2 or all(self._declared(name) is not None for name in loose)
+        return None if few else (loose[0], loose[-1])
+
+    def _is_public(self, entry: BoundTable) -> bool:
+        return self._policy.is_public(entry.table.name)
+
+    def _declared(self, table: str) -> int | None:
+        declared = self._policy.tables.get(table)
+        return None if declared is None else declared.rows
+
+    def _tuples(self, cover: _Found) -> int | None:
+        rows = [self._declared(self._entries[row].table.name) for row in cover.starts]
+        known = [count for count in rows if count is not None]
+        return cover.product * math.prod(known) if len(known) == len(rows) else None
+
+    def _cover(self, first: int) -> _Found:
+        """Every row, from a first one: where no step goes on, another entry begins, the one that finds most."""
+        found = self._closure(_Found(1 << first, 1, (first,)))
+        while found.rows != self._join_steps.all_rows():
+            left = [row for row in range(len(self._entries)) if not found.rows >> row & 1]
+            assert left, "completions are found from their children"
+            tried = [
+                self._closure(_Found(found.rows | 1 << row, found.product, (*found.starts, row))) for row in left
+            ]
+            found = max(tried, key=lambda one: (one.rows.bit_count(), -one.product))
+        return found
+
+    def _closure(self, found: _Found) -> _Found:
+        """What keys and fan-outs find beside some rows, without a constant's help; the cheapest step first."""
+        join_steps, rows, product = self._join_steps, found.rows, found.product
+        while True:
+            values, present = 0, join_steps.known
+            for row in range(len(join_steps.rows)):
+                if rows >> row & 1:
+                    values, present = values | join_steps.gives[row], present | join_steps.shows[row]
+            for step in join_steps.steps:
+                blocked = step.values & ~values or step.present & ~present or step.after & ~rows
+                if not rows >> step.row & 1 and not blocked:
+                    rows, product = rows | 1 << step.row, product * step.most
+                    break
+            else:
+                return _Found(rows, product, found.starts)
+
+    def _tied(self, left: int, right: int) -> bool:
+        """Do both rows reference one row of a private table?"""
+        ours, theirs = self._entries[left], self._entries[right]
+        others = self._references(theirs.table.name)
+        return any(
+            parent == other
+            and self._equal(self._equalities, ours.alias, dict(pairs), theirs.alias, dict(others_pairs))
+            for parent, pairs in self._references(ours.table.name)
+            for other, others_pairs in others
+        )
+
+    @staticmethod
+    def _equal(
+        equalities: Equalities, ours: str, pairs: Mapping[str, str], theirs: str, others: Mapping[str, str]
+    ) -> bool:
+        return pairs.keys() == others.keys() and all(
+            equalities.same((ours, pairs[column]), (theirs, others[column])) for column in pairs
+        )
+
+    def _references(self, table: str) -> frozenset[_Reference]:
+        """The keys of private tables that a table's columns hold, its own among them; of each table found once."""
+        if table not in self._known:
+            self._known[table] = frozenset(self._found_references(table))
+        return self._known[table]
+
+    def _found_references(self, table: str) -> set[_Reference]:
+        found: set[_Reference] = set()
+        waiting = list(self._own_keys(table))
+        while waiting:
+            reference = waiting.pop()
+            if reference not in found:
+                found.add(reference)
+                waiting += self._further(*reference)
+        return {(parent, pairs) for parent, pairs in found if not self._policy.is_public(parent)}
+
+    def _own_keys(self, table: str) -> Iterator[_Reference]:
+        for key in self._schema.tables[table].keys:
+            yield table, tuple((name, name) for name in sorted(key))
+        yield from self._foreign(table)
+
+    def _foreign(self, table: str) -> Iterator[_Reference]:
+        known = self._schema.tables.get(table)
+        keys = [(key.columns, key.references, key.key) for key in (known.foreign_keys if known else ())]
+        keys += [(key.columns, key.references, key.key) for key in self._policy.foreign_keys if key.table == table]
+        for columns, parent, key in keys:
+            yield parent, tuple(sorted(zip(key, columns, strict=True)))
+
+    def _further(self, parent: str, pairs: tuple[tuple[str, str], ...]) -> Iterator[_Reference]:
+        """What the parent's key references itself."""
+        held = dict(pairs)
+        for above, columns in self._foreign(parent):
+            if all(column in held for _, column in columns):
+                yield above, tuple((name, held[column]) for name, column in columns)

@@ -1,0 +1,385 @@
+"""The owners of a join tuple: the union over all of its base rows, each found with as few joins as possible.
+
+An owner's key has one SQL form, the same for every column that can hold it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery, BoundTable
+from planner.binding.scope import generated_alias
+from planner.errors import PolicyInvalid, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.limits import MAX_TABLES
+from planner.plan import Owner
+from planner.policy.ownership import Ownership, ownership
+from planner.policy.policy import Policy
+from planner.schema import ForeignKey, Schema, Table
+from planner.sensitivity.column_equalities import Equalities
+from planner.sensitivity.equality_conditions import equal_columns, fixed_columns, known_columns
+from planner.sql.columns import ColumnRef, bound_column, column_ref
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import canonical_cast, sql_type
+from planner.sql.trees import columns_of, copied
+
+
+@dataclass(frozen=True)
+class OwnerPosition:
+    """Where a join tuple holds the key of a privacy unit.
+
+    Attributes:
+      relation: the privacy-unit relation.
+      columns: of the unit's key, in the order of the policy.
+      orphan_of: the unit is a row that nobody else owns: it owns the tuple only if in each of these groups, the
+        columns of an owning foreign key, one is NULL. Empty for other units.
+    """
+
+    relation: str
+    columns: tuple[ColumnRef, ...]
+    orphan_of: tuple[tuple[ColumnRef, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Who owns a tuple.
+
+    Attributes:
+      owners: distinct positions, in the order of FROM.
+      completions: the parents to join for them.
+      ends: foreign keys that the policy follows no further: a row that still references something is left out.
+      equalities: closed, completions included.
+    """
+
+    owners: tuple[OwnerPosition, ...]
+    completions: tuple[Completion, ...]
+    ends: tuple[tuple[ColumnRef, ...], ...]
+    equalities: Equalities
+
+
+def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collection[str] = ()) -> Provenance:
+    """Find the owners of every base row.
+
+    Args:
+      query: a join.
+      schema, policy: whose foreign keys lead to owners.
+      taken: aliases of rows that are not in it and will stand beside it; no completion gets one of them.
+    Raises: UnsupportedSQL when every table is public, and where a public view reads rows that people own;
+      SensitivityUnbounded when a private table has no owner.
+    Cost: linear in base rows times ownership paths.
+    """
+    graph = ownership(schema, policy)
+    if graph.cycles():
+        raise PolicyInvalid("the policy leaves ownership in a circle")
+    private = _with_owners(query, policy)
+    if not private:
+        raise UnsupportedSQL("a query over public tables only has nobody to protect", hint="it is answered exactly")
+    for entry in (*query.tables, *(inner for one in query.semi_joins for inner in one.tables)):
+        if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
+            hint = "ask it by itself; the custodian may make a table or a materialized view of it"
+            message = f"the view {entry.table.name!r} may be computed from rows that people own"
+            raise UnsupportedSQL(f"{message}: it is not joined with private tables", hint=hint)
+    check_owned(private, graph)
+    search = _Search(schema, graph, join_equalities(query), taken)
+    search.begin(private)
+    for entry in private:
+        search.visit(entry.alias, entry.table)
+    return search.result()
+
+
+def check_owned(entries: Sequence[BoundTable], graph: Ownership) -> None:
+    """Refuse private tables that no path leads from to a unit. Raises: SensitivityUnbounded."""
+    for entry in entries:
+        if not graph.is_owned(entry.table.name):
+            hint = "the custodian may declare it public, or a foreign key that leads to its owner"
+            message = f"table {entry.table.name!r} is private and belongs to nobody"
+            raise SensitivityUnbounded(message, hint=hint)
+
+
+def _with_owners(query: BoundQuery, policy: Policy) -> list[BoundTable]:
+    """The private rows of a tuple whose owners are its owners.
+
+    Optional ones are left aside: their owners are among those of the others (`planner.sensitivity.own_rows`).
+    """
+    return [entry for entry in query.tables if not policy.is_public(entry.table.name) and not entry.optional]
+
+
+def owners_beside(
+    query: BoundQuery, found: Provenance, more: Sequence[BoundTable], schema: Schema, policy: Policy
+) -> Provenance:
+    """The owners of further rows that stand beside a tuple, wherever the query's conditions hold.
+
+    Args:
+      query: the tuple's own tables and the further ones, all of which are there, with the conditions of both.
+      found: the provenance of the tuple alone; the parents that it adds stand beside the rows, too.
+      more: the further private entries.
+    Returns: the positions of their owners; completions are those that only they need.
+    """
+    equalities = join_equalities(query)
+    for completion in found.completions:
+        enter_parent(equalities, completion)
+    equalities.close()
+    search = _Search(schema, ownership(schema, policy), equalities)
+    added = [BoundTable(one.alias, one.alias, one.table) for one in found.completions]
+    search.begin([*_with_owners(query, policy), *added])
+    for entry in more:
+        search.visit(entry.alias, entry.table)
+    return search.result()
+
+
+def enter_parent(equalities: Equalities, completion: Completion) -> None:
+    """Enter the row of a completion, and what its join makes equal."""
+    key, child = completion.key, completion.child
+    equalities.add(completion.alias, completion.table, always_present=not completion.nullable)
+    if len(key.columns) == 1 or not completion.nullable:  # with one part NULL, the other parts have no partner
+        for name, above in zip(key.columns, key.key, strict=True):
+            equalities.equate((child, name), (completion.alias, above), known=False)
+
+
+def join_equalities(query: BoundQuery) -> Equalities:
+    """The classes of equal columns that the conditions of a query prove (see
+    `planner.sensitivity.equality_conditions`)."""
+    equalities = Equalities()
+    for entry in query.tables:
+        equalities.add(entry.alias, entry.table, always_present=entry.outer is None)
+    for left, right in equal_columns(query.predicates, query):
+        equalities.equate(left, right, known=True)
+    for column in known_columns(query):
+        equalities.know(column)
+    for column, value in fixed_columns(query):
+        equalities.fix(column, value)
+    for entry in query.tables:
+        columns = _lookup(entry, query)
+        if columns is not None:
+            equalities.look_up(entry.alias, columns)
+    equalities.close()
+    return equalities
+
+
+def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
+    """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
+    if entry.outer is None or entry.optional:  # what a private row says, or that there is none, may change
+        return None
+    columns = (column_ref(column) for condition in entry.outer for column in columns_of(condition))
+    read = dict.fromkeys(column for column in columns if column[0] != entry.alias)
+    pairs = [pair for pair in equal_columns(entry.outer, query) if pair[0][0] != pair[1][0]]
+    found = {name for pair in pairs for alias, name in pair if alias == entry.alias}
+    unique = any(found.issuperset(key) for key in entry.table.keys)
+    return tuple(read) if unique else None
+
+
+_Steps = Mapping[tuple[str, ForeignKey], int]
+"""How often some chain of references that leads to a row has followed each foreign key of limited depth, at most."""
+
+_MAX_ROWS = 2 * MAX_TABLES
+"""Rows of one tuple, completions included."""
+
+
+class _Search:
+    """Walks up the owning keys from each base row.
+
+    A row r *stands* when every chain of references upward from r ends in a NULL or a unit's key, meets only rows that
+    exist, and follows no foreign key of depth d more than d times. It is a property of r and the rows above it: what
+    else a query joins does not enter. A tuple is kept iff all of its private base rows stand. A chain may run through
+    rows that FROM names, so they inherit how often it has followed each key (`_steps`), the most of all chains; where
+    that is d already, the next reference must be NULL (`ends`).
+
+    Monotone: let I' be I without some or all of the rows that u owns. T' = T + D, of privacy.md section 1, holds:
+
+    1. If a row above r is u's, then so is r, for ownership flows down along the same keys. So the rows above a
+       row that is not u's are the same in I and I', and it stands in both or in neither.
+    2. A row that stands in I' stands in I: all rows above it exist in I', so they are those above it in I. (Taking
+       one of them away never makes a chain short enough: the reference to it then leads nowhere.)
+    3. Hence T' is a part of T, and a tuple of T that is not in T' has a base row r that is gone or that stands no
+       longer because a row above it is gone. Either way r is u's. As r stands in I, each chain from it was walked to
+       its end, and u is among the owners that the tuple shows.
+
+    What the policy promises of the rows that one unit owns (`rows_per_unit`) is counted for those that stand, by this
+    search with the one table in FROM. Because standing does not depend on the query, no tuple holds any others.
+    """
+
+    def __init__(self, schema: Schema, graph: Ownership, equalities: Equalities, taken: Collection[str] = ()) -> None:
+        self._schema = schema
+        self._taken = taken
+        self._ownership = graph
+        self._equalities = equalities
+        self._owners: list[OwnerPosition] = []
+        self._completions: list[Completion] = []
+        self._parents: dict[tuple[str, ForeignKey], str] = {}
+        self._ends: dict[tuple[ColumnRef, ...], ForeignKey] = {}
+        self._steps: dict[str, dict[tuple[str, ForeignKey], int]] = {}
+        self._visited: set[str] = set()
+
+    def result(self) -> Provenance:
+        """The distinct owners; two positions whose columns are equal are one."""
+        first: dict[object, OwnerPosition] = {}
+        for owner in self._owners:
+            first.setdefault((owner.relation, self._classes(owner.columns), owner.orphan_of), owner)
+        return Provenance(tuple(first.values()), tuple(self._completions), tuple(self._ends), self._equalities)
+
+    def begin(self, entries: Sequence[BoundTable]) -> None:
+        """Find all chains among the rows of FROM, before any of them is completed beyond its end."""
+        self._steps = {entry.alias: {} for entry in entries}
+        for entry in entries:
+            self._lead_on(entry.alias, entry.table)
+
+    def visit(self, alias: str, table: Table) -> None:
+        """Collect the owners of one row."""
+        self._visited.add(alias)
+        unit_key, row_key = self._ownership.unit_key(table.name), self._ownership.orphan_key(table.name)
+        keys = self._ownership.owning_keys(table.name)
+        if unit_key is not None:
+            self._owners.append(OwnerPosition(table.name, tuple((alias, name) for name in unit_key)))
+        if row_key is not None:
+            references = tuple(tuple((alias, name) for name in key.columns) for key in keys)
+            if not any(all(map(self._equalities.known, columns)) for columns in references):
+                columns = tuple((alias, name) for name in row_key)
+                self._owners.append(OwnerPosition(table.name, columns, references))
+        for key in keys:
+            self._follow(alias, table, key)
+
+    def _classes(self, columns: tuple[ColumnRef, ...]) -> tuple[ColumnRef, ...]:
+        return tuple(map(self._equalities.find, columns))
+
+    def _longer(self, alias: str, table: Table, key: ForeignKey) -> _Steps | None:
+        """The steps of the chains to this row that take the foreign key, too; None where one has taken its depth.
+
+        A chain that is longer than a tuple has rows runs in a circle, which is deeper than any depth.
+        """
+        steps, depth = self._steps.get(alias, {}), self._ownership.depth(table.name, key)
+        if depth is None:
+            return steps
+        times = steps.get((table.name, key), 0)
+        return None if times >= min(depth, _MAX_ROWS) else {**steps, (table.name, key): times + 1}
+
+    def _reach(self, alias: str, table: Table, steps: _Steps) -> None:
+        """Note that chains lead to this row; those that lead on from it are longer by as much.
+
+        It comes to an end, since each call but the last raises a number that never exceeds _MAX_ROWS.
+        """
+        known = self._steps[alias]
+        raised = {key: times for key, times in steps.items() if times > known.get(key, 0)}
+        known.update(raised)
+        if raised and alias in self._visited:
+            self.visit(alias, table)
+        elif raised:
+            self._lead_on(alias, table)
+
+    def _lead_on(self, alias: str, table: Table) -> None:
+        for key in self._ownership.owning_keys(table.name):
+            steps, parent = self._longer(alias, table, key), self._parent(alias, key)
+            if steps is not None and parent is not None:
+                self._reach(parent, self._schema.tables[key.references], steps)
+
+    def _follow(self, alias: str, table: Table, key: ForeignKey) -> None:
+        """The owners behind one foreign key; its own columns when they hold a unit's key and nothing is above."""
+        columns = tuple((alias, name) for name in key.columns)
+        steps, classes = self._longer(alias, table, key), self._classes(columns)
+        if steps is None:
+            self._ends[columns] = key
+            return
+        if any(other == key and self._classes(end) == classes for end, other in self._ends.items()):
+            return  # the same reference of a row by another name: it is NULL
+        parent = self._schema.tables[key.references]
+        unit_key = self._ownership.unit_key(parent.name) or self._ownership.orphan_key(parent.name)
+        above = dict(zip(key.key, key.columns, strict=True))
+        if unit_key is not None and set(unit_key) == set(above) and not self._ownership.owning_keys(parent.name):
+            self._owners.append(OwnerPosition(parent.name, tuple((alias, above[name]) for name in unit_key)))
+        elif (joined := self._parent(alias, key)) is not None:
+            self._reach(joined, parent, steps)
+        else:
+            self._complete(alias, key, parent, steps)
+
+    def _parent(self, alias: str, key: ForeignKey) -> str | None:
+        """The parent's row, if it is already in the tuple: its owners are, or will be, counted there."""
+        if (alias, key) in self._parents:
+            return self._parents[alias, key]
+        parent, pairs = self._schema.tables[key.references], list(zip(key.columns, key.key, strict=True))
+        for other, table in self._equalities.tables.items():
+            if other not in self._steps:  # an optional row, which may not be there
+                continue
+            if table == parent and all(self._equalities.same((alias, name), (other, above)) for name, above in pairs):
+                return other
+        return None
+
+    def _complete(self, alias: str, key: ForeignKey, parent: Table, steps: _Steps) -> None:
+        equalities = self._equalities
+        if len(equalities.tables) >= _MAX_ROWS:
+            raise StatementTooComplex("finding the owners takes too many joins", hint="join fewer tables")
+        nullable = tuple(name for name in key.columns if not equalities.known((alias, name)))
+        added = self._alias(parent)
+        completion = Completion(added, parent, alias, key, nullable)
+        enter_parent(equalities, completion)
+        equalities.close()
+        self._completions.append(completion)
+        self._parents[alias, key] = added
+        self._steps[added] = dict(steps)
+        self.visit(added, parent)
+
+    def _alias(self, parent: Table) -> str:
+        """One that no row of the tuple has, nor one beside it."""
+        for index in itertools.count(len(self._equalities.tables)):
+            alias = generated_alias(parent.relation, index)
+            if alias not in self._equalities.tables and alias not in self._taken:
+                return alias
+        raise AssertionError("there are more numbers than rows")
+
+
+def owner_sql(owner: OwnerPosition, equalities: Equalities) -> Owner:
+    """The key that a position holds: NULL where it holds nobody's.
+
+    A key of one column is a bigint or text; of several, one text in which each part stands behind its length.
+    """
+    parts = [_part(owner.relation, column, equalities) for column in owner.columns]
+    key: exp.Expr = parts[0] if len(parts) == 1 else _together(parts)
+    if owner.orphan_of:
+        absent = [
+            exp.or_(*(exp.Is(this=bound_column(*column), expression=exp.Null()) for column in columns))
+            for columns in owner.orphan_of
+        ]
+        key = exp.Case().when(exp.and_(*absent), key)
+    return Owner(owner.relation, key)
+
+
+def _part(relation: str, column: ColumnRef, equalities: Equalities) -> exp.Cast:
+    alias, name = column
+    declared = equalities.tables[alias].column(name)
+    assert declared is not None, "owner columns exist"
+    target = canonical_cast(sql_type(declared.type))
+    if target is None:
+        raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
+    return cast_sql(bound_column(alias, name), target)
+
+
+def _together(parts: list[exp.Cast]) -> exp.Expr:
+    """`5:Paris2:42`: equal exactly when every part is, and NULL when one part is."""
+    joined: exp.Expr | None = None
+    for part in parts:
+        text = cast_sql(part, "TEXT")
+        length = cast_sql(exp.Length(this=copied(text)), "TEXT")
+        for piece in (length, exp.Literal.string(":"), text):
+            joined = piece if joined is None else exp.DPipe(this=joined, expression=piece, safe=True)
+    assert joined is not None, "a key has columns"
+    return joined
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A parent to join.
+
+    Attributes:
+      alias: its new name.
+      table: what it is.
+      child: alias of the row that references it.
+      key: the foreign key.
+      nullable: the columns of `key.columns` that may be NULL in the child.
+    """
+
+    alias: str
+    table: Table
+    child: str
+    key: ForeignKey
+    nullable: tuple[str, ...]

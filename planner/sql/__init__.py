@@ -1,0 +1,1 @@
+"""SQL trees, types, literals and columns, before anything is known of policies."""

@@ -1,0 +1,196 @@
+"""Values written into a statement: read here, so that the database never has to refuse one."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import uuid
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.errors import InvalidSyntax, UnreadableMoment, UnreadableValue, UnsupportedSQL
+from planner.sql.datetime_texts import moment_text, read_moment
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import position_of
+from planner.suggestions import did_you_mean
+
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_TRUTHS = (("true", True), ("yes", True), ("on", True), ("1", True),
+           ("false", False), ("no", False), ("off", False), ("0", False))  # fmt: skip
+_MOMENTS = {
+    exp.DataType.Type.DATE: Family.DATE,
+    exp.DataType.Type.TIMESTAMP: Family.TIMESTAMP,
+    exp.DataType.Type.TIMESTAMPTZ: Family.TIMESTAMPTZ,
+}
+_BLANKS = " \t\n\r\f\v"
+_LARGEST, _SMALLEST = Decimal("1e100"), Decimal("1e-100")
+_MAX_DIGITS = 200
+_SHOWN_LABELS = 10
+_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800}
+_MONTHS = {"MONTH": 1, "YEAR": 12}
+
+
+def number(node: exp.Expr) -> Decimal:
+    """The value of a numeric literal; 0, or of a size that every numeric type of a database can hold.
+
+    Raises: InvalidSyntax, UnsupportedSQL.
+    """
+    text = node.name
+    if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
+        raise InvalidSyntax("a number that cannot be read", position=position_of(node))
+    value = Decimal(text)
+    if value and not _SMALLEST <= value <= _LARGEST:
+        raise UnsupportedSQL("a number beyond 1e100 or below 1e-100", position=position_of(node))
+    return value
+
+
+def number_sql(value: Decimal) -> exp.Expr:
+    """A numeric literal, written without an exponent."""
+    return exp.Literal.number(format(value, "f")) if value >= 0 else exp.Neg(this=number_sql(value.copy_abs()))
+
+
+def canonical_sql(value: Decimal) -> exp.Expr:
+    """A number where its type does not matter: 100, 100.0 and 1e2 are written alike.
+
+    >>> canonical_sql(Decimal("100.00")).sql(), canonical_sql(Decimal("-0.50")).sql()
+    ('100', '-0.5')
+    """
+    text = format(value.copy_abs(), "f")
+    digits = text.rstrip("0").rstrip(".") if "." in text else text  # Decimal's own arithmetic rounds
+    literal = exp.Literal.number(digits)
+    return exp.Neg(this=literal) if value < 0 else literal
+
+
+def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
+    """A quoted literal as the type that it is compared with.
+
+    Returns: SQL that cannot fail. Raises: InvalidSyntax when the text is no such value; UnsupportedSQL when
+      the type takes no literal.
+    """
+    text = node.name
+    if kind.is_string:
+        return exp.Literal.string(text)
+    if kind.is_moment:
+        return moment_sql(written_moment(text, kind.family, position_of(node)))
+    if kind.family is Family.BOOL:
+        return _truth(node)
+    if kind.family is Family.UUID:
+        return _uuid(node)
+    if kind.family is Family.ENUM:
+        return _label(node, kind)
+    text = text.strip(_BLANKS)
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if kind.is_number and _NUMBER.fullmatch(digits):
+        value = number(exp.Literal(this=digits, is_string=False))
+        return number_sql(value.copy_negate() if value and text.startswith("-") else value)
+    wanted = "write a number" if kind.is_number else "write a value of its type"
+    raise UnreadableValue(f"{kind.family.value} is not compared with text", hint=wanted, position=position_of(node))
+
+
+def moment(node: exp.Expr) -> date | datetime | None:
+    """The value of `DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Cast):
+        return _cast(node)
+    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.expression, exp.Interval):
+        start = moment(node.this)
+        return None if start is None else _shift(start, node.expression, -1 if isinstance(node, exp.Sub) else 1)
+    return None
+
+
+def moment_sql(value: date | datetime) -> exp.Expr:
+    """A date or timestamp literal."""
+    return timestamp_sql(value) if isinstance(value, datetime) else date_sql(value)
+
+
+def date_sql(value: date) -> exp.Expr:
+    """A date as a tree: `CAST('1994-01-01' AS DATE)`."""
+    return cast_sql(exp.Literal.string(moment_text(value)), "DATE")
+
+
+def timestamp_sql(value: datetime) -> exp.Expr:
+    """`CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
+    return cast_sql(exp.Literal.string(moment_text(value)), "TIMESTAMP")
+
+
+def written_moment(text: str, family: Family, position: int | None = None) -> date | datetime:
+    """The value of a text as a date, or as a timestamp; of one with time zone, at UTC. Raises: UnreadableMoment."""
+    read = read_moment(text)
+    value: date | datetime | None = None
+    if read is not None:
+        value = {Family.DATE: read.day, Family.TIMESTAMP: read.local}.get(family, read.utc)
+    if value is None:
+        hint = "write '1994-01-31' or '1994-01-31 12:00:00'"
+        raise UnreadableMoment("a date that cannot be read", hint=hint, position=position)
+    return value
+
+
+def _cast(node: exp.Cast) -> date | datetime:
+    inner, family = node.this.unnest(), _MOMENTS.get(node.to.this)
+    if isinstance(inner, exp.Cast) and family is not None:
+        return _converted(_cast(inner), family)
+    if not (isinstance(inner, exp.Literal) and inner.is_string):
+        raise UnsupportedSQL("a cast is not supported", hint="a cast can fail", position=position_of(node))
+    if family is not None:
+        return written_moment(inner.name, family, position_of(inner))
+    hint = "write DATE '...' or TIMESTAMP '...'"
+    raise UnsupportedSQL(
+        f"a literal of type {node.to.sql('postgres')} is not supported", hint=hint, position=position_of(node)
+    )
+
+
+def _converted(value: date | datetime, family: Family) -> date | datetime:
+    """A moment at UTC as another type of moment."""
+    if family is Family.DATE:
+        return value.date() if isinstance(value, datetime) else value
+    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+
+
+def _truth(node: exp.Expr) -> exp.Expr:
+    """A text as PostgreSQL reads a boolean: any beginning of a word that is one of no other."""
+    text = node.name.strip(_BLANKS).lower()
+    meant = {truth for word, truth in _TRUTHS if text and word.startswith(text)}
+    if len(meant) != 1:
+        raise UnreadableValue("boolean is not compared with text", hint="write TRUE", position=position_of(node))
+    return exp.Boolean(this=meant.pop())
+
+
+def _uuid(node: exp.Expr) -> exp.Expr:
+    try:
+        return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
+    except ValueError:
+        raise UnreadableValue("a UUID that cannot be read", position=position_of(node)) from None
+
+
+def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
+    if node.name not in kind.labels:
+        some = ", ".join(f"'{label}'" for label in kind.labels[:_SHOWN_LABELS])
+        hint = did_you_mean(node.name, kind.labels) or f"write one of its labels: {some}"
+        raise UnreadableValue("a text that is no label of the enum", hint=hint, position=position_of(node))
+    return exp.Literal.string(node.name)
+
+
+def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:
+    """Add an interval as PostgreSQL does: months first, a day that the month lacks becomes its last one."""
+    amount, unit = interval.this, interval.args.get("unit")
+    name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
+    text = amount.name if isinstance(amount, exp.Literal) else ""
+    if not re.fullmatch(r"-?\d{1,6}", text) or name not in _SECONDS | _MONTHS:
+        hint = "write INTERVAL '3' MONTH; one whole number and one unit"
+        raise UnsupportedSQL("this interval is not supported", hint=hint, position=position_of(interval))
+    steps = sign * int(text)
+    instant = start if isinstance(start, datetime) else datetime(start.year, start.month, start.day)
+    try:
+        if name in _SECONDS:
+            return instant + timedelta(seconds=steps * _SECONDS[name])
+        months = instant.year * 12 + instant.month - 1 + steps * _MONTHS[name]
+        year, month = divmod(months, 12)
+        return instant.replace(
+            year=year, month=month + 1, day=min(instant.day, calendar.monthrange(year, month + 1)[1])
+        )
+    except (ValueError, OverflowError):
+        raise InvalidSyntax("a date beyond the years 1 to 9999", position=position_of(interval)) from None

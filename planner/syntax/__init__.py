@@ -1,1 +1,0 @@
-"""What PostgreSQL's grammar calls a SELECT: the parser library reads more, and guesses what it means."""

@@ -1,0 +1,154 @@
+"""Spent privacy as exact integers, so that a budget is neither overspent nor refused by rounding.
+
+As (epsilon, delta), as one rho, as a divergence at every Renyi order. A part of a granted delta is kept for events
+with a delta of their own.
+
+Why it adds up, also adaptively. On a given transcript so far, a release that is (epsilon_i, delta_i)-DP has outputs
+P_i = (1 - delta_i) P'_i + delta_i P''_i on one neighbour and likewise Q_i on the other, with P'_i and Q'_i
+epsilon_i-close (Kairouz, Oh, Viswanath, ICML 2015). Let w(x) be the product of the (1 - delta_i) along a transcript
+x; a filter that keeps their sum within d on every transcript makes w >= 1 - d. Then P(S) <= int_S w dP' + d and
+Q(S) >= int_S w dQ', while int_S w (dP' - exp(epsilon) dQ') <= delta' whenever P' and Q' are (epsilon, delta')-close,
+since 0 <= w <= 1. Together P(S) <= exp(epsilon) Q(S) + delta' + d.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from privacy.accounting.orders import ORDERS, UNBOUNDED, femto_sum, rising
+from privacy.errors import InvalidParameter
+
+NANO_DIGITS = 9
+"""Epsilon is counted in whole multiples of 10^-9."""
+
+ATTO_DIGITS = 18
+"""Delta is counted in whole multiples of 10^-18."""
+
+
+def nano_epsilon(epsilon: float) -> int:
+    """Epsilon >= 0 in multiples of 1e-9, rounded up: what a charge of it costs.
+
+    A float stands for the shortest decimal that spells it: 0.1 is 100,000,000, three of them are 0.3.
+    Raises: InvalidParameter unless epsilon is finite and not negative.
+    """
+    return _scaled(epsilon, NANO_DIGITS, ROUND_CEILING)
+
+
+def atto_delta(delta: float) -> int:
+    """Delta in [0, 1] in multiples of 1e-18, rounded up: what a charge of it costs. Raises: as nano_epsilon."""
+    if delta > 1:
+        raise InvalidParameter("delta is a probability")
+    return _scaled(delta, ATTO_DIGITS, ROUND_CEILING)
+
+
+def _scaled(value: float, digits: int, rounding: str) -> int:
+    if not (math.isfinite(value) and value >= 0):
+        raise InvalidParameter("epsilon and delta must be finite and not negative")
+    return int(Decimal(repr(float(value))).scaleb(digits).to_integral_value(rounding))
+
+
+@dataclass(frozen=True)
+class Charge:
+    """An amount of (epsilon, delta).
+
+    Attributes:
+      nano_epsilon: epsilon in multiples of 1e-9, >= 0.
+      atto_delta: delta in multiples of 1e-18, >= 0.
+    """
+
+    nano_epsilon: int
+    atto_delta: int = 0
+
+    def __post_init__(self) -> None:
+        if self.nano_epsilon < 0 or self.atto_delta < 0:
+            raise InvalidParameter("a charge is never negative")
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float = 0.0) -> Charge:
+        """The cost of (epsilon, delta), both rounded up."""
+        return cls(nano_epsilon(epsilon), atto_delta(delta))
+
+    @classmethod
+    def granted(cls, epsilon: float, delta: float = 0.0) -> Charge:
+        """A budget of (epsilon, delta), both rounded down: a grant never buys more than it says.
+
+        Raises: InvalidParameter.
+        """
+        if delta > 1:
+            raise InvalidParameter("delta is a probability")
+        return cls(_scaled(epsilon, NANO_DIGITS, ROUND_FLOOR), _scaled(delta, ATTO_DIGITS, ROUND_FLOOR))
+
+    def __add__(self, other: Charge) -> Charge:
+        return Charge(self.nano_epsilon + other.nano_epsilon, self.atto_delta + other.atto_delta)
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon as a float, for people."""
+        return float(Decimal(self.nano_epsilon).scaleb(-NANO_DIGITS))
+
+    @property
+    def delta(self) -> float:
+        """Delta as a float, for people."""
+        return float(Decimal(self.atto_delta).scaleb(-ATTO_DIGITS))
+
+
+@dataclass(frozen=True)
+class ZCDPSpent:
+    """A bound rho with all Renyi divergences of all releases so far below rho * order.
+
+    Attributes:
+      femto_rho: rho in multiples of 1e-15, in [0, UNBOUNDED].
+      atto_delta: what the releases had of delta themselves, in multiples of 1e-18, >= 0.
+    """
+
+    femto_rho: int
+    atto_delta: int = 0
+
+    def __post_init__(self) -> None:
+        if self.atto_delta < 0 or not 0 <= self.femto_rho <= UNBOUNDED:
+            raise InvalidParameter("what was spent is never negative")
+
+    def __add__(self, other: ZCDPSpent) -> ZCDPSpent:
+        return ZCDPSpent(femto_sum(self.femto_rho, other.femto_rho), self.atto_delta + other.atto_delta)
+
+
+@dataclass(frozen=True)
+class RenyiSpent:
+    """Bounds on the Renyi divergence of all releases so far.
+
+    Attributes:
+      femto: one per order, in multiples of 1e-15 nats, in [0, UNBOUNDED].
+      atto_delta: what the releases had of delta themselves, in multiples of 1e-18, >= 0.
+      orders: each > 1, rising; infinity is the largest log density ratio.
+    """
+
+    femto: tuple[int, ...]
+    atto_delta: int = 0
+    orders: tuple[float, ...] = ORDERS
+
+    def __post_init__(self) -> None:
+        if not rising(self.orders):
+            raise InvalidParameter("Renyi orders rise from above 1")
+        if len(self.femto) != len(self.orders):
+            raise InvalidParameter("there is one divergence per order")
+        if self.atto_delta < 0 or not all(0 <= amount <= UNBOUNDED for amount in self.femto):
+            raise InvalidParameter("what was spent is never negative")
+
+    def __add__(self, other: RenyiSpent) -> RenyiSpent:
+        if self.orders != other.orders:
+            raise InvalidParameter("sums are taken at the same orders")
+        femto = tuple(femto_sum(*pair) for pair in zip(self.femto, other.femto, strict=True))
+        return RenyiSpent(femto, self.atto_delta + other.atto_delta, self.orders)
+
+
+def without_event_delta(granted: Charge, event_delta: float) -> tuple[Charge, int]:
+    """The grant less the part that is kept for the events, and that part in multiples of 1e-18.
+
+    Raises: InvalidParameter when more is kept than was granted.
+    """
+    kept = atto_delta(event_delta)
+    if kept > granted.atto_delta:
+        raise InvalidParameter("the events' deltas are part of the granted delta")
+    return Charge(granted.nano_epsilon, granted.atto_delta - kept), kept

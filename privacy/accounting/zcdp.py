@@ -1,0 +1,134 @@
+"""Zero-concentrated differential privacy: one rho that adds up; an event's rho, the accountant, the filter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privacy.accounting.amounts import Charge, ZCDPSpent, without_event_delta
+from privacy.accounting.basic import own_delta
+from privacy.accounting.conversion import divergence_within, least_epsilon
+from privacy.accounting.divergence import linear_rate
+from privacy.accounting.event import ApproxDP, BoundedRange, PrivacyEvent, PureDP, leaves, refusal
+from privacy.accounting.orders import FEMTO_DIGITS, ORDERS, femto
+from privacy.errors import InvalidParameter
+from privacy.exact import UPWARD, decimal_fraction
+
+
+@dataclass(frozen=True)
+class ZCDPAccountant:
+    """Counts in rho. Best for Gaussian noise and many small releases. Source: Bun & Steinke, TCC 2016.
+
+    A charge exceeds the exact rho by 1e-15 and a relative 2^-39 at most.
+    """
+
+    @property
+    def name(self) -> str:
+        """`zcdp`: the accounting under which an account counts in rho."""
+        return "zcdp"
+
+    @property
+    def nothing(self) -> ZCDPSpent:
+        """The amount that nothing costs: rho 0."""
+        return ZCDPSpent(0)
+
+    def charge(self, event: PrivacyEvent) -> ZCDPSpent:
+        """The event's rhos, added up and rounded up once. Raises: as `Accountant.charge`."""
+        rho = sum((concentration(leaf) for leaf in leaves(event)), Fraction(0))
+        return ZCDPSpent(femto(rho), own_delta(event))
+
+    def epsilon(self, spent: ZCDPSpent, delta: float) -> float:
+        """By the tight conversion at the best of the fixed orders, after the releases' own deltas."""
+        left = Charge.granted(0.0, delta).atto_delta - spent.atto_delta
+        if spent == self.nothing:
+            return 0.0
+        return least_epsilon(ORDERS, curve(spent), left) if left >= 0 else float("inf")
+
+
+def curve(spent: ZCDPSpent) -> tuple[int, ...]:
+    """rho * order at the fixed orders, in multiples of 1e-15, rounded up."""
+    return tuple(
+        femto(None if order == float("inf") else Fraction(order) * spent.femto_rho / 10**FEMTO_DIGITS)
+        for order in ORDERS
+    )
+
+
+_SMALL = 2.0**-20
+
+
+def concentration(event: PrivacyEvent) -> Fraction:
+    """rho of an event that is not a composition, above the exact value by a relative 2^-39 at most.
+
+    An `ApproxDP` event is rho-zCDP but for an event of probability delta, which is charged apart.
+    Raises: InvalidParameter that names an event without a rule.
+    """
+    if isinstance(event, (PureDP, ApproxDP)):
+        return _pure(decimal_fraction(event.epsilon))
+    if isinstance(event, BoundedRange):
+        epsilon = decimal_fraction(event.epsilon)
+        return min(epsilon**2 / 8, _pure(epsilon))
+    rho = linear_rate(event)
+    if rho is None:
+        raise refusal("zCDP", event)
+    return rho
+
+
+def _pure(epsilon: Fraction) -> Fraction:
+    """epsilon tanh(epsilon / 2), never above epsilon^2 / 2.
+
+    With s = (order - 1/2)^2 the divergence of randomised response is (f(s) - f(1/4)) / (order - 1) for
+    f(s) = ln cosh(epsilon sqrt(s)), which is concave, so it lies below its tangent at 1/4: f'(1/4) * order. The
+    tangent is reached as the order falls to 1.
+    """
+    value = float(epsilon)
+    if value < _SMALL:
+        return epsilon**2 / 2
+    return min(epsilon**2 / 2, Fraction(value * math.tanh(value / 2) * UPWARD))
+
+
+@dataclass(frozen=True)
+class ZCDPFilter:
+    """Admits charges while the sum of rhos stays within what the grant is worth.
+
+    Sound for adaptively chosen requests: the sum bounds the divergence at every order at once and on every transcript
+    (Feldman & Zrnic, NeurIPS 2021, Theorem 3.1; with events' own deltas as in `amounts.py`), so the best order
+    may be taken afterwards.
+
+    Attributes:
+      granted: the (epsilon, delta) that is never exceeded.
+      limit: the largest sum of rhos, in multiples of 1e-15.
+      event_delta: the largest sum of events' own deltas, in multiples of 1e-18; part of the granted delta.
+    """
+
+    granted: Charge
+    limit: int
+    event_delta: int = 0
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, event_delta: float = 0.0) -> ZCDPFilter:
+        """A filter for a budget given as floats, rounded down.
+
+        Args:
+          epsilon: > 0.
+          delta: in (0, 1].
+          event_delta: the part of delta kept for events that have a delta themselves; less than delta.
+        Raises: InvalidParameter.
+        """
+        granted = Charge.granted(epsilon, delta)
+        grant, reserved = without_event_delta(granted, event_delta)
+        if grant.atto_delta == 0:
+            raise InvalidParameter("zCDP says nothing without a delta beyond that of the events")
+        finite = (order for order in ORDERS if order != math.inf)
+        limit = max(math.floor(divergence_within(order, grant) / Fraction(order)) for order in finite)
+        return cls(granted, limit, reserved)
+
+    @property
+    def accountant(self) -> ZCDPAccountant:
+        """The accountant whose amounts the filter admits: it counts in rho."""
+        return ZCDPAccountant()
+
+    def admits(self, spent: ZCDPSpent, charge: ZCDPSpent) -> bool:
+        """Whether `charge` fits beside what is already spent; the last grain may be spent, no more."""
+        total = spent + charge
+        return total.femto_rho <= self.limit and total.atto_delta <= self.event_delta

@@ -1,0 +1,82 @@
+"""The sums of one query that are measured together, and how its budget is divided among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+from privacy.errors import InvalidParameter
+from privacy.exact import DOWN
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One sum of a query.
+
+    Attributes:
+      epsilon: its share of the query's epsilon, > 0.
+      gap: eta; the solver's constant relative gap.
+      ladder: the thresholds that can help it.
+    """
+
+    epsilon: float
+    gap: float
+    ladder: Ladder
+
+
+def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:
+    """Equal shares of rho, as nothing is known of the answers; together a little less than the whole.
+
+    Raises: InvalidParameter for an epsilon and a delta that buy no rho.
+    """
+    whole = ConcentratedBudget.of(sum(one.epsilon for one in sums) * DOWN, delta)
+    return allocate(whole, [1.0] * len(sums))
+
+
+class Divisible(Protocol):
+    """What can be divided: every Budget."""
+
+    @property
+    def allocation_power(self) -> float:
+        """Shares in proportion to this power of the needs are the best."""
+        ...
+
+    def share(self, part: float) -> Self:
+        """A part of it, in (0, 1]."""
+        ...
+
+
+B = TypeVar("B", bound=Divisible)
+
+
+def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:
+    """Divide a budget so that the squared relative errors of all releases add up to the least.
+
+    A release of relative noise k at budget 1 has k / epsilon at epsilon and k / sqrt(rho) at rho. The sum of
+    squares under a fixed total is least with epsilon_i proportional to k_i^(2/3), and rho_i to k_i. Equal needs have
+    equal shares, and a need 8 times as large has 4 times the epsilon. AVG is a SUM and a COUNT, a SUM over both
+    signs is two: their errors add up likewise, so that they are releases like others.
+
+    Args:
+      budget: of all releases together; pure shares add up in epsilon, concentrated ones in rho.
+      needs: public, > 0: each release's expected noise at one and the same budget, relative to what is expected
+        of its answer; all equal where nothing is known.
+    Returns: one budget per release. The concentrated ones state their own epsilons at the common delta, of which
+      the whole's is less than the sum.
+    Raises: InvalidParameter without releases, or for a need that is not positive and finite.
+    """
+    if not needs or not all(0 < need < math.inf for need in needs):
+        raise InvalidParameter("every release needs something")
+    return tuple(budget.share(part) for part in _shares([need**budget.allocation_power for need in needs]))
+
+
+def _shares(parts: Sequence[float]) -> list[float]:
+    """Fractions in proportion to the parts, rounded down to add up to no more than 1; one release has all."""
+    if len(parts) == 1:
+        return [1.0]
+    whole = math.fsum(parts)
+    return [part / whole * DOWN for part in parts]

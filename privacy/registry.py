@@ -1,0 +1,489 @@
+"""The registry of mechanisms: what each is called, measures and needs, why it is chosen or refused, how it is built.
+
+The planner chooses by these facts, a worker builds by them, EXPLAIN repeats their reasons, and HTTP, the wire and the
+command line offer their names; so a new mechanism is one file of its own and one entry here. Mechanisms are imported
+when they are built: whoever needs names alone, as the command line, loads neither kernels nor OpenDP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Literal
+
+from privacy.errors import InvalidParameter
+from privacy.exact import DOWN
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from privacy.entropy import Entropy
+    from privacy.join_tuples import CodedJoinTuples
+    from privacy.mechanisms.group_measurement import ServedGroupMeasurement
+    from privacy.mechanisms.groups.sums import Sum
+    from privacy.mechanisms.measurement import ServedMeasurement
+    from privacy.mechanisms.vector.per_group_count import PerGroupCount
+    from privacy.noisy_answer import NoisyAnswer
+    from privacy.sampling.design import SampleDesign
+    from privacy.truncation.control import SolverName
+
+
+class Measures(Enum):
+    """What a mechanism is given."""
+
+    EACH_GROUP = "each group's truncated answer, by itself"
+    ALL_GROUPS = "the join tuples of all groups together"
+    OWN_SAMPLES = "join tuples, of which it draws samples itself"
+
+
+class Need(Enum):
+    """What a question or a policy must bring for a mechanism to be allowed."""
+
+    GLOBAL_SENSITIVITY = "a bound that the custodian declares on what one unit adds"
+    TUPLES_PER_UNIT = "a public bound on the join tuples of one unit"
+    DELTA = "a delta, which it always spends"
+    ONE_OWNER = "join tuples of one owner each"
+
+
+@dataclass(frozen=True)
+class EachGroup:
+    """The public parameters of a release of each group's truncated answer.
+
+    Attributes:
+      epsilon: for all groups of the release together, > 0.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      gap: eta, the solver's constant relative gap.
+      global_sensitivity: what one unit adds at most, in normalised weight; None where it is not declared.
+      whole: every weight is 0 or 1, so that a threshold below 1 cannot help.
+      tuples_per_unit: Delta, a public bound on the join tuples of one unit: a threshold above it cannot help `gem`,
+        and `s4s` needs it. If it is false the answer is biased, not less private.
+      sample: how the tuples are sampled, if amplification may be claimed; `gem` and `s4s` then add less noise.
+      exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
+        threshold and falls at another? It still moves by the threshold at most.
+    """
+
+    epsilon: float
+    groups_per_unit: int | None = None
+    gap: float = 0.0
+    global_sensitivity: float | None = None
+    whole: bool = False
+    tuples_per_unit: int | None = None
+    sample: SampleDesign | None = None
+    exchanges: bool = False
+
+
+@dataclass(frozen=True)
+class AllGroups:
+    """The public parameters of the sums of one query that are measured in all groups together.
+
+    Attributes:
+      sums: at least one, with equal shares of epsilon and equal gaps.
+      delta: of all sums together, in [0, 1).
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      sample: how the tuples are sampled, if amplification may be claimed: by the pure `group_lp`, and by `s4s_vector`
+        if nothing else is released from the sample.
+      solver: which truncates scalars. Vectors have one solver, whose certificate the reference knows nothing of.
+    """
+
+    sums: Sequence[Sum]
+    delta: float
+    groups_per_unit: int | None = None
+    sample: SampleDesign | None = None
+    solver: SolverName = "certified"
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism that a server runs.
+
+    Attributes:
+      name: as plans, answers, charges and interfaces spell it.
+      reason: what it does, for EXPLAIN: the rest of a sentence that begins with its name.
+      two_sided: have its intervals two ends, whose distance public numbers bound beforehand? Proposals need that.
+      needs: in the order in which a missing one is reported.
+      offered: may an analyst ask for it? Otherwise the planner alone chooses it.
+      delta_where_it_pays: is it pure, but spends a delta where that leaves less noise?
+      bounds_vector: is a unit bounded by the length of its vector over all groups, rather than in each group? No
+        rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
+      takes_exchanges: is it proved where neighbours exchange tuples of a unit for others of its own? It then asks
+        of each group's truncated answer no more than that it moves by the threshold at most.
+    """
+
+    name: str
+    reason: str
+    two_sided: bool
+    needs: tuple[Need, ...] = ()
+    offered: bool = True
+    delta_where_it_pays: bool = False
+    bounds_vector: bool = False
+    takes_exchanges: bool = False
+
+    @property
+    def approximate(self) -> bool:
+        """Does it always spend a delta?"""
+        return Need.DELTA in self.needs
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarMechanism(Mechanism):
+    """One that measures each group's truncated answer by itself.
+
+    Attributes:
+      build: fixes the public parameters. Raises: InvalidParameter for a missing bound or one out of range.
+    """
+
+    build: Callable[[EachGroup], ServedMeasurement]
+
+    @property
+    def measures(self) -> Measures:
+        """What it is given: the truncated answer of each group."""
+        return Measures.EACH_GROUP
+
+
+def _one_by_one(
+    made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    return tuple(one.release(tuples, row, entropy) for row, one in enumerate(made))
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointMechanism(Mechanism):
+    """One that measures the tuples of all groups together; beside it `gem` counts distinct values.
+
+    Attributes:
+      build: one measurement per sum, together (epsilon, delta)-DP, epsilon the sum of the sums' own. Raises:
+        InvalidParameter for parameters that are worth nothing to it.
+      release: releases the sums of a question in one call, given what `build` made of them, the tuples, whose first
+        rows of weights are the sums' in the same order, and the entropy; one answer per sum. As a rule each draws for
+        itself; a mechanism that releases several sums by one draw says here how.
+    """
+
+    build: Callable[[AllGroups], tuple[ServedGroupMeasurement, ...]]
+    release: Callable[[Sequence[ServedGroupMeasurement], CodedJoinTuples, Entropy], tuple[NoisyAnswer, ...]] = (
+        _one_by_one
+    )
+
+    @property
+    def measures(self) -> Measures:
+        """What it is given: the join tuples of all groups together."""
+        return Measures.ALL_GROUPS
+
+
+@dataclass(frozen=True)
+class ComparisonMechanism:
+    """A mechanism of a paper that no server runs: libraries and benchmarks ask for it.
+
+    Attributes:
+      name: as its answers spell it.
+      measures: what it is given.
+      why_not: why it is not served, with what to do instead: the hint of a refusal.
+      found_in: `module:class`.
+    """
+
+    name: str
+    measures: Measures
+    why_not: str
+    found_in: str
+
+    def implementation(self) -> Any:
+        """The class, imported now."""
+        return resolve_name(self.found_in)
+
+
+def _gem(of: EachGroup) -> ServedMeasurement:
+    from privacy.ladder import useful_ladder
+    from privacy.mechanisms.gem import Gem
+
+    ladder = useful_ladder(of.whole, of.tuples_per_unit)
+    return Gem(of.epsilon, of.groups_per_unit, of.gap, ladder=ladder, sample=of.sample, monotone=not of.exchanges)
+
+
+def _r2t(of: EachGroup) -> ServedMeasurement:
+    from privacy.mechanisms.racing.r2t import R2T
+
+    if of.global_sensitivity is None:
+        raise InvalidParameter("r2t needs a global sensitivity")
+    return R2T(of.epsilon, of.global_sensitivity, of.groups_per_unit, of.gap)
+
+
+def _s4s(of: EachGroup) -> ServedMeasurement:
+    from privacy.mechanisms.racing.s4s import S4S
+
+    if of.tuples_per_unit is None:
+        raise InvalidParameter("s4s needs a bound on the tuples of a unit")
+    return S4S(of.epsilon, of.tuples_per_unit, of.groups_per_unit, of.gap, of.sample)
+
+
+def _fixed(of: EachGroup) -> ServedMeasurement:
+    from privacy.mechanisms.fixed import Fixed
+
+    return Fixed(of.epsilon, of.groups_per_unit, of.gap)
+
+
+def _group_lp(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    from privacy.mechanisms.groups.group_lp import group_lps
+
+    made = group_lps(of.sums, of.delta, of.groups_per_unit, of.sample)
+    return tuple(replace(one, solver=of.solver) for one in made)
+
+
+def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    """Equal shares of rho, converted to (epsilon, delta) once, for all sums."""
+    from privacy.mechanisms.groups.l2_clip import L2Clip
+    from privacy.mechanisms.groups.sums import equal_shares
+
+    shares = equal_shares(of.sums, of.delta)
+    return tuple(L2Clip(share, one.ladder) for one, share in zip(of.sums, shares, strict=True))
+
+
+def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    return _per_group_count("pmsja", _sized_pmsja, of)
+
+
+def _sized_pmsja(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
+    from privacy.mechanisms.vector.pmsja import Pmsja
+
+    return Pmsja(of.epsilon, of.delta, n_groups, of.ladder)
+
+
+def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    return _per_group_count("s4s_vector", _sized_s4s_vector, of)
+
+
+def _sized_s4s_vector(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
+    from privacy.mechanisms.vector.s4s_vector import S4SVector
+
+    return S4SVector(of.epsilon, of.delta, n_groups, of.sample, of.ladder)
+
+
+def _per_group_count(
+    name: str, sizing: Callable[[PerGroupCount, int], ServedGroupMeasurement], of: AllGroups
+) -> tuple[ServedGroupMeasurement, ...]:
+    """Stages of different kinds do not share rho, so each sum gets its share of epsilon and an equal one of delta."""
+    from privacy.mechanisms.vector.per_group_count import PerGroupCount
+
+    each = of.delta / len(of.sums) * DOWN
+    alone = of.sample if len(of.sums) == 1 else None  # amplified losses of one shared sample do not add up
+    return tuple(PerGroupCount(name, sizing, one.epsilon, each, one.ladder, alone) for one in of.sums)
+
+
+_ENTRIES: tuple[ScalarMechanism | JointMechanism, ...] = (
+    ScalarMechanism(
+        "gem", "selects one threshold, then releases once", two_sided=True, takes_exchanges=True, build=_gem
+    ),
+    ScalarMechanism(
+        "r2t",
+        "races thresholds up to the declared global sensitivity; the answer is a lower bound",
+        two_sided=False,
+        needs=(Need.GLOBAL_SENSITIVITY,),
+        build=_r2t,
+    ),
+    ScalarMechanism(
+        "s4s",
+        "races thresholds up to what one unit's tuples can reach; the answer is a lower bound",
+        two_sided=False,
+        needs=(Need.TUPLES_PER_UNIT,),
+        build=_s4s,
+    ),
+    JointMechanism(
+        "group_lp",
+        "selects a threshold, then releases once in each group",
+        two_sided=True,
+        delta_where_it_pays=True,
+        build=_group_lp,
+    ),
+    JointMechanism(
+        "l2_clip",
+        "selects one length for what a unit adds to all groups together, then releases once",
+        two_sided=True,
+        needs=(Need.DELTA, Need.ONE_OWNER),
+        bounds_vector=True,
+        build=_l2_clip,
+    ),
+    JointMechanism(
+        "pmsja",
+        "tests lengths for what a unit adds to all groups, bounds what neighbours differ by, then releases once",
+        two_sided=False,
+        needs=(Need.DELTA,),
+        bounds_vector=True,
+        build=_pmsja,
+    ),
+    JointMechanism(
+        "s4s_vector",
+        "tests lengths on the sample, then releases once with noise for its smooth sensitivity",
+        two_sided=False,
+        needs=(Need.DELTA,),
+        bounds_vector=True,
+        build=_s4s_vector,
+    ),
+    ScalarMechanism(
+        "fixed",
+        "one unit reaches one value at most, so the threshold is 1 and nothing is selected",
+        two_sided=True,
+        offered=False,
+        takes_exchanges=True,
+        build=_fixed,
+    ),
+)
+
+_LIBRARY = "it is there for comparison, as a library function; use gem"
+_SHARED = "budgets amplified one by one are no bound for one shared sample"
+
+_COMPARED = (
+    ComparisonMechanism(
+        "s4s_as_published",
+        Measures.EACH_GROUP,
+        f"{_SHARED}; s4s has the sound ones",
+        "privacy.mechanisms.racing.s4s:S4S",
+    ),
+    ComparisonMechanism(
+        "s4s_fresh",
+        Measures.OWN_SAMPLES,
+        "a query draws one sample; s4s answers from it",
+        "privacy.published.sampled.s4s_fresh:FreshS4S",
+    ),
+    ComparisonMechanism(
+        "s4s_rdp",
+        Measures.EACH_GROUP,
+        "it needs a delta of its own; s4s needs none",
+        "privacy.published.s4s_rdp:S4SRenyi",
+    ),
+    ComparisonMechanism(
+        "s4s_rdp_as_published",
+        Measures.EACH_GROUP,
+        f"{_SHARED}; use s4s",
+        "privacy.published.s4s_rdp:S4SRenyi",
+    ),
+    ComparisonMechanism(
+        "s4s_rdp_fresh",
+        Measures.OWN_SAMPLES,
+        "a query draws one sample; s4s answers from it",
+        "privacy.published.sampled.s4s_fresh:FreshS4S",
+    ),
+    ComparisonMechanism(
+        "pmsja_as_published",
+        Measures.ALL_GROUPS,
+        "its published constants do not account for the solver's gap; pmsja has the sound ones",
+        "privacy.published.pmsja_published:PmsjaAsPublished",
+    ),
+    ComparisonMechanism(
+        "s4s_vector_as_published",
+        Measures.ALL_GROUPS,
+        "its published constants are not proved; s4s_vector has the sound ones",
+        "privacy.published.s4s_vector_published:S4SVectorAsPublished",
+    ),
+    ComparisonMechanism(
+        "laplace_global", Measures.EACH_GROUP, _LIBRARY, "privacy.published.laplace_global:LaplaceGlobal"
+    ),
+    ComparisonMechanism(
+        "simple_sampling", Measures.OWN_SAMPLES, _LIBRARY, "privacy.published.sampled.simple_sampling:SimpleSampling"
+    ),
+    ComparisonMechanism(
+        "sample_and_explore",
+        Measures.OWN_SAMPLES,
+        _LIBRARY,
+        "privacy.published.sampled.sample_and_explore:SampleAndExplore",
+    ),
+    ComparisonMechanism(
+        "repeated_sample_and_explore",
+        Measures.OWN_SAMPLES,
+        _LIBRARY,
+        "privacy.published.sampled.repeated_exploration:RepeatedExploration",
+    ),
+)
+
+MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
+"""Every mechanism that a server runs, by name: each a ScalarMechanism or a JointMechanism."""
+
+OFFERED: tuple[str, ...] = tuple(one.name for one in _ENTRIES if one.offered)
+"""The names that an analyst may ask for, in the order in which interfaces list them."""
+
+COMPARISON: Mapping[str, ComparisonMechanism] = {one.name: one for one in _COMPARED}
+"""Every mechanism that is known and not served, by name."""
+
+if TYPE_CHECKING:
+    MechanismName = str
+else:
+    MechanismName = Literal[OFFERED]
+    """One of `OFFERED`: pydantic, OpenAPI and the command line read the choices off it."""
+
+
+def measurement(
+    name: str,
+    epsilon: float,
+    groups_per_unit: int | None = None,
+    gap: float = 0.0,
+    global_sensitivity: float | None = None,
+    whole: bool = False,
+    tuples_per_unit: int | None = None,
+    sample: SampleDesign | None = None,
+    exchanges: bool = False,
+) -> ServedMeasurement:
+    """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes, but for exchanges.
+
+    Args:
+      name: of a ScalarMechanism; the others as in EachGroup.
+    Returns: a measurement; make the truncated answer on its `ladder`.
+    Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
+    """
+    entry = MECHANISMS.get(name)
+    if not isinstance(entry, ScalarMechanism):
+        raise InvalidParameter("there is no mechanism of this name for truncated answers")
+    if exchanges and not entry.takes_exchanges:
+        raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
+    return entry.build(
+        EachGroup(epsilon, groups_per_unit, gap, global_sensitivity, whole, tuples_per_unit, sample, exchanges)
+    )
+
+
+def group_measurements(
+    name: str,
+    sums: Sequence[Sum],
+    delta: float,
+    groups_per_unit: int | None = None,
+    sample: SampleDesign | None = None,
+    solver: SolverName = "certified",
+) -> tuple[ServedGroupMeasurement, ...]:
+    """One measurement per sum, all of them together (epsilon, delta)-DP, epsilon the sum of the sums' own.
+
+    Args:
+      name: of a JointMechanism; the others as in AllGroups.
+    Raises: InvalidParameter for an unknown name, or parameters that are worth nothing to a mechanism.
+    """
+    entry = MECHANISMS.get(name)
+    if not isinstance(entry, JointMechanism):
+        raise InvalidParameter("there is no mechanism of this name for all groups together")
+    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver))
+
+
+def release_together(
+    made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    """Release all sums of a question as their mechanism does: each by itself, or several by one draw.
+
+    Args:
+      made: what `group_measurements` made of the sums, all of them and in order.
+      tuples: the coded join tuples; row i of their weights is that of sum i, and what follows is not read.
+      entropy: where the noise comes from.
+    Returns: one answer per sum, in order.
+    Raises: InvalidParameter for measurements of several mechanisms, or of one that measures each group by itself;
+      what `GroupMeasurement.release` raises.
+    """
+    names = {one.name for one in made}
+    entry = MECHANISMS[names.pop()] if len(names) == 1 else None
+    if not isinstance(entry, JointMechanism):
+        raise InvalidParameter("the sums of a question are measured together by one mechanism")
+    return entry.release(made, tuples, entropy)
+
+
+def why_not_served(name: str) -> str | None:
+    """Why a server does not run a mechanism of this name, with what to do instead; None where it knows of none."""
+    compared = COMPARISON.get(name)
+    return None if compared is None else compared.why_not
+
+
+def measures_together(made: ServedMeasurement | ServedGroupMeasurement) -> TypeIs[ServedGroupMeasurement]:
+    """Is it of a mechanism that measures the tuples of all groups together?"""
+    return isinstance(MECHANISMS[made.name], JointMechanism)

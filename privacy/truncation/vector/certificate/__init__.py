@@ -1,0 +1,1 @@
+"""Feasible shares, any multipliers, one pass over the tuples: what bounds the optimum."""

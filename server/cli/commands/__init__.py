@@ -1,0 +1,1 @@
+"""The commands of `noisegate`, with their help."""

@@ -1,0 +1,163 @@
+"""`noisegate admin`: accounts, charges and the log of custodians' acts."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
+from server.cli.output.answer_view import privacy_text
+from server.cli.output.listing import Format, Output, show_rows
+from server.cli.output.terminal import tell
+
+_ACCOUNTS = (
+    "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "window_s", "renews",
+    "per_query_epsilon",
+)  # fmt: skip
+_CHARGES = (
+    "number", "analyst", "epsilon", "delta", "state", "reserved", "mechanism", "repeats", "request_id", "accounts",
+)  # fmt: skip
+
+Account = Annotated[str, typer.Argument(help="dataset, analyst:NAME or group:NAME.", metavar="ACCOUNT")]
+Epsilon = Annotated[float, typer.Option(help="The epsilon.")]
+Delta = Annotated[float, typer.Option(help="The delta.")]
+
+
+def accounts(
+    policy: PolicyFile,
+    analyst: Annotated[str | None, typer.Option(help="Only the accounts that pay for this analyst.")] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show who may spend how much, and what is left.
+
+    Example:  noisegate admin accounts --policy policy.toml
+    """
+    with opened(policy) as ledger:
+        balances = ledger.accounts(analyst)
+    rows = [
+        (
+            one.name,
+            one.grant.epsilon,
+            one.epsilon_left,
+            one.grant.delta,
+            one.delta_left,
+            one.grant.accounting,
+            one.grant.window_s,
+            moment(one.renews_at_ms),
+            one.grant.per_query_epsilon,
+        )
+        for one in balances
+    ]
+    show_rows(_ACCOUNTS, rows, output)
+
+
+def grant(
+    account: Account,
+    policy: PolicyFile,
+    epsilon: Epsilon,
+    reason: Reason,
+    delta: Annotated[float | None, typer.Option(help="The delta; left out, it stays as it is.")] = None,
+    accounting: Annotated[
+        str, typer.Option(help="basic, zcdp or renyi; fixed when the account is made.", metavar="NAME")
+    ] = "basic",
+    event_delta: Annotated[float, typer.Option(help="zcdp, renyi: what of delta is for events that have one.")] = 0.0,
+    window_days: Annotated[
+        float | None, typer.Option(help="Start again from nothing after so many days.", min=0.001)
+    ] = None,
+    per_query_epsilon: Annotated[float | None, typer.Option(help="The most that one query may spend.")] = None,
+) -> None:
+    """Set what an account may spend, all of it; what was spent stays spent.
+
+    The accounts of groups and of the dataset are made by it. The dataset pays for every release, whoever asks.
+
+    Example:  noisegate admin grant dataset --epsilon 100 --policy policy.toml --reason "what the board allows"
+    """
+    from server.ledger.account import Grant, delta_of_grant
+
+    if accounting not in ("basic", "zcdp", "renyi"):
+        raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
+    window_s = None if window_days is None else round(window_days * 86_400)
+    if window_s is not None:
+        tell(
+            "warning: with renewal windows nothing bounds what is learned over all time: k windows are k budgets",
+            style="yellow",
+        )
+    with opened(policy) as ledger:
+        granted = delta_of_grant(ledger, account, delta)
+        made = Grant(epsilon, granted, accounting, event_delta, window_s, per_query_epsilon)  # type: ignore[arg-type]
+        ledger.grant(account, made, act(reason))
+        (now,) = (one for one in ledger.accounts() if one.name == account)
+    left = privacy_text(now.epsilon_left, now.delta_left)
+    tell(f"{account} may spend {privacy_text(epsilon, granted)} in all; {left} is left.")
+
+
+def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilon = 0.0, delta: Delta = 0.0) -> None:
+    """Add to what an account may spend.
+
+    Example:  noisegate admin top-up analyst:ada --epsilon 2 --policy policy.toml --reason "the study goes on"
+
+    Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
+    """
+    with opened(policy) as ledger:
+        ledger.top_up(account, epsilon, delta, act(reason))
+        (now,) = (one for one in ledger.accounts() if one.name == account)
+    left = privacy_text(now.epsilon_left, now.delta_left)
+    tell(f"{account} may spend {privacy_text(now.grant.epsilon, now.grant.delta)} in all; {left} is left.")
+
+
+def charges(
+    policy: PolicyFile,
+    analyst: Annotated[str | None, typer.Option(help="Only this analyst's.")] = None,
+    after: After = 0,
+    limit: Limit = 100,
+    output: Output = Format.TABLE,
+) -> None:
+    """List charges in order.
+
+    Example:  noisegate admin charges --policy policy.toml --analyst ada --format csv
+    """
+    rows: list[tuple[str | int | float | None, ...]] = []
+    with opened(policy) as ledger:
+        for size in pages(limit):
+            page = ledger.charges(analyst, after=after, limit=size)
+            rows += [
+                (
+                    one.number,
+                    one.charge.analyst,
+                    one.charge.epsilon,
+                    one.charge.delta,
+                    one.state,
+                    moment(one.shown_reserved_at_ms),
+                    one.charge.mechanism,
+                    one.charge.repeats,
+                    one.charge.request_id,
+                    " ".join(one.accounts),
+                )
+                for one in page
+            ]
+            if len(page) < size:
+                break
+            after = page[-1].number
+    show_rows(_CHARGES, rows, output)
+
+
+def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output = Format.TABLE) -> None:
+    """Show what custodians did: who, when, what and why.
+
+    Example:  noisegate admin log --policy policy.toml
+    """
+    rows: list[tuple[str | int, ...]] = []
+    with opened(policy) as ledger:
+        for size in pages(limit):
+            page = ledger.entries(after=after, limit=size, acts_only=True)
+            for one in page:
+                said = dict(one.content)
+                by, reason = str(said.pop("by", "")), str(said.pop("reason", ""))
+                what = json.dumps(said, ensure_ascii=False)
+                rows.append((one.number, moment(one.shown_at_ms) or "", one.kind, by, reason, what))
+            if len(page) < size:
+                break
+            after = page[-1].number
+    show_rows(("number", "at", "kind", "by", "reason", "what"), rows, output)

@@ -1,0 +1,207 @@
+"""`noisegate analyst`: who holds a key, and what it opens."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
+from server.cli.failure import CommandFailed
+from server.cli.output.answer_view import privacy_text
+from server.cli.output.listing import Format, Output, show_rows
+from server.cli.output.terminal import tell, write
+
+if TYPE_CHECKING:
+    from planner.policy.policy import Policy
+    from server.ledger.account import Grant
+    from server.ledger.ledger import Ledger
+
+
+_LEAST = 1e-9
+"""The smallest budget that is counted, for whom a budget is nothing."""
+
+
+class RoleName(StrEnum):
+    """What a key opens; no role includes another."""
+
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    ADMIN = "admin"
+
+
+Name = Annotated[str, typer.Argument(help="The analyst's name.", metavar="NAME")]
+RoleOption = Annotated[RoleName, typer.Option(help="analyst asks, auditor reads the ledger, admin changes it.")]
+
+
+def add(
+    name: Annotated[str, typer.Argument(help="The analyst's name, as the ledger will have it.", metavar="NAME")],
+    policy: Annotated[Path, typer.Option(help="The policy file; it says where the ledger is.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="The analyst's whole budget; every answer takes from it. The policy's if left out."),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="The analyst's whole delta; 0 is pure differential privacy. Left out, it is the policy's: that of "
+            "[budgets.analyst], or of one query."
+        ),
+    ] = None,
+    role: RoleOption = RoleName.ANALYST,
+    group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
+    reason: Reason = "",
+) -> None:
+    """Add an analyst and print the new key, once: only its hash is kept.
+
+    The first analyst creates the ledger. Give the key to the analyst over a channel that you trust. Auditors read the
+    ledger over HTTP, admins change who may do what; neither asks questions, so they need no budget.
+
+    Example:  noisegate analyst add ada --policy policy.toml --epsilon 10
+
+    Example:  noisegate analyst add grace --policy policy.toml --role admin
+
+    Exit codes: 0 added, 2 not added.
+    """
+    from server.ledger.account import Grant, analyst_account
+    from server.ledger.accounts.amounts import granted_delta, granted_epsilon
+    from server.ledger.api_keys import credentials_of, new_key
+    from server.policy.accepted_policy import read_policy
+    from server.policy.open_ledger_of_policy import ledger_name, open_or_create
+
+    named = read_policy(policy)
+    grant = _grant(named, epsilon, delta, role)
+    granted_epsilon(grant.epsilon)  # refuses what is no budget, before a ledger is made for it
+    granted_delta(grant.delta)
+    made, first = open_or_create(named, policy)
+    with closing(made) as ledger:
+        if first:
+            where = ledger_name(named, policy)
+            tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
+        key, why = new_key(), act(reason)
+        ledger.add_analyst(
+            name, credentials_of(key), grant.epsilon, grant.delta, role=role.value, group=group, act=why
+        )
+        if grant != Grant(grant.epsilon, grant.delta):  # a window or a cap, too
+            ledger.grant(analyst_account(name), grant, why)
+        beyond = _beyond_dataset(grant, ledger) if role is RoleName.ANALYST else None
+    if beyond is not None:
+        tell(f"warning: {beyond}", style="yellow")
+    tell(f"{name} {_opens(role, grant)}. The key below is shown this once:")
+    write(key)
+
+
+def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
+    """What to say where the dataset's account has less than the new budget: it pays for every release, too."""
+    from server.ledger.account import DATASET
+
+    dataset = next((one for one in ledger.accounts() if one.name == DATASET), None)
+    if dataset is None or (grant.epsilon <= dataset.epsilon_left and grant.delta <= dataset.delta_left):
+        return None
+    left = privacy_text(dataset.epsilon_left, dataset.delta_left)
+    return (
+        f"all analysts together have {left} left, less than this budget: questions are refused beyond that; "
+        "`noisegate admin top-up dataset` adds to it"
+    )
+
+
+def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: RoleName) -> Grant:
+    """What somebody new may spend: what is given, the rest as the policy has it. Who asks nothing needs nothing."""
+    from server.ledger.account import Grant
+    from server.policy.open_ledger_of_policy import grant_of
+
+    default = policy.budgets.analyst
+    if default is not None and epsilon is None:
+        made = grant_of(default)
+        return made if delta is None else replace(made, delta=delta)
+    if epsilon is None and role is RoleName.ANALYST:
+        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
+    if epsilon is None:
+        return Grant(_LEAST, delta or 0.0)
+    return Grant(epsilon, policy.delta_of_analyst if delta is None else delta)
+
+
+def _opens(role: RoleName, grant: Grant) -> str:
+    """What the new key is for."""
+    if role is RoleName.ANALYST:
+        return f"may spend {privacy_text(grant.epsilon, grant.delta)}"
+    can = "sees and changes who may do what" if role is RoleName.ADMIN else "sees who did what and changes nothing"
+    return f"is an {role.value}: {can}, on the administration page and at /v1/admin, and asks no questions"
+
+
+def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:
+    """List all analysts.
+
+    Example:  noisegate analyst list --policy policy.toml
+    """
+    with opened(policy) as ledger:
+        rows = [(one.name, one.role, one.group, one.enabled) for one in ledger.analysts()]
+    show_rows(("name", "role", "group", "enabled"), rows, output)
+
+
+def rotate_key(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Give an analyst another key, printed once; the old one opens nothing from now on.
+
+    Example:  noisegate analyst rotate-key ada --policy policy.toml --reason "the laptop was stolen"
+    """
+    from server.ledger.api_keys import credentials_of, new_key
+
+    key = new_key()
+    with opened(policy) as ledger:
+        ledger.set_credentials(name, credentials_of(key), act(reason))
+    tell(f"{name}'s old key opens nothing any more. The key below is shown this once:")
+    write(key)
+
+
+def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Disable an analyst: the key opens nothing, nothing can be charged. What was spent stays spent.
+
+    Example:  noisegate analyst disable ada --policy policy.toml --reason "left the company"
+    """
+    with opened(policy) as ledger:
+        ledger.set_enabled(name, False, act(reason))
+    tell(f"{name} is disabled.")
+
+
+def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
+    """Enable a disabled analyst again, with the key and the budget that were left.
+
+    Example:  noisegate analyst enable ada --policy policy.toml --reason "came back"
+    """
+    with opened(policy) as ledger:
+        ledger.set_enabled(name, True, act(reason))
+    tell(f"{name} is enabled.")
+
+
+def set_role(
+    name: Name,
+    role: Annotated[RoleName, typer.Argument(help="analyst asks, auditor reads the ledger, admin changes it.")],
+    policy: PolicyFile,
+    reason: Reason,
+) -> None:
+    """Change what an analyst's key opens.
+
+    Example:  noisegate analyst set-role ada auditor --policy policy.toml --reason "audits from now on"
+    """
+    with opened(policy) as ledger:
+        ledger.set_role(name, role.value, act(reason))
+    tell(f"{name} has the role {role.value}.")
+
+
+def set_group(
+    name: Name,
+    policy: PolicyFile,
+    reason: Reason,
+    group: Annotated[str | None, typer.Argument(help="The group; none if left out.", metavar="[GROUP]")] = None,
+) -> None:
+    """Move an analyst to a group, whose account then also pays, or to none. Charges so far stay where they are.
+
+    Example:  noisegate analyst set-group ada lab --policy policy.toml --reason "works with the lab"
+    """
+    with opened(policy) as ledger:
+        ledger.set_group(name, group, act(reason))
+    tell(f"{name} belongs to {'no group' if group is None else f'the group {group}'}.")

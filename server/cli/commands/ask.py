@@ -1,0 +1,215 @@
+"""`noisegate query` and `noisegate explain`: ask a running proxy."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from privacy.registry import OFFERED, why_not_served
+from server.cli.client.await_answer import answered
+from server.cli.client.client import ask, not_ours
+from server.cli.client.key import read_key
+from server.cli.client.proposal import proposed_epsilon
+from server.cli.failure import CommandFailed
+from server.cli.output.answer_view import answer_table, summary
+from server.cli.output.explanation_view import explanation_view
+from server.cli.output.terminal import show, tell, write
+from server.http.bodies.answer_body import AnswerBody
+from server.query import Explanation
+from server.results.csv_text import csv_text
+
+DEFAULT_URL = "http://127.0.0.1:8432"
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+class ExplanationFormat(StrEnum):
+    """How an explanation is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
+URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity, and neither is a budget."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter("must be a finite number")
+    return value
+
+
+def _offered(name: str) -> str:
+    """A mechanism that a server runs; of one that it knows and does not run, why."""
+    if name in OFFERED:
+        return name
+    reason = why_not_served(name)
+    raise typer.BadParameter(f"must be one of {', '.join(OFFERED)}{'' if reason is None else f'; {reason}'}")
+
+
+Epsilon = Annotated[
+    float | None,
+    typer.Option(help="How much of your budget to spend; the policy's default if left out.", callback=_finite),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="How much delta to spend; the policy's default if left out.", callback=_finite),
+]
+MechanismChoice = Annotated[
+    str | None,
+    typer.Option(
+        parser=_offered,
+        metavar=f"[{'|'.join(OFFERED)}]",
+        help="Which mechanism releases; the planner chooses if left out.",
+    ),
+]
+KeyFile = Annotated[
+    Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
+]
+
+
+def _value(text: str) -> str | int | float | bool | None:
+    """A parameter's value: a JSON number, true, false or null; anything else is the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    plain = value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else text
+
+
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="The value of $1, then of $2, ...: a number, true, false, null, or else a text."),
+]
+
+
+def query(
+    sql: SQL,
+    url: URL = DEFAULT_URL,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    mechanism: MechanismChoice = None,
+    output: Annotated[
+        Format, typer.Option("--format", help="A table to read, csv for a spreadsheet, json for a program.")
+    ] = Format.TABLE,
+    key_file: KeyFile = None,
+    parameters: Parameters = None,
+    interval_width: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: the widest interval that will do.", callback=_finite)
+    ] = None,
+    max_relative_error: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend what is proposed without asking; for scripts.")] = False,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
+    ] = None,
+) -> None:
+    """Ask a question; its noisy answer is charged to your budget.
+
+    The same question gets the same answer, free, until the data is a new load. With an accuracy instead of an epsilon
+    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have.
+
+    Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
+
+    Example:  noisegate query "SELECT count(*) FROM orders" --epsilon 0.5
+
+    Example:  noisegate query 'SELECT count(*) FROM orders WHERE status = $1' --param open
+
+    Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
+
+    A question that takes longer than a second shows how long it has; Ctrl-C cancels it.
+
+    Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted,
+    130 cancelled.
+    """
+    sql = _statement(sql)
+    values = None if parameters is None else [_value(text) for text in parameters]
+    key = read_key(key_file)
+    if interval_width is not None or max_relative_error is not None:
+        if epsilon is not None or mechanism is not None:
+            raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
+        wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+        wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
+        epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
+    text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
+    if output is Format.JSON:
+        write(_indented(text, url))
+        return
+    try:
+        response = AnswerBody.model_validate_json(text).response()
+    except ValidationError as error:
+        raise not_ours(url) from error
+    if output is Format.TABLE:
+        show(answer_table(response))
+        return
+    write(csv_text(response, end="\n"))
+    for line in summary(response):
+        tell(line)
+
+
+def explain(
+    sql: SQL,
+    url: URL = DEFAULT_URL,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    mechanism: MechanismChoice = None,
+    output: Annotated[
+        ExplanationFormat, typer.Option("--format", help="A table to read, or json for a program.")
+    ] = ExplanationFormat.TABLE,
+    key_file: KeyFile = None,
+    parameters: Parameters = None,
+) -> None:
+    """Show what a query would do and cost, without asking it.
+
+    Explaining is free and reads no private row.
+
+    Example:  noisegate explain "SELECT count(*) FROM orders"
+
+    Exit codes: 0 explained, 1 the query would be refused, 2 usage, configuration or connection.
+    """
+    sql = _statement(sql)
+    values = None if parameters is None else [_value(text) for text in parameters]
+    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
+    text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
+    if output is ExplanationFormat.JSON:
+        write(_indented(text, url))
+        return
+    try:
+        explanation = TypeAdapter(Explanation).validate_json(text)
+    except ValidationError as error:
+        raise not_ours(url) from error
+    show(explanation_view(explanation))
+
+
+def _statement(argument: str) -> str:
+    """The argument, or what standard input holds when it is a dash."""
+    sql = sys.stdin.read() if argument == "-" else argument
+    if not sql.strip():
+        raise CommandFailed("there is no statement", hint='for example noisegate query "SELECT count(*) FROM orders"')
+    return sql
+
+
+def _indented(text: str, url: str) -> str:
+    """The same JSON, indented."""
+    try:
+        return json.dumps(json.loads(text), indent=2)
+    except json.JSONDecodeError as error:
+        raise not_ours(url) from error

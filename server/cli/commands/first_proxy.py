@@ -1,0 +1,341 @@
+"""`noisegate init`: four questions, then a policy, an analyst, a running proxy and a first answer; or nothing."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+from rich.console import RenderableType
+
+from server.cli.commands.open_ledger import act
+from server.cli.commands.policy import dataset_name, no_table
+from server.cli.failure import CommandFailed
+from server.cli.output.answer_view import answer_table
+from server.cli.output.terminal import printable, show, tell, tell_failure, write
+
+if TYPE_CHECKING:
+    from planner.schema import Schema
+
+T = TypeVar("T")
+
+_ENVIRONMENT = "env:NOISEGATE_DATABASE_URL"
+_SECRET_FILE = "database.url"
+_CATALOG_TIMEOUT_MS = 10_000
+_START_S = 180.0
+_STOP_S = 60.0
+_FIRST_EPSILON = 0.5
+_SHOWN = 12
+_LISTENS = re.compile(r"https?://[\w.:\[\]-]+:\d+")
+
+
+@dataclass(frozen=True)
+class _Database:
+    """Where the rows are.
+
+    Attributes:
+      reference: what the policy says, never the URL where it may hold a password.
+      secret: what has to be written into a file for the reference to mean something; None: nothing.
+    """
+
+    reference: str
+    secret: str | None
+    name: str
+    schema: Schema
+    left_out: tuple[tuple[str, str], ...]
+
+
+def init(
+    url: Annotated[
+        str | None, typer.Option(help="Where the database's URL is: env:NAME or file:PATH.", metavar="SECRET")
+    ] = None,
+    people: Annotated[str | None, typer.Option(help="The table that holds one row per person.")] = None,
+    analyst: Annotated[str | None, typer.Option(help="The first analyst's name.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="That analyst's whole budget.")] = None,
+    output: Annotated[Path, typer.Option(help="The policy to write.", dir_okay=False)] = Path("policy.toml"),
+    port: Annotated[int, typer.Option(help="The port for HTTP; 0 takes a free one.", min=0, max=65535)] = 8432,
+    wire_port: Annotated[
+        int, typer.Option(help="The port for psql and drivers; 0 takes a free one.", min=0, max=65535)
+    ] = 6432,
+    wire: Annotated[bool, typer.Option(help="Serve psql and drivers.")] = True,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the proxy after the first answer; for scripts.")] = False,
+) -> None:
+    """Ask four questions, then write a policy, add an analyst, start the proxy and ask a first question.
+
+    What is not given as an option is asked for on the terminal: the database's URL, the table of people, the first
+    analyst, the budget. Structure alone is read until the first question, which is charged to the analyst. Where a
+    step fails nothing that was written is left. The policy protects every table that leads to a person; decide later
+    what else may be asked, by the comments in it.
+
+    Example:  noisegate init
+
+    Example:  noisegate init --url env:NOISEGATE_DATABASE_URL --people patient --analyst ada --epsilon 10
+
+    Exit codes: 0 stopped on request, 2 not started.
+    """
+    from planner.policy.draft import likely_people
+
+    written = _written(output)
+    there = [path for path in written if path.exists()]
+    if there:
+        hint = "choose another --output, or remove it; `noisegate serve` starts a proxy that is set up"
+        raise CommandFailed(f"{there[0]} is already there", hint=hint)
+    environment = os.environ.get(_ENVIRONMENT.removeprefix("env:"))
+    asks = "The database's URL, postgresql://ROLE:PASSWORD@HOST/DATABASE or env:NAME, of a role that may only SELECT"
+    usual = _ENVIRONMENT if environment else None
+    database = _answered(url, "--url", asks, usual, lambda said: _database(said, output.parent, typed=url is None))
+    candidates = likely_people(database.schema)
+    names = ", ".join(list(candidates)[:_SHOWN]) + (", ..." if len(candidates) > _SHOWN else "")
+    asks = f"Which table holds one row per person ({printable(names)})"
+    unit = _answered(people, "--people", asks, next(iter(candidates), None), lambda name: _people(name, database))
+    name = _answered(analyst, "--analyst", "Who is the first analyst", _user(), _analyst)
+    said = None if epsilon is None else f"{epsilon:g}"
+    budget = _answered(said, "--epsilon", "That analyst's whole budget, an epsilon", "10", _budget)
+    text = _policy(database, unit, budget)
+    with _all_or_nothing(written) as keep:
+        key = _set_up(text, output, database, name, budget)
+        options = ["--port", str(port), *(["--wire-port", str(wire_port)] if wire else ["--no-wire"])]
+        with _proxy(output, options) as (process, address):
+            response = _first_answer(address, key, unit[0], min(budget, _FIRST_EPSILON))
+            keep()
+            show(response)
+            tell(f"Wrote {output}. {name}'s key is shown this once:")
+            write(key)
+            _stay(process, output, stop=stop)
+
+
+def _answered(given: str | None, option: str, asks: str, default: str | None, read: Callable[[str], T]) -> T:
+    """The answer to one question, from its option or the terminal, where a wrong one is asked for again."""
+    from planner.errors import PlannerError
+    from server.errors import ServerError
+
+    if given is not None:
+        return read(given)
+    if not sys.stdin.isatty():
+        raise CommandFailed(f"{option} is missing", hint="on a terminal it is asked for")
+    while True:
+        said = typer.prompt(asks, default=default, err=True)
+        try:
+            return read(str(said).strip())
+        except CommandFailed as failure:
+            tell_failure(failure)
+        except (ServerError, PlannerError) as error:
+            tell_failure(CommandFailed(error.message, hint=error.hint))
+
+
+def _database(said: str, base: Path, *, typed: bool) -> _Database:
+    """Connect, refuse a role that may do more than SELECT, and read the structure."""
+    from server.backends.catalog import read_namespaces, read_schema
+    from server.backends.left_out import read_left_out
+    from server.backends.postgres import connected
+    from server.backends.role import refuse_unsafe_role
+    from server.policy.secrets import resolve
+
+    is_reference = said.startswith(("env:", "file:"))
+    if not is_reference and not (typed and said.startswith(("postgresql://", "postgres://"))):
+        hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE" if typed else "so that no password stands in a command"
+        raise CommandFailed("the URL is named by env:NAME or file:PATH" if not typed else "this is no URL", hint=hint)
+    url = resolve(said, base)
+    with connected(url, _CATALOG_TIMEOUT_MS) as connection:
+        refuse_unsafe_role(connection)
+        namespaces = read_namespaces(connection)
+        schema = read_schema(connection, namespaces)
+        left_out = read_left_out(connection, namespaces)
+        name = connection.info.dbname
+    if not schema.tables:
+        raise no_table(namespaces)
+    reference, secret = (said, None) if is_reference else (f"file:{_SECRET_FILE}", said)
+    return _Database(reference, secret, name, schema, left_out)
+
+
+def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
+    from planner.policy.ownership import row_key
+    from planner.suggestions import did_you_mean
+
+    tables = database.schema.tables
+    named = [table for table in tables.values() if name in (table.name, table.relation)]
+    table = tables.get(name) or (named[0] if len(named) == 1 else None)
+    if table is None:
+        raise CommandFailed(f"there is no table {printable(name)}", hint=did_you_mean(name, database.schema.tables))
+    key = row_key(table)
+    if key is None:
+        raise CommandFailed(
+            f"{printable(name)} has no enforced key without NULL that could name a person",
+            hint="ALTER TABLE ... ADD PRIMARY KEY, or choose another table",
+        )
+    return table.name, key
+
+
+def _analyst(name: str) -> str:
+    from server.ledger.writes.administer import check_name
+
+    check_name(name)
+    return name
+
+
+def _budget(said: str) -> float:
+    from server.ledger.accounts.amounts import granted_epsilon
+
+    try:
+        budget = float(said)
+    except ValueError:
+        raise CommandFailed("a budget is a number, like 10", hint="each answer takes some of it") from None
+    granted_epsilon(budget)
+    return budget
+
+
+def _policy(database: _Database, unit: tuple[str, tuple[str, ...]], budget: float) -> str:
+    """A policy that fits the database as it is. Raises: PolicyInvalid, where more has to be decided first."""
+    from planner.errors import PolicyInvalid
+    from planner.policy.draft import draft
+    from planner.policy.policy import parse_policy
+    from planner.policy.validate import validate
+
+    text = draft(database.schema, dataset_name(database.name), units=dict([unit]), left_out=database.left_out)
+    text = text.replace(json.dumps(_ENVIRONMENT), json.dumps(database.reference), 1)
+    dataset = f"[budgets.dataset]\nepsilon = {max(50.0, 5 * budget):g}\n"
+    text = text.replace("[budgets.dataset]\nepsilon = 50\n", dataset, 1)
+    try:
+        validate(parse_policy(text), database.schema)
+    except PolicyInvalid as error:
+        hint = "something has to be decided first: `noisegate policy init` writes a draft that says what"
+        raise CommandFailed(error.message, hint=hint) from error
+    return text
+
+
+def _set_up(text: str, output: Path, database: _Database, analyst: str, budget: float) -> str:
+    """Write the secret and the policy, make the ledger, add the analyst; returns the key."""
+    from server.ledger.api_keys import credentials_of, new_key
+    from server.policy.accepted_policy import read_policy
+    from server.policy.open_ledger_of_policy import open_or_create
+
+    try:
+        if database.secret is not None:
+            descriptor = os.open(output.parent / _SECRET_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(database.secret + "\n")
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        hint = "run it in a folder that you may write, or name one by --output"
+        raise CommandFailed(f"{output} cannot be written: {error.strerror}", hint=hint) from error
+    policy = read_policy(output)
+    ledger, _ = open_or_create(policy, output)
+    key = new_key()
+    with closing(ledger):
+        why = act("noisegate init")
+        ledger.add_analyst(analyst, credentials_of(key), budget, policy.delta_of_analyst, act=why)
+    return key
+
+
+def _written(output: Path) -> tuple[Path, ...]:
+    """Everything that setting up a proxy leaves beside its policy."""
+    ledger = output.parent / "ledger.sqlite"
+    sides = (ledger.with_name(f"ledger.sqlite{side}") for side in ("-wal", "-shm", ".lock"))
+    beside = (output.with_suffix(ending) for ending in (".ledger.json", ".accepted.toml", ".catalog"))
+    return output, output.parent / _SECRET_FILE, ledger, *sides, *beside
+
+
+@contextmanager
+def _all_or_nothing(written: tuple[Path, ...]) -> Iterator[Callable[[], None]]:
+    """Remove what was written, none of which was there before, unless the function that is yielded was called."""
+    done: list[bool] = []
+    try:
+        yield lambda: done.append(True)
+    except BaseException:
+        for path in () if done else written:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `noisegate serve`, its words shown as they come; yields the process and its address. It is stopped at last.
+
+    Raises: CommandFailed where it ends, or says nothing for too long, before it listens.
+    """
+    command = [sys.executable, "-m", "server.cli.main", "serve", str(output), *options]
+    # A group of its own: Ctrl-C is ours, and the proxy is told to stop once.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0)
+    addresses: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_forward, args=(process, addresses), daemon=True).start()
+    try:
+        try:
+            address = addresses.get(timeout=_START_S)
+        except queue.Empty:
+            address = None
+        if address is None:
+            raise CommandFailed(
+                "the proxy did not start; nothing of what was written is kept",
+                hint="its own words are above; then run `noisegate init` again",
+            )
+        yield process, address
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None]) -> None:
+    """Show what the proxy says, line by line, and note where it listens; None once it has ended."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if '"level": "info"' not in line:  # the log of what goes well
+            tell(printable(line.rstrip("\n")))
+        found = _LISTENS.search(line) if "listens on" in line else None
+        if found is not None:
+            addresses.put(found[0])
+    addresses.put(None)
+
+
+def _first_answer(address: str, key: str, table: str, epsilon: float) -> RenderableType:
+    """How many people there are, asked as an analyst would."""
+    from planner.schema import name_parts
+    from server.cli.client.await_answer import answered
+    from server.http.bodies.answer_body import AnswerBody
+
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name_parts(table))
+    sql = f"SELECT count(*) FROM {quoted}"
+    tell(f"Asking at epsilon {epsilon:g}: {printable(sql)}")
+    text = answered(address, key, {"sql": sql, "epsilon": epsilon}, sql=sql, idempotency_key=None)
+    return answer_table(AnswerBody.model_validate_json(text).response())
+
+
+def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
+    """Wait until the proxy is told to stop, by Ctrl-C or with this process."""
+    if stop:
+        return
+    tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again.")
+    tell("Next: export NOISEGATE_KEY=... and `noisegate shell`. What else may be asked is yours to decide, by the")
+    tell("policy's comments; then run `noisegate policy check`.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        return
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return None

@@ -1,0 +1,63 @@
+"""The ledger in the custodian's hands: opened from the policy that names it, every change with its reason."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from server.ledger.analyst import Act
+    from server.ledger.ledger import Ledger
+
+PolicyFile = Annotated[
+    Path, typer.Option("--policy", help="The policy file; it says where the ledger is.", exists=True, dir_okay=False)
+]
+Reason = Annotated[str, typer.Option(help="Why; it stands in the ledger for good.")]
+After = Annotated[int, typer.Option(help="The last number of the page before.", min=0)]
+Limit = Annotated[int, typer.Option(help="How many rows at most.", min=1, max=1_000_000)]
+
+_PAGE = 1000
+
+
+@contextmanager
+def opened(policy: Path) -> Iterator[Ledger]:
+    """The ledger of a policy. Raises: LedgerMissing and its kin, PolicyInvalid."""
+    from server.policy.accepted_policy import read_policy
+    from server.policy.open_ledger_of_policy import open_policy_ledger
+
+    with closing(open_policy_ledger(read_policy(policy), policy)) as ledger:
+        yield ledger
+
+
+def act(reason: str) -> Act:
+    """A change by whoever sits at this shell."""
+    from server.ledger.analyst import Act
+
+    return Act(f"cli:{_user()}", reason)
+
+
+def pages(limit: int) -> Iterator[int]:
+    """The sizes of the pages that make up a limit."""
+    while limit > 0:
+        yield min(limit, _PAGE)
+        limit -= _PAGE
+
+
+def moment(milliseconds: int | None) -> str | None:
+    """A time as a person and a spreadsheet read it, at UTC."""
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "unknown"

@@ -1,0 +1,208 @@
+"""`noisegate policy init` and `noisegate policy check`: the custodian's contract, from draft to verified."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from server.cli.commands.open_ledger import act
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.terminal import console, printable, show, tell
+
+if TYPE_CHECKING:
+    from planner.policy.policy import Policy
+    from planner.schema import Schema
+    from server.ledger.store_ledger import StoreLedger
+    from server.policy.finding import Finding
+
+_DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
+_STYLES = {"error": "bold red", "warning": "yellow", "accepted": "dim"}
+_CATALOG_TIMEOUT_MS = 10_000
+_NO_TIMEOUT_MS = 0  # counting rows takes as long as the tables are large; Ctrl-C ends it
+
+
+def init(
+    url: Annotated[
+        str, typer.Option(help="Where the database's URL is: env:NAME or file:PATH; never the URL itself.")
+    ] = _DRAFTED_URL,
+    name: Annotated[
+        str | None, typer.Option(help="The dataset's name, which clients connect to. The database's if left out.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="The file to write.", dir_okay=False)] = Path("policy.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    from_statistics: Annotated[
+        bool,
+        typer.Option(
+            "--from-statistics",
+            help="Propose ranges, domains and lookup tables from the database's statistics of its rows, each in a "
+            "comment. That looks at the data: decide whether each may be public.",
+        ),
+    ] = False,
+) -> None:
+    """Write a first policy from the live catalog: everything private, with comments that say what to decide.
+
+    Only the structure is read (tables, columns, keys), never a row; with --from-statistics the database's statistics,
+    too, which are about the rows: the file is for your side alone until you have decided on each of its proposals.
+
+    Example:  noisegate policy init --url env:NOISEGATE_DATABASE_URL --name shop --output policy.toml
+
+    Example:  noisegate policy init --from-statistics
+
+    Exit codes: 0 written, 2 not written.
+    """
+    from planner.policy.draft import Estimates, draft, extent
+    from server.backends.catalog import read_namespaces, read_schema
+    from server.backends.estimates import read_estimates
+    from server.backends.left_out import read_left_out
+    from server.backends.postgres import connected
+    from server.policy.secrets import resolve
+
+    if not url.startswith(("env:", "file:")):
+        raise CommandFailed(
+            "--url names where the database's URL is, so that no password gets into the policy",
+            hint="export NOISEGATE_DATABASE_URL=postgresql://ROLE:PASSWORD@HOST/DATABASE and leave --url out",
+        )
+    if output.exists() and not force:
+        raise CommandFailed(f"{output} is already there", hint="choose another --output, or replace it with --force")
+    with connected(resolve(url, output.parent), _CATALOG_TIMEOUT_MS) as connection:
+        namespaces = read_namespaces(connection)
+        schema = read_schema(connection, namespaces)
+        left_out = read_left_out(connection, namespaces)
+        dataset = dataset_name(connection.info.dbname) if name is None else name
+        today = datetime.now(UTC).date()
+        estimates = read_estimates(connection, schema, today) if from_statistics else Estimates(today=today)
+    if not schema.tables:
+        raise no_table(namespaces)
+    try:
+        text = draft(schema, dataset, estimates, left_out=left_out)
+        text = text.replace(json.dumps(_DRAFTED_URL), json.dumps(url), 1)
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandFailed(f"{output} cannot be written: {error.strerror}") from error
+    drafted, omitted = extent(text)
+    why = f", left out: {omitted}, for the reasons at its end" if omitted else ""
+    tell(f"Wrote {output}; tables in it: {drafted}{why}. Decide what its comments ask, then run")
+    tell(f"  noisegate policy check {output}")
+
+
+def no_table(namespaces: Sequence[str]) -> CommandFailed:
+    """What is wrong where a role can read nothing, with what its owner grants."""
+    from planner.schema import sql_identifier
+
+    listed = ", ".join(map(sql_identifier, namespaces)) or "public"
+    return CommandFailed(
+        "the role can read no table",
+        hint=f"as the database's owner: GRANT USAGE ON SCHEMA {listed} TO the role; "
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {listed} TO the role",
+    )
+
+
+def dataset_name(database: str) -> str:
+    """A name for the data set of a database, which needs no quotes anywhere.
+
+    >>> dataset_name("St. Mary's")
+    'St__Mary_s'
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", database)
+
+
+def check(
+    policy: Annotated[Path, typer.Argument(help="The policy file.", metavar="POLICY")],
+) -> None:
+    """Compare a policy with the catalog, with every row and with the accounts: ranges, keys, orphans, cycles, deltas.
+
+    For the custodian only: it prints exact numbers of rows, which no analyst may see.
+
+    Example:  noisegate policy check policy.toml
+
+    Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
+    """
+    from planner.policy.declared_keys import with_declared_keys
+    from server.backends.catalog import read_schema
+    from server.backends.postgres import connected
+    from server.policy.accepted_policy import read_policy
+    from server.policy.check_data import check_policy, probes
+    from server.policy.missing_deltas import missing_deltas
+    from server.policy.secrets import resolve
+
+    contract = read_policy(policy)
+    url = resolve(contract.database_url, policy.parent)
+    with ExitStack() as stack:
+        ledger = _ledger_at_hand(contract, policy)
+        version = None if ledger is None else stack.enter_context(closing(ledger)).data_version()
+        connection = stack.enter_context(connected(url, _NO_TIMEOUT_MS))  # its snapshot is younger than the version
+        status = stack.enter_context(console(sys.stderr).status("Reading the catalog"))
+        schema = read_schema(connection, contract.namespaces).declaring(contract.tables)
+        findings = list(check_policy(connection, contract, schema, _progress(status)))
+        if ledger is not None and version is not None:
+            findings += missing_deltas(contract, ledger)
+            _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
+    counted = len(probes(contract, schema))
+    number = Counter(finding.severity for finding in findings)
+    if findings:
+        show(_findings_table(findings))
+    for finding in findings:
+        if finding.next_step is not None:
+            tell(f"next, for {printable(finding.subject)}: {printable(finding.next_step)}")
+    accepted = f", acknowledged {number['accepted']}" if number["accepted"] else ""
+    said = f"errors {number['error']}, warnings {number['warning']}{accepted}"
+    tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
+    errors = number["error"]
+    if errors:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def _ledger_at_hand(contract: Policy, path: Path) -> StoreLedger | None:
+    """The ledger of a policy; None where there is none yet, or none that can be reached."""
+    from server.errors import ConfigurationInvalid, LedgerMissing, LedgerUnavailable
+    from server.policy.open_ledger_of_policy import open_policy_ledger
+
+    try:
+        return open_policy_ledger(contract, path)
+    except (ConfigurationInvalid, LedgerMissing, LedgerUnavailable):
+        return None
+
+
+def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedger, version: int) -> None:
+    """Note in the ledger that the declared keys are held once each, if they are: the proxy answers only then."""
+    from planner.policy.declared_keys import believed_keys
+    from server.policy.verified_keys import key_probes
+
+    believed, counted = believed_keys(schema), {probe.subject for probe in key_probes(schema)}
+    if not believed or any(finding.severity == "error" and finding.subject in counted for finding in findings):
+        return
+    ledger.note_checked(version, schema.fingerprint, believed, act("policy check"))
+    tell(f"Noted in the ledger for version {version} of the data: {', '.join(map(printable, believed))} held once.")
+
+
+def _progress(status: Status) -> Callable[[str], None]:
+    """Show what is being counted, on a terminal."""
+    return lambda subject: status.update(Text(printable(subject)))
+
+
+def _findings_table(findings: Sequence[Finding]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("finding")
+    table.add_column("where", overflow="fold")
+    table.add_column("rows", justify="right", overflow="fold")
+    table.add_column("what", overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding.severity]
+        rows = "" if finding.rows is None else f"{finding.rows:,}"
+        table.add_row(
+            Text(finding.severity, style=style), *map(Text, map(printable, (finding.subject, rows, finding.message)))
+        )
+    return table

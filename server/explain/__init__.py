@@ -1,0 +1,1 @@
+"""What may be said before anything is asked: explanations, reasons, the catalog."""

@@ -1,0 +1,43 @@
+"""What a question's parameters and columns are, before any value is bound; free, and reads structure only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.binding.own_database import read_of
+from planner.describe import Description, describe
+from planner.parsing.parse import explained_statement, private_select
+from planner.parsing.syntax.queries import check_syntax
+from planner.policy.policy import Policy
+from planner.public.grammar import check_public_grammar
+from planner.public.route import names_private_table
+from planner.schema import Schema
+from planner.views.expand import expanded
+from server.explain.explanation_text import EXPLANATION
+from server.query import ResultColumn, StatementShape
+
+
+def statement_shape(
+    sql: str, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> StatementShape:
+    """Parameters and columns of a question.
+
+    Args:
+      search_path: where tables without a schema are looked for; None: as the policy says.
+    Raises: PlannerError as `parse` and `bind` do.
+    """
+    explained = explained_statement(sql)
+    found = _described(sql if explained is None else explained, schema, policy, search_path)
+    if explained is not None:
+        return StatementShape(found.parameters, EXPLANATION, (False,))
+    columns = tuple(ResultColumn(name, kind) for name, kind in found.columns)
+    return StatementShape(found.parameters, columns, found.noisy)
+
+
+def _described(sql: str, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> Description:
+    statement = expanded(read_of(sql, policy.name), schema, policy, search_path)
+    if names_private_table(statement.tree, schema, policy, search_path):
+        return describe(private_select(statement), schema, policy, search_path)
+    check_public_grammar(statement.tree, statement.tokens)
+    check_syntax(statement.lexemes)
+    return describe(statement.tree, schema, policy, search_path)

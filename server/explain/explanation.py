@@ -1,0 +1,114 @@
+"""What a query would do and cost, from public facts only: no row count, no estimate, no observed range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from planner.binding.bound_query import BoundQuery
+from planner.plan import BackendQuery, Plan
+from planner.rewriting.rewrite import to_sql
+from planner.sensitivity.provenance import Provenance
+from server.explain.join_graph import join_conditions, joined_tables, nobodys_rows, ownership_paths
+from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
+from server.query import Explanation, ResultColumn
+from server.workers.measure import Measuring
+
+_ROUNDING = 1 + 1e-5  # budgets are searched for to within a millionth
+
+
+def explanation(
+    bound: BoundQuery,
+    found: Provenance,
+    plan: Plan,
+    query: BackendQuery,
+    measuring: Measuring,
+    n_groups: int,
+    whole: Measuring | None = None,
+) -> Explanation:
+    """Describe a plan.
+
+    Args:
+      bound, found: what the plan was made from, and who owns its join tuples.
+      plan, query: what would be run.
+      measuring: how it is measured; expected noise is a function of the threshold tau, since the threshold that will
+        be chosen depends on private data.
+      n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon. Where
+        groups are found among private rows it is not used, and where nothing bounds those of one unit either, what is
+        said is said of one group.
+      whole: the same for all join tuples, to advise about sampling with; None for no advice.
+    """
+    found_groups = bool(query.discovered)
+    reached = plan.groups_per_unit or 1 if found_groups else n_groups
+    bound_of_unit = plan.groups_per_unit if found_groups else _at_most(plan.groups_per_unit, n_groups)
+    return Explanation(
+        rewritten_sql=";\n\n".join(_statements(query)),
+        privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
+        owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
+        weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
+        groups_per_unit=bound_of_unit,
+        mechanism=plan.mechanism if plan.releases else "none",
+        reason=" ".join([plan.reason, *plan.notes]),
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        expected_noise=tuple(_noise(plan, measuring, reached)),
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        tuples_per_unit=plan.tuples_per_unit,
+        sampling=plan.sampling.reason if plan.sampling else None,
+        sampling_rate=plan.sampling.rate if plan.sampling else None,
+        sampling_advice=tuple(sampling_advice(plan, measuring.releases, whole.releases if whole else (), reached)),
+        epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measuring, reached),
+        tables=joined_tables(bound, found),
+        conditions=join_conditions(bound, found),
+        ownership=ownership_paths(found),
+        nobodys_rows=nobodys_rows(found),
+        n_groups=None if found_groups else n_groups,
+        group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
+        groups_reason=groups_reason(plan, reached),
+        mechanisms=release_mechanisms(plan, measuring),
+        selection=selection_rule(plan, measuring, reached),
+    )
+
+
+def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
+    """L0, and no more than there are public groups."""
+    return None if groups_per_unit is None else min(groups_per_unit, max(1, n_groups))
+
+
+def _statements(query: BackendQuery) -> Iterator[str]:
+    """Every statement that would read private rows."""
+    if query.join is not None:
+        yield query.join
+    yield from (statement for statement in query.distinct if statement is not None)
+
+
+def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:
+    """Per release, (tau, half-width at 95%) in the answer's own unit; a sample's are those of the whole."""
+    rate = plan.sampling.rate if plan.sampling else 1.0
+    for release, measured in zip(plan.releases, measuring.releases, strict=True):
+        unit = release.weight_bound / rate
+        yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
+
+
+def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) -> float | None:
+    """g(infinity) of all releases; None where no release rests on declared fan-outs."""
+    if plan.sampling is None or not plan.sampling.amplifies or plan.release_delta:
+        return None
+    worst = math.fsum(measured.epsilon_if_bound_fails(n_groups) for measured in measuring.releases)
+    worst += 0.0 if plan.selection is None else plan.selection.epsilon
+    return worst if worst > plan.epsilon * _ROUNDING else None
+
+
+def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
+    """The key, where the groups that it makes come from, and which rows fall into none."""
+    domain = next(one for one in plan.domains if index in one.keys)
+    if domain.values is not None:
+        source = domain.why.format(n=len(domain.values))
+    elif domain.statement is None:
+        source = domain.why
+    elif index == domain.keys[0]:
+        source = f"{domain.why}: {to_sql(domain.statement)}"
+    else:
+        source = f"{domain.why}, together with {bound.keys[domain.keys[0]].value.sql('postgres')}"
+    note = plan.group_keys[index].omitted
+    return bound.keys[index].value.sql("postgres"), source if note is None else f"{source}. {note}"

@@ -1,0 +1,99 @@
+"""An explanation as lines of text: what EXPLAIN answers, and the facts that the command line shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from server.query import Budget, Explanation, QueryResponse, ResultColumn
+
+EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
+"""The columns of an explanation, named as PostgreSQL's."""
+
+_SAME_RATIO = 1.001  # a difference that nobody would read
+
+
+def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """Name and value of each public fact; a name may come several times."""
+    yield "answer", ", ".join(f"{column.name} ({column.type})" for column in explanation.columns)
+    if not explanation.privacy_units:
+        yield "mechanism", explanation.reason
+        return
+    for table in explanation.tables:
+        left = ", left join" if table.join == "left" else ""
+        yield "table", f"{table.table} as {table.alias}{left}{', added to find the owners' if table.added else ''}"
+    for condition in explanation.conditions:
+        yield "condition", condition.sql + (" (added)" if condition.added else "")
+    yield "protects", ", ".join(explanation.privacy_units)
+    paths = explanation.ownership or ("",) * len(explanation.owners)
+    for owner, path in zip(explanation.owners, paths, strict=True):
+        yield "found by", f"{owner} ({path})" if path else owner
+    if explanation.nobodys_rows is not None:
+        yield "left out", explanation.nobodys_rows
+    for label, bound in explanation.weight_bounds:
+        yield "bound per row", f"{bound:,.6g} for {label}"
+    if explanation.tuples_per_unit is not None:
+        yield "rows per person", f"at most {explanation.tuples_per_unit:,} by the declared fan-outs"
+    for key, source in explanation.group_sources:
+        yield "group key", f"{key}: {source}"
+    if explanation.group_sources:
+        known = explanation.n_groups is not None
+        yield "groups", f"{explanation.n_groups:,}, before HAVING and LIMIT" if known else "as many as are found"
+    if explanation.selection is not None:
+        yield "groups shown", explanation.selection
+    groups = explanation.groups_per_unit
+    bounded = "as many as there are" if groups is None else f"at most {groups}"
+    yield "groups per person", f"{bounded}: {explanation.groups_reason}" if explanation.groups_reason else bounded
+    if explanation.sampling is not None:
+        yield "sampling", explanation.sampling
+    for label, advice in explanation.sampling_advice:
+        yield "sampling of", f"{label}: {advice}"
+    if explanation.epsilon_if_fanouts_fail is not None:
+        worst = f"epsilon {explanation.epsilon_if_fanouts_fail:.4g} for a person who breaks the declared fan-outs"
+        yield "amplification", f"the sample pays for part of the noise; without its promise, {worst}"
+    mechanism, reason = explanation.mechanism, explanation.reason
+    yield "mechanism", reason if reason.startswith(mechanism) else f"{mechanism}: {reason}"
+    for release in explanation.mechanisms:
+        spent = f"epsilon {release.epsilon:g}" + (f", delta {release.delta:g}" if release.delta else "")
+        yield "release", f"{release.release} by {release.mechanism}, {spent}: {release.reason}"
+
+
+def explanation_answer(explanation: Explanation, budget: Budget, request_id: str) -> QueryResponse:
+    """The answer to EXPLAIN: rows of text, free, without noise."""
+    lines = "\n".join(_lines(explanation)).splitlines()
+    return QueryResponse(
+        columns=EXPLANATION,
+        rows=tuple((line,) for line in lines),
+        intervals=((None,),) * len(lines),
+        confidence=1.0,
+        covers="exact",
+        mechanism="none",
+        epsilon=0.0,
+        delta=0.0,
+        budget=budget,
+        request_id=request_id,
+        weak=(False,) * len(lines),
+        taus=((None,),) * len(lines),
+    )
+
+
+def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
+    """Half-width per contribution bound, from (tau, half-width) pairs; None unless it is the same for all."""
+    ratios = [half_width / tau for tau, half_width in noise if tau > 0]
+    same = bool(ratios) and max(ratios) <= min(ratios) * _SAME_RATIO
+    return ratios[0] if same else None
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    for name, value in explanation_facts(explanation):
+        yield f"{name}: {value}"
+    delta = f", delta {explanation.delta:g}" if explanation.delta else ""
+    yield f"would charge: epsilon {explanation.epsilon:g}{delta}"
+    for label, noise in explanation.expected_noise:
+        ratio = noise_ratio(noise)
+        if ratio is not None:
+            yield f"noise of {label}: 95% within {ratio:,.4g} times the contribution bound that will be chosen"
+            continue
+        for tau, half_width in noise:
+            yield f"noise of {label}: 95% within {half_width:,.6g} if the contribution bound is {tau:,.6g}"
+    yield "statements:"
+    yield explanation.rewritten_sql

@@ -1,0 +1,192 @@
+"""The body of an answer. Numbers that JSON does not have (NaN, infinities) are null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from pydantic_core import to_json
+
+from planner.sql.result_types import ResultType
+from server.answer_columns import blocks
+from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+
+_EXAMPLE: JsonDict = {
+    "columns": [{"name": "count", "type": "int8"}],
+    "rows": [[150113]],
+    "intervals": [[{"low": 149990.0, "high": 150236.0}]],
+    "confidence": 0.95,
+    "covers": "truncated_full",
+    "mechanism": "gem",
+    "weak": [False],
+    "taus": [[[32.0]]],
+    "charge": {"epsilon": 1.0, "delta": 0.0},
+    "cached": False,
+    "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
+    "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
+    "request_id": "0f8fad5bd9cb469fa16570867728950e",
+}
+
+
+class ColumnBody(BaseModel):
+    """A column of the answer."""
+
+    name: str
+    type: ResultType
+
+
+class IntervalBody(BaseModel):
+    """An interval of one cell; null stands for unbounded."""
+
+    low: float | None
+    high: float | None
+
+
+class ChargeBody(BaseModel):
+    """What the answer cost."""
+
+    epsilon: float
+    delta: float
+
+
+class BudgetBody(BaseModel):
+    """An analyst's budget: what was granted and what is left."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE["budget"]]})
+
+    epsilon: float
+    delta: float
+    epsilon_left: float
+    delta_left: float
+
+    @classmethod
+    def of(cls, budget: Budget) -> BudgetBody:
+        """The body of a budget."""
+        return cls(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            epsilon_left=budget.epsilon_left,
+            delta_left=budget.delta_left,
+        )
+
+
+class AnswerBody(BaseModel):
+    """A noisy answer: rows, an interval per aggregate cell, what it cost and what is left."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    columns: list[ColumnBody]
+    rows: list[list[Cell]] = Field(
+        description="One list of cells per group that is shown; counts are whole and may be negative."
+    )
+    intervals: list[list[IntervalBody | None]] = Field(
+        description="Like rows; null for group keys, texts, conditions and what is always NULL."
+    )
+    confidence: float = Field(description="Of each interval, over the noise.")
+    covers: str = Field(
+        description="`truncated_full`, `released_sample`, `truncated_sample`, `truth_lower`; `exact` without noise."
+    )
+    mechanism: str
+    weak: list[bool] = Field(
+        default_factory=list,
+        description="Per row: may its values be cut to any part of the truth, since the budget was too small for it "
+        "or by the policy's rule of groups per unit? The notes say which.",
+    )
+    taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
+    charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
+    cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
+    budget: BudgetBody
+    notes: list[str]
+    request_id: str
+
+    @classmethod
+    def of(cls, response: QueryResponse) -> AnswerBody:
+        """The body of an answer."""
+        return cls(
+            columns=[ColumnBody(name=column.name, type=column.type) for column in response.columns],
+            rows=[[_finite_cell(cell) for cell in row] for row in response.rows],
+            intervals=[[_interval_body(interval) for interval in row] for row in response.intervals],
+            confidence=response.confidence,
+            covers=response.covers,
+            mechanism=response.mechanism,
+            weak=list(response.weak),
+            taus=[
+                [None if taus is None else [_finite(tau) for tau in taus] for taus in row] for row in response.taus
+            ],
+            charge=ChargeBody(epsilon=response.epsilon, delta=response.delta),
+            cached=response.cached,
+            budget=BudgetBody.of(response.budget),
+            notes=list(response.notes),
+            request_id=response.request_id,
+        )
+
+    def response(self) -> QueryResponse:
+        """The answer of a body, for clients written in Python; what was not finite is None."""
+        return QueryResponse(
+            columns=tuple(ResultColumn(column.name, column.type) for column in self.columns),
+            rows=tuple(tuple(row) for row in self.rows),
+            intervals=tuple(
+                tuple(None if cell is None else Interval(cell.low, cell.high) for cell in row)
+                for row in self.intervals
+            ),
+            confidence=self.confidence,
+            covers=self.covers,
+            mechanism=self.mechanism,
+            epsilon=self.charge.epsilon,
+            delta=self.charge.delta,
+            budget=Budget(**self.budget.model_dump()),
+            request_id=self.request_id,
+            weak=tuple(self.weak),
+            taus=tuple(
+                tuple(
+                    None if cell is None else tuple(math.nan if tau is None else tau for tau in cell) for cell in row
+                )
+                for row in self.taus
+            ),
+            notes=tuple(self.notes),
+            cached=self.cached,
+        )
+
+
+def without_rows(response: QueryResponse) -> QueryResponse:
+    """What an answer says beside its rows."""
+    return replace(response, rows=(), intervals=(), weak=(), taus=())
+
+
+def json_pieces(response: QueryResponse) -> Iterator[bytes]:
+    """The body in pieces that together are `AnswerBody.of(response)` as JSON, made when they are asked for."""
+    long: dict[str, Sequence[object]] = {
+        "rows": response.rows,
+        "intervals": response.intervals,
+        "weak": response.weak,
+        "taus": response.taus,
+    }
+    short = AnswerBody.of(without_rows(response))
+    for place, name in enumerate(AnswerBody.model_fields):
+        start = b"," if place else b"{"
+        yield start + to_json(name) + b":"
+        if name not in long:
+            yield to_json(getattr(short, name), inf_nan_mode="null")
+            continue
+        yield b"["
+        comma = b""
+        for block in blocks(long[name], 1 if name == "weak" else len(response.columns)):
+            yield comma + to_json(block, inf_nan_mode="null")[1:-1]
+            comma = b","
+        yield b"]"
+    yield b"}"
+
+
+def _interval_body(interval: Interval | None) -> IntervalBody | None:
+    return None if interval is None else IntervalBody(low=_finite(interval.low), high=_finite(interval.high))
+
+
+def _finite_cell(cell: Cell) -> Cell:
+    return _finite(cell) if isinstance(cell, float) else cell
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

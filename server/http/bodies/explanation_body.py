@@ -1,0 +1,112 @@
+"""The body of an explanation: the fields of `server.query.Explanation`, under the same names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from server.http.bodies.answer_body import ColumnBody
+from server.query import Explanation
+
+_EXAMPLE: JsonDict = {
+    "rewritten_sql": "SELECT orders.o_custkey AS o0, count(*) * 1073741824 AS w0 FROM orders GROUP BY 1",
+    "privacy_units": ["customer"],
+    "owners": ["customer: orders.o_custkey"],
+    "weight_bounds": [["count(*)", 1.0]],
+    "groups_per_unit": 1,
+    "mechanism": "gem",
+    "reason": "one owner per row: truncation is exact",
+    "epsilon": 1.0,
+    "delta": 0.0,
+    "expected_noise": [["count(*)", [[1.0, 3.0], [2.0, 6.0]]]],
+    "columns": [{"name": "count", "type": "int8"}],
+    "tuples_per_unit": 50,
+    "sampling": None,
+    "sampling_rate": None,
+    "epsilon_if_fanouts_fail": None,
+    "tables": [{"alias": "orders_0", "table": "orders", "join": "inner", "added": False}],
+    "conditions": [],
+    "ownership": ["orders_0: o_custkey references customer"],
+    "n_groups": 1,
+    "group_sources": [],
+    "groups_reason": "there is one group",
+    "mechanisms": [
+        {
+            "release": "count(*)",
+            "mechanism": "gem",
+            "epsilon": 1.0,
+            "reason": "selects one threshold, then releases once",
+        }
+    ],
+}
+
+
+class JoinedTableBody(BaseModel):
+    """A table of the join."""
+
+    alias: str = Field(description="Its name in the statements.")
+    table: str
+    join: Literal["inner", "left"]
+    added: bool = Field(description="Was it added to find the owners?")
+
+
+class JoinConditionBody(BaseModel):
+    """A condition on the rows of the join."""
+
+    sql: str
+    added: bool = Field(description="Was it added to find the owners?")
+
+
+class ReleaseMechanismBody(BaseModel):
+    """What releases one number per group."""
+
+    release: str
+    mechanism: str
+    epsilon: float = Field(description="The part of the charge that it spends.")
+    reason: str
+    delta: float = Field(0.0, description="Likewise; releases that are composed under zCDP share the one they name.")
+
+
+class ExplanationBody(BaseModel):
+    """What a query would do and cost, from public facts only."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    rewritten_sql: str = Field(description="The statements over private rows that the database would get.")
+    privacy_units: list[str] = Field(description="The relations whose people the answer protects.")
+    owners: list[str] = Field(description="SQL of each owner of a row.")
+    weight_bounds: list[tuple[str, float]] = Field(description="The public bound of one row's weight per release.")
+    groups_per_unit: int | None = Field(description="How many groups one person can reach, if bounded.")
+    mechanism: str
+    reason: str = Field(description="Why this mechanism and these numbers.")
+    epsilon: float
+    delta: float
+    expected_noise: list[tuple[str, list[tuple[float, float]]]] = Field(
+        description="Per release: pairs of a contribution bound tau and the noise's half-width at 95%."
+    )
+    columns: list[ColumnBody]
+    tuples_per_unit: int | None = Field(description="The most join tuples of one person, if fan-outs are declared.")
+    sampling: str | None = Field(description="How the join is sampled, and why that is sound.")
+    sampling_rate: float | None
+    epsilon_if_fanouts_fail: float | None = Field(
+        description="What a person may lose who breaks the declared fan-outs, where anything rests on them."
+    )
+    tables: list[JoinedTableBody] = Field(description="The tables of the join.")
+    conditions: list[JoinConditionBody] = Field(description="The conditions of the join.")
+    ownership: list[str] = Field(description="Per owner, the foreign keys that lead to it.")
+    n_groups: int | None = Field(
+        description="How many groups the answer has, before HAVING and LIMIT; null where private rows decide."
+    )
+    group_sources: list[tuple[str, str]] = Field(description="Per group key, its SQL and where its values come from.")
+    groups_reason: str = Field(description="Why one person reaches so many groups.")
+    mechanisms: list[ReleaseMechanismBody] = Field(description="One per release.")
+    nobodys_rows: str | None = Field(None, description="Which rows belong to nobody, so that no answer counts them.")
+    selection: str | None = Field(None, description="Which groups are shown, where not all of them are.")
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> ExplanationBody:
+        """The body of an explanation."""
+        return cls.model_validate(asdict(explanation))

@@ -1,0 +1,1 @@
+"""Grants and balances in exact whole amounts."""

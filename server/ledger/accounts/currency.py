@@ -1,0 +1,135 @@
+"""Amounts in the currency of an account: what a charge costs there, and what still fits."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+from planner.errors import InvalidSetting
+from privacy.accounting.accountant import Accountant
+from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import RenyiSpent, ZCDPSpent
+from privacy.accounting.basic import BasicAccountant, BudgetFilter
+from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
+from privacy.accounting.filters import AnyFilter, build_filter, largest_epsilon
+from privacy.accounting.orders import UNBOUNDED
+from privacy.accounting.renyi import RenyiAccountant
+from privacy.accounting.saved_spending import Spent
+from privacy.accounting.zcdp import ZCDPAccountant
+from privacy.errors import InvalidParameter
+from server.ledger.account import Accounting
+from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
+from server.ledger.charge import Charge
+
+# The three accountants, filters and amounts go together: all follow from the accounting. The type checker cannot
+# know that, hence Any.
+_ACCOUNTANTS: dict[str, Accountant[Any]] = {
+    "basic": BasicAccountant(),
+    "zcdp": ZCDPAccountant(),
+    "renyi": RenyiAccountant(),
+}
+
+
+def nothing(accounting: Accounting) -> Spent:
+    """What an account has spent at first."""
+    return cast(Spent, _ACCOUNTANTS[accounting].nothing)
+
+
+def amount_of(accounting: Accounting, charge: Charge) -> Spent:
+    """What a charge costs an account, rounded up.
+
+    By basic composition that is (epsilon, delta), which the release satisfies whatever its event says.
+    Raises: InvalidSetting for an epsilon or delta out of range, and for an event without a rule.
+    """
+    amount = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
+    if accounting == "basic":
+        return amount
+    try:
+        return _event_amount(accounting, charge.event or least_known(charge.epsilon, charge.delta))
+    except InvalidParameter as error:
+        raise InvalidSetting(f"This query cannot be charged: {error}.") from error
+
+
+def least_known(epsilon: float, delta: float) -> PrivacyEvent:
+    """The event of a release of which only (epsilon, delta) is known."""
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def admits(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, amount: Spent) -> bool:
+    """Whether an amount fits beside what is spent; granted is nano-epsilon, atto-delta and atto-delta for events.
+
+    Args:
+      accounting: the currency of the account.
+      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
+      spent, amount: in that currency; whole numbers.
+    """
+    return cast(Any, _filter(accounting, *granted)).admits(spent, amount)  # type: ignore[no-any-return]
+
+
+def plus(spent: Spent, amount: Spent) -> Spent:
+    """The sum of two amounts of one currency."""
+    return cast(Spent, cast(Any, spent) + amount)
+
+
+def less(spent: Spent, amount: Spent) -> Spent:
+    """What is spent after an amount within it is given back; what had passed all bounds stays there.
+
+    Raises: InvalidParameter when the amount was not within it.
+    """
+    atto = spent.atto_delta - amount.atto_delta
+    if isinstance(spent, Amount) and isinstance(amount, Amount):
+        return Amount(spent.nano_epsilon - amount.nano_epsilon, atto)
+    if isinstance(spent, ZCDPSpent) and isinstance(amount, ZCDPSpent):
+        return ZCDPSpent(_femto_less(spent.femto_rho, amount.femto_rho), atto)
+    if isinstance(spent, RenyiSpent) and isinstance(amount, RenyiSpent) and spent.orders == amount.orders:
+        femto = tuple(map(_femto_less, spent.femto, amount.femto))
+        return RenyiSpent(femto, atto, spent.orders)
+    raise InvalidParameter("only an amount of the same currency is given back")
+
+
+@lru_cache(maxsize=4096)
+def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, delta: float) -> float:
+    """The largest epsilon of one more query with a delta that fits, to the last 1e-9; 0.0 for none.
+
+    Args:
+      accounting: the currency of the account.
+      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
+      spent: in that currency; whole numbers.
+      delta: of the query that is still to come, in [0, 1).
+    """
+    budget = _filter(accounting, *granted)
+    if isinstance(budget, BudgetFilter) and isinstance(spent, Amount):
+        left = budget.left(spent)
+        return epsilon_of(left.nano_epsilon) if charged_delta(delta) <= left.atto_delta else 0.0
+    at_most = epsilon_of(granted[0])
+    return largest_epsilon(cast(Any, budget), spent, lambda epsilon: least_known(epsilon, delta), at_most)
+
+
+def check_filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> None:
+    """Raises InvalidParameter when no filter keeps such a budget.
+
+    Args:
+      accounting: how the account composes.
+      nano_epsilon: of the budget, in 1e-9.
+      atto_delta: of the budget, in 1e-18.
+      event_atto: the part of delta for events alone, in 1e-18.
+    """
+    if accounting == "basic" and event_atto:
+        raise InvalidParameter("basic composition keeps no part of delta apart")
+    _filter(accounting, nano_epsilon, atto_delta, event_atto)
+
+
+@lru_cache(maxsize=1024)
+def _filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> AnyFilter:
+    if accounting == "basic":
+        return BudgetFilter(Amount(nano_epsilon, atto_delta))
+    return build_filter(accounting, epsilon_of(nano_epsilon), delta_of(atto_delta), delta_of(event_atto))
+
+
+@lru_cache(maxsize=1024)
+def _event_amount(accounting: Accounting, event: PrivacyEvent) -> Spent:
+    return cast(Spent, _ACCOUNTANTS[accounting].charge(event))
+
+
+def _femto_less(spent: int, amount: int) -> int:
+    return UNBOUNDED if spent == UNBOUNDED else spent - amount

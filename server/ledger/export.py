@@ -1,0 +1,102 @@
+"""The ledger for a spreadsheet, or for whoever compares its hashes; page by page, however long it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, Protocol
+
+from server.ledger.charge import ChargeRecord
+from server.ledger.entry import Entry
+
+_PAGE = 1000
+
+_COLUMNS = (
+    "number",
+    "analyst",
+    "epsilon",
+    "delta",
+    "state",
+    "accounts",
+    "repeats",
+    "mechanism",
+    "request_id",
+    "policy_hash",
+    "plan_hash",
+    "reserved_at_ms",
+    "settled_at_ms",
+)
+
+
+class Pages(Protocol):
+    """The part of a ledger that is read page by page."""
+
+    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
+        """A page of charges in the order of their numbers: up to `limit` above `after`."""
+        ...
+
+    def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
+        """A page of entries in the order of their numbers: up to `limit` above `after`."""
+        ...
+
+
+def charges_csv(ledger: Pages) -> Iterator[str]:
+    """One line per charge, below a header."""
+    yield _lines([_COLUMNS])
+    after = 0
+    while page := ledger.charges(after=after, limit=_PAGE):
+        yield _lines(list(map(_row, page)))
+        after = page[-1].number
+
+
+def entries_jsonl(ledger: Pages) -> Iterator[str]:
+    """One JSON object per entry and line, with its hash in hex."""
+    after = 0
+    while page := ledger.entries(after=after, limit=_PAGE):
+        yield "".join(json.dumps(_object(entry), ensure_ascii=False) + "\n" for entry in page)
+        after = page[-1].number
+
+
+EXPORTS: Mapping[Literal["csv", "json"], Callable[[Pages], Iterator[str]]] = {
+    "csv": charges_csv,
+    "json": entries_jsonl,
+}
+"""By format."""
+
+
+def _lines(rows: list[tuple[object, ...]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def _row(record: ChargeRecord) -> tuple[object, ...]:
+    """The fields of `_COLUMNS`."""
+    charge = record.charge
+    return (
+        record.number,
+        charge.analyst,
+        charge.epsilon,
+        charge.delta,
+        record.state,
+        " ".join(record.accounts),
+        charge.repeats,
+        charge.mechanism,
+        charge.request_id,
+        charge.policy_hash,
+        charge.plan_hash,
+        record.shown_reserved_at_ms,
+        record.shown_settled_at_ms,
+    )
+
+
+def _object(entry: Entry) -> dict[str, object]:
+    return {
+        "number": entry.number,
+        "at_ms": entry.shown_at_ms,
+        "kind": entry.kind,
+        "content": entry.content,
+        "hash": entry.hash.hex(),
+    }

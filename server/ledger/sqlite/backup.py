@@ -1,0 +1,161 @@
+"""Backups of a ledger in SQLite: copies that are whole and marked as what they are, and the way back to one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.errors import LedgerInvalid, LedgerUnavailable
+from server.ledger.analyst import Act
+from server.ledger.integrity.disk_space import refused
+from server.ledger.integrity.high_water_mark import (
+    HighWaterMark,
+    read_marker,
+    sync_directory,
+    sync_marker,
+    write_marker,
+)
+from server.ledger.integrity.startup_checks import holds
+from server.ledger.integrity.verify import verify
+from server.ledger.sqlite.connection import connect, read_transaction, translated
+from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite.process_lock import is_open
+from server.ledger.sqlite.store import SqliteView
+from server.ledger.sqlite.triggers import APPLICATION_ID
+from server.ledger.store import Head
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a ledger lies.
+
+    Attributes:
+      ledger: its file.
+      marker: the file that knows how far it had come.
+    """
+
+    ledger: Path
+    marker: Path
+
+
+def back_up(source: Place, target: Place) -> Head:
+    """Copy a ledger that may be in use, and mark the copy as what it is: its own last entry, never a later one.
+
+    Raises: LedgerInvalid (the copy does not hold), LedgerUnavailable (also: there is a file already).
+    Cost: that of reading and writing the file, and of verifying it; writers do not wait.
+    """
+    if target.ledger.exists() or target.marker.exists():
+        raise LedgerUnavailable(f"There is a backup in {target.ledger.parent} already.", hint="Name a new folder.")
+    try:
+        for path in (target.ledger, target.marker):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with _copied(source.ledger, target.ledger) as copied:
+            last, identity = _checked(copied)
+            copied.rename(target.ledger)
+        sync_directory(target.ledger.parent)
+    except OSError as error:
+        raise refused(error, "The backup could not be written.") from error
+    write_marker(target.marker, HighWaterMark(identity, last.number, last.hash.hex()))
+    sync_marker(target.marker)
+    return last
+
+
+def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> Head:
+    """Put a copy in a ledger's place; the ledger that was there is kept beside it under another name.
+
+    Args:
+      source: the copy's file, by `back_up` or plainly copied; it may be the file in place itself.
+      forget: take a copy that lacks charges which are known: what they spent is given back, although it was spent.
+    Returns: the last entry, which says who restored it, why, and how many entries were forgotten.
+    Raises: LedgerInvalid (it does not hold, is of another ledger, or lacks charges), LedgerUnavailable (also: a
+      proxy has the ledger open).
+    """
+    if is_open(target.ledger):
+        raise LedgerUnavailable("The ledger is in use.", hint="Stop the proxy first.")
+    if not source.is_file():
+        raise LedgerUnavailable(f"There is no ledger {source}.", hint="Name the folder of a backup.")
+    try:
+        with _copied(source, target.ledger) as copied:
+            last, identity = _checked(copied)
+            missing = _missing(copied, identity, target)
+            if missing != 0 and not forget:
+                lacks = (
+                    "Nothing here tells how many entries the copy lacks"
+                    if missing is None
+                    else (f"The copy lacks {missing} entries that are known")
+                )
+                raise LedgerInvalid(
+                    f"{lacks}: to restore it gives spent budgets back.",
+                    hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since"
+                    " can spend the same budget again, on the same people.",
+                )
+            _put_aside(target.ledger)
+            copied.rename(target.ledger)
+        sync_directory(target.ledger.parent)
+    except OSError as error:
+        raise refused(error, "The ledger could not be restored.") from error
+    write_marker(target.marker, HighWaterMark(identity, last.number, last.hash.hex()))
+    with closing(open_ledger(target.ledger, target.marker)) as ledger:
+        ledger.note_restored(missing, act)
+        found = ledger.verify()
+    return Head(found.entries, 0, bytes.fromhex(found.head))
+
+
+@contextmanager
+def _copied(source: Path, beside: Path) -> Iterator[Path]:
+    """A whole copy of a ledger's file, one file without a log, under a name of its own; gone unless it is renamed."""
+    copied = beside.with_name(f".{beside.name}.{uuid.uuid4()}")
+    os.close(os.open(copied, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        with closing(connect(source)) as reading, closing(sqlite3.connect(copied)) as writing, translated():
+            reading.backup(writing)  # in one step: in pieces it would begin anew with every write
+            writing.execute("PRAGMA journal_mode = DELETE")
+            if writing.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise LedgerInvalid(f"{source.name} is not a Noisegate ledger.")
+        with copied.open("rb") as file:
+            os.fsync(file.fileno())
+        yield copied
+    finally:
+        copied.unlink(missing_ok=True)
+
+
+def _checked(path: Path) -> tuple[Head, str]:
+    """The last entry and the id of a copy. Raises LedgerInvalid for one that does not hold."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, read_transaction(connection):
+        view = SqliteView(connection, time.time)
+        if (fault := verify(view).fault) is not None:
+            raise LedgerInvalid(f"The copy does not hold. {fault}", hint="Take another copy: noisegate ledger backup")
+        return view.head, str(view.rows("SELECT id FROM identity")[0][0])
+
+
+def _missing(copied: Path, identity: str, target: Place) -> int | None:
+    """How many entries are known, by the marker or the ledger in place, that a copy lacks; None: both are gone."""
+    known = [read_marker(target.marker)]
+    if target.ledger.exists():
+        with closing(connect(target.ledger)) as connection, read_transaction(connection):
+            view = SqliteView(connection, time.time)
+            (there,) = view.rows("SELECT id FROM identity")[0]
+            known.append(HighWaterMark(there, view.head.number, view.head.hash.hex()))
+    if not any(known):
+        return None
+    with closing(sqlite3.connect(copied, isolation_level=None)) as connection, read_transaction(connection):
+        view = SqliteView(connection, time.time)
+        lacking = [one for one in known if one is not None and (one.ledger != identity or not holds(view, one))]
+        if any(one.ledger != identity for one in lacking):
+            raise LedgerInvalid("The copy is of another ledger.", hint="Restore a copy of this policy's ledger.")
+        return max((max(1, one.entries - view.head.number) for one in lacking), default=0)
+
+
+def _put_aside(ledger: Path) -> None:
+    """Rename the ledger in place, and what SQLite keeps beside it."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    for suffix in ("-wal", "-shm", ""):
+        path = ledger.with_name(ledger.name + suffix)
+        if path.exists():
+            path.rename(ledger.with_name(f"{ledger.name}.replaced-{stamp}{suffix}"))

@@ -1,0 +1,1 @@
+"""Nouns of the ledger as rows and as JSON."""

@@ -1,0 +1,1 @@
+"""Every change of the ledger: reserve, settle, administer, and the journal of each."""

@@ -1,0 +1,174 @@
+"""Rows to send: of an answer, of the catalog, of SHOW."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.errors import UnsupportedSQL
+from planner.sql.result_types import ResultType
+from server.answer_columns import blocks_of
+from server.connections.outgoing_bytes import Held
+from server.pgwire.codec.result_values import Field, encode_cell, field_of, spell
+from server.query import Cell, QueryResponse
+from server.results.flat_table import flat
+
+
+class Result(ABC):
+    """Rows with their columns."""
+
+    fields: tuple[Field, ...]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many rows."""
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells: rows times columns."""
+        return len(self) * len(self.fields)
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """How long its texts are together."""
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
+        return formats
+
+    @abstractmethod
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows, one format per column; encoded when they are asked for."""
+
+    @abstractmethod
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as PostgreSQL spells them."""
+
+
+@dataclass(frozen=True)
+class Table(Result):
+    """Cells of our own types.
+
+    Attributes:
+      kinds: the type of each column.
+      cells: rows, which may be made when they are read.
+      held: the room that they take, let go with the table.
+    """
+
+    fields: tuple[Field, ...]
+    kinds: tuple[ResultType, ...]
+    cells: Sequence[tuple[Cell, ...]]
+    held: Held | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[tuple[str, ResultType]],
+        cells: Sequence[tuple[Cell, ...]],
+        held: Held | None = None,
+    ) -> Table:
+        """A table of named and typed columns."""
+        fields = tuple(field_of(name, kind) for name, kind in columns)
+        return cls(fields, tuple(kind for _, kind in columns), cells, held)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its texts."""
+        if isinstance(self.cells, tuple):
+            return sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
+        return 0  # its texts are those of the groups, and its rows hold room of their own
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows."""
+        for row in self._made(places):
+            yield [encode_cell(*each) for each in zip(row, self.kinds, formats, strict=True)]
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as text."""
+        for row in self._made(places):
+            yield [spell(cell, kind) for cell, kind in zip(row, self.kinds, strict=True)]
+
+    def _made(self, places: range) -> Iterator[tuple[Cell, ...]]:
+        for some in blocks_of(places, len(self.fields)):
+            yield from self.cells[some.start : some.stop]
+
+
+def answer_table(response: QueryResponse, noisy: Sequence[bool] | None, held: Held | None = None) -> Table:
+    """The rows of an answer.
+
+    Args:
+      response: the answer.
+      noisy: which columns are followed by their interval's ends; None: none.
+      held: the room that the answer takes.
+    """
+    if noisy is None:
+        return Table.of(tuple((column.name, column.type) for column in response.columns), response.rows, held)
+    wide = flat(response, noisy)
+    return Table.of(wide.columns, wide.rows, held)
+
+
+@dataclass(frozen=True)
+class NoRows(Result):
+    """A result of columns alone, for a client that asks what the columns are."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of the rows: none."""
+        return 0
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The rows at some places as cells in bytes: there are none."""
+        return iter(())
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The rows at some places as cells in text: there are none."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class CatalogResult(Result):
+    """What the shadow database returned, in the one format that was asked for.
+
+    Attributes:
+      format: 0 text, 1 binary.
+      cells: rows, as the database encoded them.
+    """
+
+    fields: tuple[Field, ...]
+    format: int
+    cells: tuple[tuple[bytes | None, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its cells."""
+        return sum(len(cell) for row in self.cells for cell in row if cell is not None)
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """A cursor was asked in one format, and is read in that one. Raises: UnsupportedSQL."""
+        if any(format_ != self.format for format_ in formats):
+            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
+        return formats
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows."""
+        assert all(format_ == self.format for format_ in formats), "the session asks the catalog for one format"
+        return (list(self.cells[place]) for place in places)
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as text."""
+        assert self.format == 0, "COPY asks for text"
+        return ([None if cell is None else cell.decode() for cell in self.cells[place]] for place in places)

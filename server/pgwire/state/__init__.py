@@ -1,0 +1,1 @@
+"""A session's state: settings, transaction, portals."""

@@ -1,0 +1,1 @@
+"""Text to commands: questions, and what drivers send around them."""

@@ -1,0 +1,94 @@
+"""`SELECT set_config(...)` and `current_setting(...)`: SET and SHOW as functions, which drivers and poolers use."""
+
+from __future__ import annotations
+
+import re
+
+from planner.errors import UnsupportedSQL
+from server.pgwire.state.settings import is_known
+from server.pgwire.statements.commands import ConfigCall, Configure
+from server.pgwire.statements.split_statements import Words
+
+_ARGUMENT = r"""(?:'(?:[^']|'')*'|\$[0-9]{1,5}|true|false|null)\s*(?:::\s*(?:text|varchar|bool|boolean)\s*)?"""
+_CALL = re.compile(
+    rf"""\s*(?:(?:pg_catalog|"pg_catalog")\s*\.\s*)?(?P<name>set_config|current_setting|"set_config"|"current_setting")
+    \s*\(\s*(?P<arguments>{_ARGUMENT}(?:,\s*{_ARGUMENT})*)\)\s*(?:::\s*(?:text|varchar)\s*)?
+    (?:(?:as\s+)?(?P<alias>"(?:[^"]|"")+"|[^\W\d]\w*)\s*)?(?P<end>,|\Z)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_VALUE = re.compile(rf"\s*{_ARGUMENT},?", re.IGNORECASE)
+_IF_THERE_IS_ONE = re.compile(
+    r"""\s+from\s+(?:pg_catalog\s*\.\s*)?(?:pg_show_all_settings\s*\(\s*\)|pg_settings)
+    \s+where\s+name\s*=\s*'(?P<name>[^']*)'\s*\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How pgAdmin sets what not every server has: for each setting of the name, of which there is one or none."""
+
+_SELECT = re.compile(r"select\b", re.IGNORECASE)
+_SETS, _SHOWS = "set_config", "current_setting"
+_OURS = re.compile(r"current_setting\"?\s*\(\s*'\s*noisegate\.", re.IGNORECASE)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+def configure_of(statement: Words) -> Configure | None:
+    """The calls of a SELECT that is nothing but calls; None where none of a session's settings has a part in it.
+
+    Whatever else would set one, or show one of ours, is refused: the catalog would answer from its own settings, by
+    which nothing is charged. Settings that only PostgreSQL has (`jit`) are left to the catalog, which knows none of
+    ours either, by whatever name it is asked: reflection asks it for `default_table_access_method`, by a parameter.
+    Raises: UnsupportedSQL.
+    """
+    names = statement.names
+    if _SETS not in names and _SHOWS not in names:
+        return None
+    calls = _calls_where_known(statement.text)
+    if calls is not None:
+        concerned = any(not isinstance(one.arguments[0], str) or is_known(one.arguments[0]) for one in calls)
+        return Configure(calls) if concerned else None
+    if _SETS in names or _OURS.search(statement.text):
+        hint = "write SELECT set_config('name', 'value', false), SELECT current_setting('name'), SET or SHOW"
+        message = "settings are set, and those of noisegate shown, only by a statement that does nothing else"
+        raise UnsupportedSQL(message, hint=hint, position=statement.start + 1)
+    return None
+
+
+def _calls_where_known(sql: str) -> tuple[ConfigCall, ...] | None:
+    """The calls of a text; those of a setting that must be there, if it is one of a session's."""
+    tail = _IF_THERE_IS_ONE.search(sql)
+    if tail is None:
+        return _calls(sql)
+    calls = _calls(sql[: tail.start()])
+    named = calls is not None and is_known(tail["name"]) and all(one.arguments[0] == tail["name"] for one in calls)
+    return calls if named else None
+
+
+def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
+    found = _SELECT.match(sql)
+    if found is None:
+        return None
+    place, calls = found.end(), list[ConfigCall]()
+    while (match := _CALL.match(sql, place)) is not None:
+        name = match["name"].strip('"').lower()
+        arguments = tuple(_argument(one.group()) for one in _VALUE.finditer(match["arguments"]))
+        if len(arguments) not in ((3,) if name == _SETS else (1, 2)):
+            return None
+        calls.append(ConfigCall(name == _SETS, arguments, _column(match["alias"]) or name))
+        if not match["end"]:
+            return tuple(calls)
+        place = match.end()
+    return None
+
+
+def _argument(written: str) -> str | int | bool | None:
+    """A literal; the number of a parameter; true, false or NULL."""
+    text = written.strip().rstrip(",").strip()
+    if text.startswith("'"):
+        return text[1 : text.rindex("'")].replace("''", "'")
+    text = text.partition("::")[0].strip().lower()
+    return int(text[1:]) if text.startswith("$") else _CONSTANTS[text]
+
+
+def _column(alias: str | None) -> str | None:
+    if alias is None or not alias.startswith('"'):
+        return None if alias is None else alias.lower()
+    return alias[1:-1].replace('""', '"')

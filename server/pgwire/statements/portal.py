@@ -1,0 +1,102 @@
+"""Prepared statements, and portals: statements with their values, on the way through their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.binding.placeholders import Value
+from server.pgwire.codec.result_rows import CatalogResult, Result
+from server.pgwire.codec.result_values import Field
+from server.pgwire.gateway import SearchPath
+from server.pgwire.statements.commands import Command
+from server.scheduling.memory_size import kept_bytes
+
+_CELL_BYTES = 64
+_WIDEST = 4
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a statement before it runs.
+
+    Attributes:
+      parameters: the OID of each `$n`.
+      fields: its columns; None: it returns no rows.
+      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
+    """
+
+    parameters: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    noisy: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared statement.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      oids: what the client said of its parameters.
+      shape: what it looks like under the settings `asked_as`.
+      asked_as: the settings that change its columns.
+    """
+
+    command: Command | None
+    oids: tuple[int, ...]
+    shape: Shape
+    asked_as: tuple[bool, bool, SearchPath]
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """What it takes of memory."""
+        return kept_bytes((self.command, self.oids, self.shape))
+
+
+@dataclass
+class Portal:
+    """A statement with its values.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      shape: what it looks like.
+      values: of its parameters.
+      raw: the same as they were sent, with their formats, for the catalog.
+      formats: one per column of the result.
+      result: its rows, once it ran.
+      place: how many of them were sent.
+      hold: does it outlive its transaction?
+    """
+
+    command: Command | None
+    shape: Shape
+    values: tuple[Value, ...] = field(default=(), repr=False)
+    raw: tuple[tuple[bytes | None, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    formats: tuple[int, ...] = ()
+    result: Result | None = field(default=None, repr=False)
+    place: int = 0
+    hold: bool = False
+
+    @cached_property
+    def _bound_bytes(self) -> int:
+        """What the statement and its values take of memory."""
+        return kept_bytes((self.command, self.shape, self.values, self.raw, self.formats))
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes of memory, a text of the answer at its widest: four bytes a character."""
+        if self.result is None:
+            return self._bound_bytes
+        width = 1 if isinstance(self.result, CatalogResult) else _WIDEST
+        return self._bound_bytes + _CELL_BYTES * self.result.n_cells + width * self.result.n_bytes
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells its rows have."""
+        return 0 if self.result is None else self.result.n_cells
+
+    @property
+    def n_bytes(self) -> int:
+        """How long its values and the texts of its rows are."""
+        values = sum(len(value) for value in self.raw[0] if value is not None)
+        return values + (0 if self.result is None else self.result.n_bytes)

@@ -1,0 +1,79 @@
+"""The ledger that a policy names: a file, or a database that several proxies share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from planner.policy.budgets import BudgetPolicy
+from planner.policy.policy import Policy
+from server.errors import LedgerMissing
+from server.ledger.account import DATASET, Accounting, Grant
+from server.ledger.analyst import Act
+from server.ledger.integrity.high_water_mark import read_marker
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.store_ledger import StoreLedger
+from server.policy.secrets import resolve
+
+
+def marker_of(policy_path: Path) -> Path:
+    """The file beside the policy that knows which ledger there is."""
+    return policy_path.with_suffix(".ledger.json")
+
+
+def ledger_paths(policy: Policy, policy_path: Path) -> tuple[Path, Path]:
+    """Where the ledger of a policy lies, if it is a file, and its marker."""
+    return policy_path.parent / policy.ledger_path, marker_of(policy_path)
+
+
+def ledger_name(policy: Policy, policy_path: Path) -> str:
+    """The ledger for a person: the file, or the reference to the database; never a secret."""
+    if policy.ledger_is_shared:
+        return f"in the database of {policy.ledger_path}"
+    return str(policy_path.parent / policy.ledger_path)
+
+
+def open_policy_ledger(policy: Policy, policy_path: Path) -> StoreLedger:
+    """Open the ledger of a policy.
+
+    Raises: LedgerMissing, LedgerInvalid, LedgerUnavailable, TooManyQueries; ConfigurationInvalid for a secret that is
+      not set.
+    """
+    if not policy.ledger_is_shared:
+        return open_ledger(*ledger_paths(policy, policy_path))
+    from server.ledger.postgres.open import open_postgres_ledger
+
+    return open_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))
+
+
+def open_or_create(policy: Policy, policy_path: Path) -> tuple[StoreLedger, bool]:
+    """Open the ledger of a policy, or make it where there has never been one; was it made?
+
+    Raises: as `open_policy_ledger`; LedgerMissing only for one that is gone.
+    """
+    try:
+        return open_policy_ledger(policy, policy_path), False
+    except LedgerMissing:
+        if read_marker(marker_of(policy_path)) is not None:
+            raise
+    ledger = _created(policy, policy_path)
+    if policy.budgets.dataset is not None:
+        ledger.grant(DATASET, grant_of(policy.budgets.dataset), Act("policy", "the policy's budget for the dataset"))
+    return ledger, True
+
+
+def grant_of(budget: BudgetPolicy) -> Grant:
+    """A default as the ledger takes it."""
+    window_s = None if budget.window_days is None else round(budget.window_days * 86_400)
+    accounting = cast("Accounting", budget.accounting)
+    return Grant(
+        budget.epsilon, budget.delta, accounting, window_s=window_s, per_query_epsilon=budget.per_query_epsilon
+    )
+
+
+def _created(policy: Policy, policy_path: Path) -> StoreLedger:
+    if not policy.ledger_is_shared:
+        return create_ledger(*ledger_paths(policy, policy_path))
+    from server.ledger.postgres.open import create_postgres_ledger
+
+    return create_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))

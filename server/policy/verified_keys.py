@@ -1,0 +1,109 @@
+"""Keys that no constraint enforces: counted over all rows, for one version of the data, before anything is answered.
+
+What the planner proves from a declared key (`planner.policy.declared_keys`) holds for the rows that were counted.
+Three things keep it so: the count is recorded in the ledger with the version of the data and the structure of the
+database; no question over private tables is answered where the record is of another version or structure; and whoever
+changes the rows says so (`noisegate data bump`). The last is the custodian's word: a row that is added in between is
+noticed by the next check only. Where that is not good enough, let the database enforce the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import sql
+
+from planner.policy.declared_keys import believed_keys, declared_keys
+from planner.schema import Schema, Table
+from server.errors import BackendFailed, DataUnchecked
+from server.ledger.analyst import Act
+from server.policy.finding import Probe
+
+
+class Checks(Protocol):
+    """The part of a ledger that remembers which keys have been counted."""
+
+    def data_version(self) -> int:
+        """The custodian's number of the load, from 1."""
+        ...
+
+    def checked_keys(self, fingerprint: str) -> frozenset[str]:
+        """The keys that this version of the data has been checked for, in a database of this structure."""
+        ...
+
+    def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
+        """Record that keys have been counted.
+
+        Args:
+          version, fingerprint, keys, act: as of `Ledger.note_checked`.
+        """
+        ...
+
+
+def refuse_unchecked(schema: Schema, ledger: Checks) -> None:
+    """Let nothing rest on a key that has not been counted in this version of the data; one read where there is one.
+
+    Args:
+      schema: with the keys that the policy declares.
+    Raises: DataUnchecked.
+    """
+    believed = believed_keys(schema)
+    if believed and not ledger.checked_keys(schema.fingerprint).issuperset(believed):
+        raise DataUnchecked(
+            "The rows have not been checked since the data changed, so nothing is answered; nothing was charged.",
+            hint="The custodian runs `noisegate policy check`; then ask again.",
+        )
+
+
+def verify_keys(connection: psycopg.Connection[Any], schema: Schema, ledger: Checks, act: Act) -> tuple[str, ...]:
+    """Count every declared key that is not known to be held once, and record those that are.
+
+    Args:
+      connection: in one snapshot that is younger than this call's first read of the ledger.
+      schema: with the keys that the policy declares.
+    Returns: the keys that several rows share; the record says nothing of them, so nothing is answered.
+    Raises: BackendFailed when the database refuses to count.
+    Cost: one sort of the table per key; none where the ledger has the record.
+    """
+    believed, version = believed_keys(schema), ledger.data_version()
+    if not believed or ledger.checked_keys(schema.fingerprint).issuperset(believed):
+        return ()
+    shared = tuple(probe.subject for probe in key_probes(schema) if _rows(connection, probe))
+    if not shared:
+        ledger.note_checked(version, schema.fingerprint, believed, act)
+    return shared
+
+
+def key_probes(schema: Schema) -> Iterator[Probe]:
+    """One probe per declared key."""
+    for table, key in declared_keys(schema):
+        if all(map(table.column, key)):
+            message = "share a key that the policy declares: nothing is answered until they do not"
+            yield shared_key(table, key, message)
+
+
+def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:
+    """Rows that share a key with another; NULL is no value, as in a constraint."""
+    names = sql.SQL(", ").join(map(sql.Identifier, key))
+    present = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(sql.Identifier(name)) for name in key)
+    count = sql.SQL(
+        "SELECT coalesce(sum(n), 0)::bigint FROM "
+        "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > 1) d"
+    ).format(table=table_name(table), present=present, names=names)
+    return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
+
+
+def table_name(table: Table) -> sql.Composed:
+    """The table with its schema, quoted."""
+    return sql.SQL("{}.{}").format(sql.Identifier(table.namespace), sql.Identifier(table.relation))
+
+
+def _rows(connection: psycopg.Connection[Any], probe: Probe) -> int:
+    try:
+        row = connection.execute(probe.count).fetchone()
+    except psycopg.Error as error:
+        raise BackendFailed(f"the database refused to count {probe.subject}") from error
+    assert row is not None, "an aggregate without GROUP BY returns one row"
+    return int(row[0])

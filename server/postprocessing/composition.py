@@ -1,0 +1,262 @@
+"""A composed statement, planned: its questions with their shares of the budget, and the SELECT around them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from sqlglot import exp
+
+from planner.binding.clock import replace_clock
+from planner.binding.placeholders import highest_number, number_of, placeholders_in, substitute
+from planner.describe import describe
+from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.group_domains.personal_keys import personal_table
+from planner.parsing.grammar import check_grammar
+from planner.parsing.parse import Statement
+from planner.policy.policy import Policy
+from planner.postprocessing.allowed_sql import check_allowed
+from planner.postprocessing.composed import Composed
+from planner.postprocessing.decompose import decompose
+from planner.postprocessing.divisions import guard_divisions
+from planner.postprocessing.interval_ends import ShownIntervals, add_interval_ends, name_columns
+from planner.postprocessing.write_outer import OuterStatement, Relation, relation_columns, write_outer
+from planner.released_expression import KeyValue, RowCount
+from planner.schema import Schema
+from planner.sql.dialect import Dialect
+from planner.sql.result_types import NUMBERS, ResultType
+from planner.sql.trees import nodes
+from server.query import QueryRequest
+from server.question import Question
+
+_NANO = 1e9
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class ComposedPart:
+    """One of the questions.
+
+    Attributes:
+      relation: where the SELECT around them reads its answer.
+      select: what is asked of private rows.
+      question: what is released and charged.
+      number: from 1; those that are one question have one.
+      epsilon, delta: this question's share, as it is asked for; None: what the policy says.
+    """
+
+    relation: str
+    select: exp.Select = field(repr=False)
+    question: Question
+    number: int
+    epsilon: float | None
+    delta: float | None
+
+    def of(self, request: QueryRequest) -> QueryRequest:
+        """The request for this question alone, of the request for the whole statement."""
+        key = request.idempotency_key
+        if key and self.number > 1:
+            key = f"{key}#{self.number}"
+        return replace(request, epsilon=self.epsilon, delta=self.delta, idempotency_key=key, parameters=())
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What is asked, and what is computed from the answers.
+
+    Attributes:
+      parts: the questions; none for a statement over public tables.
+      statement: over their answers, which it has no rows of yet.
+      shown: which of its columns have intervals, whose ends are its last columns.
+    """
+
+    parts: tuple[ComposedPart, ...]
+    statement: OuterStatement
+    shown: ShownIntervals
+
+
+@dataclass(frozen=True)
+class DescribedComposition:
+    """What is known of a composition before the values of its placeholders are.
+
+    Attributes:
+      parameters: the type of each `$n`.
+      statement, shown: as of a Composition.
+    """
+
+    parameters: tuple[str, ...]
+    statement: OuterStatement
+    shown: ShownIntervals
+
+
+@dataclass(frozen=True)
+class Composer:
+    """Plans composed statements under one policy.
+
+    Attributes:
+      policy, schema: what plans are made from.
+      dialect: of the database.
+      plan: a SELECT over private rows to a Question.
+    """
+
+    policy: Policy
+    schema: Schema
+    dialect: Dialect
+    plan: Callable[[exp.Select, QueryRequest], Question]
+
+    def compose(self, statement: Statement, request: QueryRequest, now: datetime) -> Composition | None:
+        """Split a statement and plan its parts.
+
+        Args:
+          statement: its views expanded.
+          request: whose epsilon and delta the parts share equally.
+          now: the clock, for all of them.
+        Returns: None for a statement that is no composition of answers.
+        Raises: PlannerError for a part that cannot be answered, and for what surrounds them.
+        """
+        tree = replace_clock(substitute(statement.tree, request.parameters), now, self.policy.time_grain)
+        split = decompose(tree, self.schema, self.policy, request.search_path)
+        if split is None:
+            return None
+        check_allowed(split.outer, statement.tokens, self.dialect)
+        for part in split.parts:
+            check_grammar(part.select, statement.tokens)
+        try:
+            parts = self._planned(split, request, len(split.parts))
+        except SensitivityUnbounded as error:
+            raise _of_each_person(statement.tree, error) from None
+        different = len({part.question.answer_key for part in parts})
+        if different < len(parts):  # other words for one question, of which only the plan says that it is one
+            parts = self._planned(split, request, different)
+        return self._composition(split, parts, request)
+
+    def _planned(self, split: Composed, request: QueryRequest, count: int) -> tuple[ComposedPart, ...]:
+        """The questions, of which so many are different."""
+        epsilon, delta = self._share(request, count)
+        asked = replace(request, epsilon=epsilon, delta=delta, parameters=())
+        numbers: dict[str, int] = {}
+        parts = []
+        for part in split.parts:
+            question = self.plan(part.select, asked)
+            number = numbers.setdefault(question.answer_key, len(numbers) + 1)
+            parts.append(ComposedPart(part.relation, part.select, question, number, epsilon, delta))
+        return tuple(parts)
+
+    def _composition(self, split: Composed, parts: tuple[ComposedPart, ...], request: QueryRequest) -> Composition:
+        whole = {part.relation: frozenset(_whole_names(part.question)) for part in parts}
+        noisy = {part.relation: frozenset(_noisy_names(part.question)) for part in parts}
+        relations = [Relation(part.relation, columns_of(part.question)) for part in parts]
+        return Composition(parts, *self._written(split.outer, relations, whole, noisy, request.search_path))
+
+    def _written(
+        self,
+        outer: exp.Query,
+        relations: Sequence[Relation],
+        whole: Mapping[str, frozenset[str]],
+        noisy: Mapping[str, frozenset[str]],
+        search_path: Sequence[str] | None,
+    ) -> tuple[OuterStatement, ShownIntervals]:
+        """What surrounds answers, for the database; `whole` and `noisy` are columns by relation."""
+        guard_divisions(outer)
+        name_columns(outer, whole)
+        shown = add_interval_ends(outer, noisy)
+        return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
+
+    def described(self, statement: Statement, search_path: Sequence[str] | None) -> DescribedComposition | None:
+        """A statement before the values of its placeholders are known: what it computes, over answers without rows.
+
+        Args:
+          statement: its views expanded.
+          search_path: where tables without a schema are looked for; None: as the policy says.
+        Returns: None for a statement that is no composition of answers.
+        Raises: PlannerError.
+        """
+        tree = replace_clock(statement.tree, _SOME_DAY, self.policy.time_grain)
+        split = decompose(tree, self.schema, self.policy, search_path)
+        if split is None:
+            return None
+        parameters = ["text"] * highest_number(tree)  # of what surrounds answers, the database reads the type itself
+        relations: list[Relation] = []
+        noisy: dict[str, frozenset[str]] = {}
+        whole: dict[str, frozenset[str]] = {}
+        for part in split.parts:
+            check_grammar(part.select, statement.tokens)
+            numbers = _renumbered(part.select)
+            found = describe(part.select, self.schema, self.policy, search_path)
+            for number, kind in zip(numbers, found.parameters, strict=True):
+                parameters[number - 1] = kind
+            noisy[part.relation] = frozenset(
+                name for (name, _), one in zip(found.columns, found.noisy, strict=True) if one
+            )
+            counts = frozenset(name for name, kind in found.columns if kind == "int8")
+            whole[part.relation] = noisy[part.relation] & counts
+            relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy)))
+        outer = _without_placeholders(split.outer)
+        check_allowed(outer, statement.tokens, self.dialect)
+        return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, noisy, search_path))
+
+    def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
+        """The epsilon and delta of each of so many questions: equal shares, rounded down to what ledgers count."""
+        if count < 2:
+            return request.epsilon, request.delta
+        epsilon = self.policy.epsilon if request.epsilon is None else request.epsilon
+        delta = self.policy.delta if request.delta is None else request.delta
+        share = math.floor(epsilon / count * _NANO) / _NANO if math.isfinite(epsilon) else epsilon
+        return share, (delta / count if delta else None)
+
+
+def _renumbered(select: exp.Select) -> list[int]:
+    """Number a part's placeholders from 1 without gaps, in place; which number of the statement each one was."""
+    nodes = placeholders_in(select)
+    numbers = sorted(set(map(number_of, nodes)))
+    places = {number: place for place, number in enumerate(numbers, 1)}
+    for node in nodes:
+        node.set("this", exp.Literal.number(places[number_of(node)]))
+    return numbers
+
+
+def _without_placeholders(outer: exp.Query) -> exp.Query:
+    """What surrounds answers with NULL for every placeholder: the database reads the types from their places."""
+    for node in placeholders_in(outer):
+        node.replace(exp.Null())
+    return outer
+
+
+def columns_of(question: Question) -> tuple[tuple[str, ResultType], ...]:
+    """The columns of an answer's relation: the answer's, and the ends of the intervals of those that are noisy."""
+    outputs = question.plan.outputs
+    noisy = set(_noisy_names(question))
+    return relation_columns([(one.name, one.type) for one in outputs], [one.name in noisy for one in outputs])
+
+
+def noisy_places(question: Question) -> list[int]:
+    """The columns of an answer that have intervals."""
+    return [
+        place
+        for place, output in enumerate(question.plan.outputs)
+        if output.type in NUMBERS and not isinstance(output.expression, (KeyValue, RowCount))
+    ]
+
+
+def _noisy_names(question: Question) -> list[str]:
+    return [question.plan.outputs[place].name for place in noisy_places(question)]
+
+
+def _whole_names(question: Question) -> list[str]:
+    outputs = [question.plan.outputs[place] for place in noisy_places(question)]
+    return [output.name for output in outputs if output.type == "int8"]
+
+
+def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerError:
+    """What is wrong with a question of a number for each person, where its rows are to be aggregated again."""
+    table = personal_table(error)
+    group = tree.args.get("group")
+    own = [*tree.expressions, *(group.expressions if group is not None else [])]
+    places = {node.meta["start"] + 1 for part in own for node in nodes(part) if "start" in node.meta}
+    if table is None or not isinstance(tree, exp.Select) or error.position in places:
+        return error
+    message = f"an aggregate for each row of {table} inside FROM is not supported: it would be one person's alone"
+    hint = "aggregate once, at the top; for the average of such counts divide count(*) by count(DISTINCT key)"
+    return UnsupportedSQL(message, hint=hint, position=error.position)

@@ -1,0 +1,188 @@
+"""What was computed from released answers, as the client is given it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from planner.errors import PlannerError
+from planner.postprocessing.write_outer import Cell
+from server.backends.public_rows import Computed
+from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
+from server.postprocessing.composition import Composition, DescribedComposition, noisy_places
+from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape
+from server.question import Question
+from server.results.public_result import NOTE
+
+_PARTS = (
+    "{count} noisy answers were released; everything else was computed from them exactly. Asked again with another "
+    "SELECT around them, they are free."
+)
+_PART = (
+    "One noisy answer was released; everything else was computed from it exactly. Asked again with another SELECT "
+    "around it, it is free."
+)
+_CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
+
+_ARE_KEPT = "answers of it were charged and are kept: compute less with them, or ask again; they are free"
+
+
+def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
+    """The rows of an answer for the SELECT around it: its cells, and the ends of its intervals."""
+    noisy = noisy_places(question)
+    return [
+        (*row, *(end for place in noisy for end in _ends(intervals[place])))
+        for row, intervals in zip(response.rows, response.intervals, strict=True)
+    ]
+
+
+@contextmanager
+def after_charges() -> Iterator[list[str]]:
+    """Say that answers are charged and kept where the statement ends without an answer of its own.
+
+    Yields: a list, in which each part is to be noted once it is charged; where it is empty, errors stay as they are.
+    Raises: QueryFailed and CancelledByClient, which say themselves that they were charged; CancelledByClient for
+      CancelledEarly; every other error under its own name, with a hint that says it.
+    """
+    charged: list[str] = []
+    try:
+        yield charged
+    except (QueryFailed, CancelledByClient):
+        raise
+    except CancelledEarly as error:
+        if not charged:
+            raise
+        raise CancelledByClient("the query was cancelled; its answers were charged", hint=_ARE_KEPT) from error
+    except (ServerError, PlannerError) as error:
+        if charged:
+            error.hint = _ARE_KEPT
+        raise
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
+def computed_response(
+    composition: Composition,
+    answers: Sequence[QueryResponse],
+    computed: Computed,
+    budget: Budget,
+    request_id: str,
+) -> QueryResponse:
+    """Assemble what is shown.
+
+    Args:
+      composition: what was asked.
+      answers: to its parts.
+      computed: from them, with the ends of intervals behind its columns.
+      budget: after all charges.
+      request_id: as in the request.
+    """
+    width = len(computed.columns) - 2 * len(composition.shown.places)
+    rows = tuple(row[:width] for row in computed.rows)
+    intervals = tuple(_intervals(row, width, composition.shown.places) for row in computed.rows)
+    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
+    covers = list(dict.fromkeys(answer.covers for answer in answers if answer.covers != "exact"))
+    return QueryResponse(
+        columns=columns,
+        rows=rows,
+        intervals=intervals,
+        confidence=_confidence(answers, composition.shown.values),
+        covers=covers[0] if len(covers) == 1 else "truncated_full" if covers else "exact",
+        mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in answers)) or "none",
+        epsilon=sum(answer.epsilon for answer in answers),
+        delta=sum(answer.delta for answer in answers),
+        budget=budget,
+        request_id=request_id,
+        weak=(any(any(answer.weak) for answer in answers),) * len(rows),
+        taus=((None,) * width,) * len(rows),
+        notes=tuple(_notes(composition, answers)),
+        cached=bool(answers) and all(answer.cached for answer in answers),
+    )
+
+
+def computed_shape(described: DescribedComposition, computed: Computed) -> StatementShape:
+    """What is known of the answer before anything is released.
+
+    Args:
+      described: what is computed.
+      computed: its columns.
+    """
+    width = len(computed.columns) - 2 * len(described.shown.places)
+    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
+    return StatementShape(
+        described.parameters, columns, tuple(place in described.shown.places for place in range(width))
+    )
+
+
+def _confidence(answers: Sequence[QueryResponse], values: int) -> float:
+    """Of an interval that follows from so many noisy values, by the union bound."""
+    one = min((answer.confidence for answer in answers), default=1.0)
+    return round(max(0.0, 1 - values * (1 - one)), _CONFIDENCE_DIGITS)
+
+
+def _intervals(row: Sequence[object], width: int, ends: Sequence[int]) -> tuple[Interval | None, ...]:
+    found: list[Interval | None] = [None] * width
+    for number, place in enumerate(ends):
+        low, high = (_number(row[width + 2 * number + end]) for end in (0, 1))
+        found[place] = None if row[place] is None else Interval(low, high)
+    return tuple(found)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float, str)) else None
+
+
+def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterator[str]:
+    if not answers:
+        yield NOTE
+        return
+    yield _PART if len(answers) == 1 else _PARTS.format(count=len(answers))
+    yield from dict.fromkeys(note for answer in answers for note in answer.notes)
+
+
+def composed_explanation(
+    composition: Composition, explanations: Sequence[Explanation], computed: Computed
+) -> Explanation:
+    """What a composed statement would do and cost: its parts', one after the other, and the SELECT around them.
+
+    Args:
+      composition: what was asked.
+      explanations: of its parts.
+      computed: the columns of the result.
+    """
+    width = len(computed.columns) - 2 * len(composition.shown.places)
+    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
+    statements = [one.rewritten_sql for one in explanations]
+    names = [part.relation for part in composition.parts]
+    around = f"-- computed from {', '.join(names) or 'public tables'}, exactly\n{composition.statement.sql}"
+    reasons = [f"{name}: {one.reason}" for name, one in zip(names, explanations, strict=True)]
+    if not explanations:
+        reasons = ["none: it reads public tables only, so the answer is exact and free"]
+    return Explanation(
+        rewritten_sql=";\n\n".join([*statements, around]),
+        privacy_units=_once(one.privacy_units for one in explanations),
+        owners=_once(one.owners for one in explanations),
+        weight_bounds=tuple(bound for one in explanations for bound in one.weight_bounds),
+        groups_per_unit=None,
+        mechanism=", ".join(dict.fromkeys(one.mechanism for one in explanations)) or "none",
+        reason=" ".join(reasons),
+        epsilon=sum(one.epsilon for one in explanations),
+        delta=sum(one.delta for one in explanations),
+        expected_noise=tuple(noise for one in explanations for noise in one.expected_noise),
+        columns=columns,
+        tables=tuple(table for one in explanations for table in one.tables),
+        conditions=tuple(condition for one in explanations for condition in one.conditions),
+        ownership=(),
+        nobodys_rows=" ".join(dict.fromkeys(one.nobodys_rows for one in explanations if one.nobodys_rows)) or None,
+        n_groups=None,
+        group_sources=tuple(source for one in explanations for source in one.group_sources),
+        groups_reason=f"{len(explanations)} answers are released" if explanations else "",
+        mechanisms=tuple(release for one in explanations for release in one.mechanisms),
+        selection=" ".join(dict.fromkeys(one.selection for one in explanations if one.selection)) or None,
+    )
+
+
+def _once(parts: Iterator[tuple[str, ...]] | Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for part in parts for value in part))

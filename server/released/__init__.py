@@ -1,1 +1,0 @@
-"""Arithmetic over released values, with intervals: post-processing only, so nothing here can cost privacy."""

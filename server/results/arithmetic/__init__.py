@@ -1,0 +1,1 @@
+"""Arithmetic over released values, with intervals."""

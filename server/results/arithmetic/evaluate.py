@@ -1,0 +1,130 @@
+"""A plan's expressions over its releases, one column of groups at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from decimal import Decimal
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import Plan
+from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
+from privacy.noisy_answer import NoisyAnswer
+from server.backends.columns import Domain
+from server.results.arithmetic import arithmetic, logic
+from server.results.arithmetic.column import Column, column, exactly
+
+OPERATORS: dict[Operator, Callable[..., Column]] = {
+    "+": arithmetic.add,
+    "-": arithmetic.subtract,
+    "*": arithmetic.multiply,
+    "/": arithmetic.divide,
+    "negate": arithmetic.negate,
+    "abs": arithmetic.absolute,
+    "greatest": arithmetic.greatest,
+    "least": arithmetic.least,
+    "=": logic.equal,
+    "<>": lambda left, right: logic.negated(logic.equal(left, right)),
+    "<": logic.less,
+    "<=": lambda left, right: logic.negated(logic.less(right, left)),
+    ">": lambda left, right: logic.less(right, left),
+    ">=": lambda left, right: logic.negated(logic.less(left, right)),
+    "and": logic.both,
+    "or": logic.either,
+    "not": logic.negated,
+    "is null": logic.is_null,
+    "case": logic.case,
+    "coalesce": logic.coalesce,
+    "nullif": logic.nullif,
+}
+"""Every operator but `round`, whose second argument is a number of digits."""
+
+
+class Evaluator:
+    """Evaluates expressions over one answer, each once."""
+
+    def __init__(self, plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> None:
+        self._plan = plan
+        self._domain = domain
+        self._noisy = noisy
+        self._n_groups = len(domain)
+        self.texts = sorted(set(chain(*map(_texts, domain.keys), *map(_literals, _expressions(plan)))))
+        self._places = {text: float(place) for place, text in enumerate(self.texts)}
+        self._known: dict[ReleasedExpression, Column] = {}
+
+    def __call__(self, expression: ReleasedExpression) -> Column:
+        """The values of an expression. Cost: linear in groups and operators."""
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._evaluate(expression)
+        return known
+
+    def showing(self, shown: Mapping[ReleasedExpression, Column]) -> Evaluator:
+        """The same answer, with what it shows in place of these expressions: HAVING and ORDER BY agree with it."""
+        other = copy(self)
+        other._known = dict(shown)
+        return other
+
+    def _evaluate(self, expression: ReleasedExpression) -> Column:
+        if isinstance(expression, ReleasedValue):
+            return self._released(expression.release)
+        if isinstance(expression, KeyValue):
+            return self._key(expression.key)
+        if isinstance(expression, Given):
+            return self._placed([expression.value], np.zeros(self._n_groups, np.int64))
+        assert isinstance(expression, Apply), "a count of rows is no column over groups"
+        if expression.operator == "round":
+            digits = expression.arguments[1]
+            assert isinstance(digits, Given) and isinstance(digits.value, int), "the binder takes literals only"
+            return arithmetic.rounded(self(expression.arguments[0]), digits.value)
+        return OPERATORS[expression.operator](*map(self, expression.arguments))
+
+    def _released(self, release: int) -> Column:
+        bound, answer = self._plan.releases[release].weight_bound, self._noisy[release]
+        never = np.zeros(self._n_groups, np.bool_)
+        return column(bound * answer.values, never, bound * answer.low, bound * answer.high, never)
+
+    def _key(self, key: int) -> Column:
+        return self._placed(self._domain.keys[key], self._domain.places(key))
+
+    def _placed(self, values: Sequence[object], place: NDArray[np.int64]) -> Column:
+        """values[place], known without noise."""
+        null = np.array([value is None for value in values], np.bool_)
+        numbers = np.array([self._number(value) for value in values], np.float64)
+        return exactly(numbers[place], null[place])
+
+    def _number(self, value: object) -> float:
+        if value is None:
+            return 0.0
+        if isinstance(value, str):
+            return self._places[value]
+        assert isinstance(value, int | float | Decimal), "group keys are texts, numbers and booleans"
+        return float(value)
+
+
+def _expressions(plan: Plan) -> list[ReleasedExpression]:
+    """Everything that will be evaluated."""
+    having = [] if plan.having is None else [plan.having]
+    return [*(output.expression for output in plan.outputs), *having, *(key.expression for key in plan.order)]
+
+
+def _literals(expression: ReleasedExpression) -> set[str]:
+    if isinstance(expression, Given):
+        return _texts((expression.value,))
+    return set(chain(*map(_literals, expression.arguments))) if isinstance(expression, Apply) else set()
+
+
+def _texts(values: Sequence[object]) -> set[str]:
+    return {value for value in values if isinstance(value, str)}
+
+
+def releases_used(expression: ReleasedExpression) -> frozenset[int]:
+    """The distinct releases that an expression reads."""
+    if isinstance(expression, ReleasedValue):
+        return frozenset({expression.release})
+    if isinstance(expression, Apply):
+        return frozenset(chain.from_iterable(map(releases_used, expression.arguments)))
+    return frozenset()

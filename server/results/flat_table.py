@@ -1,0 +1,92 @@
+"""An answer as one flat table: each noisy column is followed by its interval, each row ends in whether it is weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from planner.sql.result_types import ResultType
+from server.query import Cell, QueryResponse
+
+Columns = tuple[tuple[str, ResultType], ...]
+
+_WEAK: Columns = (("weak", "bool"),)
+
+
+@dataclass(frozen=True)
+class FlatTable:
+    """Columns and rows.
+
+    Attributes:
+      columns: name and type of each.
+      rows: one cell per column; an interval's end that is not bounded is None.
+    """
+
+    columns: Columns
+    rows: Sequence[tuple[Cell, ...]]
+
+
+def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> Columns:
+    """The columns, with `name_lo` and `name_hi` after each noisy one, and `weak` behind them all if there is one.
+
+    >>> flat_columns([("nation", "text"), ("count", "int8")], [False, True])
+    (('nation', 'text'), ('count', 'int8'), ('count_lo', 'float8'), ('count_hi', 'float8'), ('weak', 'bool'))
+    >>> flat_columns([("n_name", "text")], [False])
+    (('n_name', 'text'),)
+    """
+    wide: list[tuple[str, ResultType]] = []
+    for (name, kind), has_interval in zip(columns, noisy, strict=True):
+        wide.append((name, kind))
+        if has_interval:
+            wide += [(f"{name}_lo", "float8"), (f"{name}_hi", "float8")]
+    return (*wide, *_WEAK) if any(noisy) else tuple(wide)
+
+
+def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatTable:
+    """The table of an answer.
+
+    Args:
+      noisy: which columns have intervals; None: those where any row has one.
+    """
+    columns = tuple((column.name, column.type) for column in response.columns)
+    if noisy is None:
+        noisy = [response.has_intervals(index) for index in range(len(columns))]
+    return FlatTable(flat_columns(columns, noisy), _FlatRows(response, tuple(noisy)))
+
+
+class _FlatRows(Sequence[tuple[Cell, ...]]):
+    """Rows of the flat table, made when they are read."""
+
+    def __init__(self, response: QueryResponse, noisy: tuple[bool, ...]) -> None:
+        self._response = response
+        self._noisy = noisy
+
+    def __len__(self) -> int:
+        return len(self._response.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[Cell, ...]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[tuple[Cell, ...], ...]: ...
+
+    def __getitem__(self, place: int | slice) -> tuple[Cell, ...] | tuple[tuple[Cell, ...], ...]:
+        if isinstance(place, slice):
+            return tuple(self._made(place))
+        at = range(len(self))[place]
+        return next(self._made(slice(at, at + 1)))
+
+    def _made(self, place: slice) -> Iterator[tuple[Cell, ...]]:
+        response = self._response
+        rows, intervals = response.rows[place], response.intervals[place]
+        if not any(self._noisy):
+            yield from map(tuple, rows)
+            return
+        for cells, around, weak in zip(rows, intervals, response.weak[place] or (False,) * len(rows), strict=True):
+            row: list[Cell] = []
+            for cell, interval, wide in zip(cells, around, self._noisy, strict=True):
+                row.append(cell)
+                if wide:
+                    row += [None, None] if interval is None else [interval.low, interval.high]
+            yield (*row, weak)

@@ -1,0 +1,66 @@
+"""Queries over public tables: answered exactly, free of charge, from what `public_reads.py` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.public.query import PublicQuery, PublicStatement
+from planner.sql.result_types import ResultType
+from server.backends.public_rows import Rows
+from server.query import Budget, Explanation, QueryResponse, ResultColumn
+from server.results.result_types import RESULT_TYPES, as_it_is, cells_of
+
+NOTE = "Only public tables were read: the answer is exact and free."
+
+_CONSTANT = "It reads no table: the answer is exact and free."
+
+
+def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
+    """The answer: no interval, no charge.
+
+    Args:
+      rows: what the database holds.
+      budget: the analyst's, unchanged.
+    """
+    nothing = ((None,) * len(query.columns),) * len(rows)
+    return QueryResponse(
+        columns=tuple(ResultColumn(name, kind) for name, kind in query.columns),
+        rows=_cells(rows, [kind for _, kind in query.columns]),
+        intervals=nothing,
+        confidence=1.0,
+        covers="exact",
+        mechanism="none",
+        epsilon=0.0,
+        delta=0.0,
+        budget=budget,
+        request_id=request_id,
+        weak=(False,) * len(rows),
+        taus=nothing,
+        notes=(NOTE if query.reads else _CONSTANT,),
+    )
+
+
+def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:
+    """The rows as answers have them; most are so already."""
+    if all(RESULT_TYPES[kind].cell is as_it_is for kind in kinds):
+        return rows
+    columns = [cells_of(kind, [row[place] for row in rows]) for place, kind in enumerate(kinds)]
+    return tuple(zip(*columns, strict=True))
+
+
+def public_explanation(query: PublicQuery, statement: PublicStatement) -> Explanation:
+    """What would be run, and why it costs nothing."""
+    tables = f"reads public tables only ({', '.join(query.reads)})" if query.reads else "reads no table"
+    return Explanation(
+        rewritten_sql=statement.sql,
+        privacy_units=(),
+        owners=(),
+        weight_bounds=(),
+        groups_per_unit=None,
+        mechanism="none",
+        reason=f"none: it {tables}, so the answer is exact and free",
+        epsilon=0.0,
+        delta=0.0,
+        expected_noise=(),
+        columns=tuple(ResultColumn(name, kind) for name, kind in query.columns),
+    )

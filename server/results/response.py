@@ -1,0 +1,368 @@
+"""From noisy releases to the answer: post-processing only, so nothing here can cost privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.limits import check_cells, most_groups
+from planner.plan import Output, Plan
+from planner.released_expression import Apply, KeyValue, RowCount
+from planner.sql.result_types import NUMBERS
+from privacy.noisy_answer import NoisyAnswer
+from privacy.registry import MECHANISMS
+from server.answer_columns import NOTHING, CellColumn, LazyRows
+from server.backends.columns import Domain
+from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+from server.results.arithmetic.arithmetic import whole
+from server.results.arithmetic.column import Column
+from server.results.arithmetic.evaluate import Evaluator, releases_used
+from server.results.arithmetic.shown_groups import shown_groups
+from server.results.result_types import RESULT_TYPES, cells_of
+
+_NOTES = {
+    "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
+    "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
+    "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
+    "truncated_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise alone; "
+    "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
+    "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
+    "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
+    "exact": "These groups may be: which there are is public. No private row was read, and the answer is free.",
+}
+
+_TRUTH_EITHER_SIDE = (
+    "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
+    "tau. How much the cut took away is outside of it: the true answer of a count or a sum of what is not negative "
+    "may lie above, that of an average, a ratio or a difference on either side."
+)
+_TRUTH_WITHIN = (
+    "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
+)
+
+_WEAK = (
+    "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
+    "Ask with a larger epsilon, fewer groups or fewer predicates."
+)
+
+_CHOSEN = (
+    "Which rows are shown was decided by noisy values: rows at the edge may be wrongly in or out, and values that "
+    "were chosen for being large or small are further off than their intervals say."
+)
+
+_WITHHELD = (
+    "{what} withheld: the noisy number of {counted} is below {least:,}, which the policy asks for. The decision "
+    "is by noise, too: a group at the edge may be wrongly in or out."
+)
+
+_RULE = (
+    "One privacy unit counts in {rule:,} of the groups at most, as the policy says; its rows in others are left out, "
+    "which no interval covers, and against which no epsilon helps: {share}. The rows are marked weak."
+)
+_RULE_SHARE = "of units that are in all {groups:,} groups only {share:.2g} of each value is left"
+_RULE_ANY = "what is left of a value may be any part of it"
+
+_RULE_SHOWN = (
+    "Which groups are shown was decided with each privacy unit counted in {rule:,} of the groups at most, as the "
+    "policy says."
+)
+
+_FOUND = (
+    "Group keys were found among private rows: only those that enough privacy units share are shown, and nothing is "
+    "said of others."
+)
+
+_VOTED = (
+    "Who is in several groups counted for less in each of them when it was decided which are shown. Values count the "
+    "rows of everybody in the groups that are."
+)
+
+_FULL = (
+    "These are as many groups as an answer of so many columns may have, {most:,}: others that enough privacy units "
+    "share may have been left out. Ask for fewer columns, or for some of the groups in WHERE."
+)
+
+_NOTHING_SHOWN = "No row is asked for: nothing was read, and the columns are free."
+
+_COUNTED = "This is the number of rows of an answer, which was charged; to ask for these rows themselves is free."
+
+_CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
+
+
+def response(
+    plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], budget: Budget, request_id: str
+) -> QueryResponse:
+    """Assemble the answer of a plan.
+
+    Args:
+      plan: what was asked.
+      domain: the public groups, in the order of the releases' values.
+      noisy: one release each of plan.releases.
+      budget: what is left after the charge.
+      request_id: as in the request.
+    Returns: the rows that HAVING and LIMIT leave, as ORDER BY sorts them, else in the order of the domain;
+      counts are rounded after the noise and may be negative. Rows are made when they are read.
+    Raises: StatementTooComplex for more cells than an answer may have.
+    """
+    check_cells(len(domain), plan.columns)
+    evaluate = Evaluator(plan, domain, noisy)
+    if any(isinstance(output.expression, RowCount) for output in plan.outputs):
+        return _counted(plan, domain, noisy, evaluate, budget, request_id)
+    columns = [_column(output, evaluate) for output in plan.outputs]
+    shown = {output.expression: column for output, column in zip(plan.outputs, columns, strict=True)}
+    groups = shown_groups(plan, evaluate.showing(shown), len(domain))
+    answers = [
+        _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
+        for output, column in zip(plan.outputs, columns, strict=True)
+    ]
+    poor = _weak(plan, noisy, groups)
+    weak = (True,) * len(poor) if _cut_by_rule(plan, domain) else poor
+    return QueryResponse(
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        rows=LazyRows([answer.cells for answer in answers], len(groups)),
+        intervals=LazyRows([answer.intervals for answer in answers], len(groups)),
+        confidence=_confidence(plan, noisy),
+        covers=_covers(noisy),
+        mechanism=_mechanisms(plan, noisy),
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        budget=budget,
+        request_id=request_id,
+        weak=weak,
+        taus=LazyRows([answer.taus for answer in answers], len(groups)),
+        notes=tuple(_notes(plan, domain, noisy, poor)),
+    )
+
+
+def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
+    """The answer to a question that wants no row: its columns, for which nothing is read or charged."""
+    return QueryResponse(
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        rows=(),
+        intervals=(),
+        confidence=1.0,
+        covers="exact",
+        mechanism="none",
+        epsilon=0.0,
+        delta=0.0,
+        budget=budget,
+        request_id=request_id,
+        notes=(_NOTHING_SHOWN,),
+    )
+
+
+def _counted(
+    plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], evaluate: Evaluator, budget: Budget, request_id: str
+) -> QueryResponse:
+    """How many rows the answer has; asked for themselves afterwards they are free."""
+    count = len(shown_groups(plan, evaluate, len(domain)))
+    return QueryResponse(
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        rows=((count,) * len(plan.outputs),),
+        intervals=((None,) * len(plan.outputs),),
+        confidence=_confidence(plan, noisy),
+        covers="exact",
+        mechanism=_mechanisms(plan, noisy),
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        budget=budget,
+        request_id=request_id,
+        weak=(False,),
+        taus=((None,) * len(plan.outputs),),
+        notes=(_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ())),
+    )
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """One column of the answer, with its intervals and bounds."""
+
+    cells: CellColumn[Cell]
+    intervals: CellColumn[Interval | None]
+    taus: CellColumn[tuple[float, ...] | None]
+
+    @classmethod
+    def of(
+        cls,
+        output: Output,
+        column: Column,
+        plan: Plan,
+        domain: Domain,
+        noisy: Sequence[NoisyAnswer],
+        texts: Sequence[str],
+        groups: NDArray[np.int64],
+    ) -> _Answers:
+        """What an output shows of these groups."""
+        used = sorted(releases_used(output.expression))
+        if isinstance(output.expression, KeyValue):
+            values = cells_of(output.type, map(_plain, domain.keys[output.expression.key]))
+            places = domain.places(output.expression.key)[groups].astype(np.int32)
+            return cls(CellColumn((places,), lambda found: [values[place] for place in found]), NOTHING, NOTHING)
+        cells = _cells(output, column, texts, groups)
+        if not used:
+            return cls(cells, NOTHING, NOTHING)
+        taus = np.stack(
+            [plan.releases[release].weight_bound * noisy[release].tau[groups] for release in used], axis=1
+        )
+        intervals = _intervals(column, groups) if output.type in NUMBERS else NOTHING
+        return cls(cells, intervals, CellColumn((taus,), lambda rows: [tuple(row) for row in rows]))
+
+
+def _column(output: Output, evaluate: Evaluator) -> Column:
+    """The values of an output; a count is a whole number, its interval rounded away from the value."""
+    column = evaluate(output.expression)
+    return whole(column) if output.type == "int8" and releases_used(output.expression) else column
+
+
+def _cells(output: Output, column: Column, texts: Sequence[str], groups: NDArray[np.int64]) -> CellColumn[Cell]:
+    """The values as the output's type."""
+
+    def made(values: list[float], nulls: list[bool]) -> list[Cell]:
+        pairs = zip(values, nulls, strict=True)
+        return [None if null else _typed(output, value, texts) for value, null in pairs]
+
+    return CellColumn((column.value[groups], column.null[groups]), made)
+
+
+def _typed(output: Output, value: float, texts: Sequence[str]) -> Cell:
+    if output.type == "int8":
+        return round(value)
+    if output.type == "bool":
+        return value != 0.0
+    return value if output.type in NUMBERS else RESULT_TYPES[output.type].cell(texts[int(value)])
+
+
+def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval | None]:
+    """Intervals; None where there is no value."""
+    low, high = column.low[groups], column.high[groups]
+    if not np.any(low <= high):
+        return NOTHING
+
+    def made(lows: list[float], highs: list[float]) -> list[Interval | None]:
+        pairs = zip(lows, highs, strict=True)
+        return [Interval(_bounded(low), _bounded(high)) if low <= high else None for low, high in pairs]
+
+    return CellColumn((low, high), made)
+
+
+def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> tuple[bool, ...]:
+    """Per row: is every release behind some column weak (one part of a split sum may well be nothing)?"""
+    weak = np.zeros(len(groups), np.bool_)
+    for used in _used(plan):
+        weak |= np.logical_and.reduce([noisy[release].weak[groups] for release in used])
+    return tuple(weak.tolist())
+
+
+def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
+    """The confidence that every interval has: a value of k releases misses at most k times as often as one."""
+    misses = [math.fsum(1.0 - noisy[release].confidence for release in used) for used in _used(plan)]
+    return round(1.0 - min(1.0, max(misses, default=0.0)), _CONFIDENCE_DIGITS)
+
+
+def _used(plan: Plan) -> list[frozenset[int]]:
+    """The releases behind each column that has some."""
+    return [used for output in plan.outputs if (used := releases_used(output.expression))]
+
+
+def _covers(noisy: Sequence[NoisyAnswer]) -> str:
+    """What every interval covers. A release without truncation bias covers the truth as well as its own answer."""
+    names = [one.covers for one in noisy]
+    return "truth_lower" if "truth_lower" in names else next(iter(names), "exact")
+
+
+def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
+    """Everything that released a part of the answer, which groups it has included."""
+    names = dict.fromkeys(one.mechanism for one in noisy)
+    if plan.selection is not None:
+        names["vote_threshold" if plan.selection.votes else "group_threshold"] = None
+    return ", ".join(names) or "none"
+
+
+def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
+    """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
+    covers = _covers(noisy)
+    computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
+    derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
+    yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
+    yield from plan.notes
+    yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
+    if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
+        yield from _rule_notes(plan, domain, plan.group_rule)
+    yield from _selection_notes(plan, domain)
+    if _chooses(plan):
+        yield _CHOSEN
+    if any(weak):
+        yield _WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)")
+
+
+def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
+    """Does the rule leave rows out? It counts twice, so not where there are at most twice as many public groups."""
+    found = plan.selection is not None and plan.selection.delta > 0
+    return found or len(domain) + domain.withheld > 2 * rule
+
+
+def _cut_by_rule(plan: Plan, domain: Domain) -> bool:
+    """May the policy's rule have cut any value of the answer?
+
+    Counts of distinct values are not under it, nor are mechanisms that bound a unit in all groups together: of their
+    questions it decides which groups are shown, if that is decided at all.
+    """
+    if (
+        plan.group_rule is None
+        or MECHANISMS[plan.mechanism].bounds_vector
+        or not _leaves_out(plan, domain, plan.group_rule)
+    ):
+        return False
+    return any(plan.releases[release].distinct is None for used in _used(plan) for release in used)
+
+
+def _rule_notes(plan: Plan, domain: Domain, rule: int) -> Iterator[str]:
+    """What the policy's rule leaves out, by public numbers; nothing where units vote and no value is under it."""
+    if not _cut_by_rule(plan, domain):
+        if plan.selection is None or not plan.selection.votes:
+            yield _RULE_SHOWN.format(rule=rule)
+        return
+    found = plan.selection is not None and plan.selection.delta > 0
+    groups = len(domain) + domain.withheld
+    share = _RULE_ANY if found else _RULE_SHARE.format(groups=groups, share=rule / groups)
+    yield _RULE.format(rule=rule, share=share)
+
+
+def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:
+    """Which groups the answer leaves out; how many only where the public knows the others."""
+    if plan.selection is None:
+        return
+    if plan.selection.delta:
+        yield f"{_FOUND} {_VOTED}" if plan.selection.votes else _FOUND
+        most = most_groups(plan.columns)
+        if len(domain) >= most:  # by what is shown alone: whether there were more is for nobody to keep
+            yield _FULL.format(most=most)
+    if plan.selection.minimum is not None and (domain.withheld or plan.selection.delta):
+        known = f"{domain.withheld} of {domain.withheld + len(domain)} groups are"
+        what = "Smaller groups are" if plan.selection.delta else known if plan.group_keys else "The answer is"
+        counted = "privacy units' votes" if plan.selection.votes else "privacy units"
+        yield _WITHHELD.format(what=what, counted=counted, least=plan.selection.minimum)
+
+
+def _chooses(plan: Plan) -> bool:
+    """Do released values decide which rows are shown?"""
+    having = plan.having is not None and bool(releases_used(plan.having))
+    cut = plan.limit is not None or plan.offset > 0
+    return having or (cut and any(releases_used(key.expression) for key in plan.order))
+
+
+def _bounded(end: float) -> float | None:
+    """An end of an interval; None when it is unbounded."""
+    return end if math.isfinite(end) else None
+
+
+def _plain(value: object) -> Cell:
+    """A group key as JSON can carry it."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return float(value) if isinstance(value, Decimal) else str(value)

@@ -1,0 +1,298 @@
+"""Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
+
+A cell of an answer is what JSON carries (`server.query.Cell`): a number, a truth value or a text; of dates and times
+their ISO 8601 text, with a blank between the two, and `+00` behind a moment of a time zone. JSON thus has every cell
+as it is, but for numbers that are not finite, which are null. All other forms of a type stand in its entry here, and
+how its cells are made of what databases and groups have. What the planner knows of the type stands in
+`planner/sql/result_types.py`; a new type is an entry in each of the two.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from planner.binding.placeholders import Element
+from planner.sql.datetime_texts import zoned_text
+from planner.sql.literals import written_moment
+from planner.sql.result_types import ResultType
+from planner.sql.sql_types import Family
+from server.query import Cell
+from server.results.numeric import binary_numeric, decimal_of
+
+_EPOCH = datetime(2000, 1, 1)
+"""PostgreSQL's binary forms of dates and times count from here."""
+
+_INT8_MIN, _INT8_MAX = -(1 << 63), (1 << 63) - 1
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,40}\s*", re.ASCII)
+_TRUE, _FALSE = frozenset({"t", "true", "y", "yes", "on", "1"}), frozenset({"f", "false", "n", "no", "off", "0"})
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_it_is(value: Cell) -> Cell:
+    """The cell of a value that needs no other form: of most types."""
+    return value
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """How the value of a bound parameter is read. Both raise ValueError, ArithmeticError or struct.error.
+
+    Attributes:
+      text: from PostgreSQL's text form.
+      binary: from its binary form.
+    """
+
+    text: Callable[[bytes], Element]
+    binary: Callable[[bytes], Element]
+
+
+@dataclass(frozen=True)
+class TypeForms:
+    """The forms of one type's values. No function here is called for NULL.
+
+    Attributes:
+      oid: of the type, as in every PostgreSQL.
+      length: bytes of a value in binary; -1 varies.
+      text: a cell in PostgreSQL's text form.
+      binary: a cell in its binary form.
+      arrow_type: the type of a column, from the module pyarrow, which is loaded only where it is needed.
+      arrow: a cell as pyarrow takes it.
+      parameter: how a bound value of the type is read.
+      csv: a cell in CSV.
+      cell: a cell from what a database, or the key of a group, has of the value.
+    """
+
+    oid: int
+    length: int
+    text: Callable[[Cell], str]
+    binary: Callable[[Cell], bytes]
+    arrow_type: Callable[[Any], Any]
+    arrow: Callable[[Any], object]
+    parameter: Parameter
+    csv: Callable[[Cell], str]
+    cell: Callable[[Cell], Cell] = as_it_is
+
+
+def cells_of(kind: ResultType, values: Iterable[Cell]) -> list[Cell]:
+    """The cells of a column, from what a database or the keys of groups have; NULL is None.
+
+    >>> cells_of("timestamptz", ["2024-05-17 12:30:00", None])
+    ['2024-05-17 12:30:00+00', None]
+    """
+    made = RESULT_TYPES[kind].cell
+    return list(values) if made is as_it_is else [None if value is None else made(value) for value in values]
+
+
+def harmless(text: str) -> str:
+    """The text, with an apostrophe before what spreadsheets take for a formula: who opens an answer wrote none.
+
+    Group keys may be texts that anybody has put into the data. JSON and Arrow have them as they are.
+
+    >>> harmless("=1+1"), harmless("FRANCE")
+    ("'=1+1", 'FRANCE')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def read_text(raw: bytes) -> str:
+    """A text; a parameter of an unknown type, too. Raises: ValueError for bytes that are not UTF-8."""
+    return raw.decode()
+
+
+def _csv(cell: Cell) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _whole(cell: Any) -> int:
+    """An int8; what does not fit is cut to the ends, as no error may depend on a noisy value."""
+    return max(_INT8_MIN, min(_INT8_MAX, int(cell)))
+
+
+def _float_text(cell: Cell) -> str:
+    value = float(cell or 0.0)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value).removesuffix(".0")
+
+
+def _numeric_text(cell: Cell) -> str:
+    value = Decimal(str(cell))
+    return format(value, "f") if value.is_finite() else _float_text(float(value))
+
+
+def _day_binary(cell: Cell) -> bytes:
+    return struct.pack("!i", (date.fromisoformat(str(cell)) - _EPOCH.date()).days)
+
+
+def _moment_binary(cell: Cell) -> bytes:
+    passed = datetime.fromisoformat(str(cell)).replace(tzinfo=None) - _EPOCH
+    return struct.pack("!q", (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds)
+
+
+def _read_whole(raw: bytes) -> int:
+    written = raw.decode()
+    if not _WHOLE.fullmatch(written):
+        raise ValueError
+    return int(written)
+
+
+def _read_decimal(raw: bytes) -> Decimal:
+    return _finite(Decimal(raw.decode().strip()))
+
+
+def _finite(value: Decimal) -> Decimal:
+    if not value.is_finite():
+        raise ValueError
+    return value
+
+
+def _read_bool(raw: bytes) -> bool:
+    word = raw.decode().strip().lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError
+
+
+def _packed_whole(form: str) -> Callable[[bytes], int]:
+    return lambda raw: int(struct.unpack(form, raw)[0])
+
+
+def _packed_float(form: str) -> Callable[[bytes], float]:
+    def read(raw: bytes) -> float:
+        value = float(struct.unpack(form, raw)[0])
+        if not math.isfinite(value):
+            raise ValueError
+        return value
+
+    return read
+
+
+def _written(family: Family) -> Callable[[bytes], date]:
+    """Of a text with its type; a moment of a time zone is one at UTC, like every moment of the planner's."""
+    return lambda raw: written_moment(raw.decode(), family)
+
+
+def _packed_interval(raw: bytes) -> str:
+    """Its text, of months, days and microseconds."""
+    micros, days, months = struct.unpack("!qii", raw)
+    return f"{months} months {days} days {micros} microseconds"
+
+
+def _packed_moment(raw: bytes) -> datetime:
+    return _EPOCH + timedelta(microseconds=struct.unpack("!q", raw)[0])
+
+
+RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
+    {
+        "bool": TypeForms(
+            oid=16,
+            length=1,
+            text=lambda cell: "t" if cell else "f",
+            binary=lambda cell: b"\1" if cell else b"\0",
+            arrow_type=lambda pa: pa.bool_(),
+            arrow=bool,
+            parameter=Parameter(_read_bool, lambda raw: bool(struct.unpack("!?", raw)[0])),
+            csv=_csv,
+        ),
+        "int8": TypeForms(
+            oid=20,
+            length=8,
+            text=lambda cell: str(_whole(cell)),
+            binary=lambda cell: struct.pack("!q", _whole(cell)),
+            arrow_type=lambda pa: pa.int64(),
+            arrow=_whole,
+            parameter=Parameter(_read_whole, _packed_whole("!q")),
+            csv=_csv,
+        ),
+        "text": TypeForms(
+            oid=25,
+            length=-1,
+            text=str,
+            binary=lambda cell: str(cell).encode(),
+            arrow_type=lambda pa: pa.string(),
+            arrow=str,
+            parameter=Parameter(read_text, read_text),
+            csv=lambda cell: harmless(str(cell)),
+        ),
+        "float8": TypeForms(
+            oid=701,
+            length=8,
+            text=_float_text,
+            binary=lambda cell: struct.pack("!d", float(cell or 0.0)),
+            arrow_type=lambda pa: pa.float64(),
+            arrow=float,
+            parameter=Parameter(_read_decimal, _packed_float("!d")),
+            csv=_csv,
+        ),
+        "date": TypeForms(
+            oid=1082,
+            length=4,
+            text=str,
+            binary=_day_binary,
+            arrow_type=lambda pa: pa.date32(),
+            arrow=lambda cell: date.fromisoformat(str(cell)),
+            parameter=Parameter(
+                _written(Family.DATE), lambda raw: _EPOCH.date() + timedelta(days=struct.unpack("!i", raw)[0])
+            ),
+            csv=_csv,
+        ),
+        "timestamp": TypeForms(
+            oid=1114,
+            length=8,
+            text=lambda cell: str(cell).replace("T", " "),
+            binary=_moment_binary,
+            arrow_type=lambda pa: pa.timestamp("us"),
+            arrow=lambda cell: datetime.fromisoformat(str(cell)),
+            parameter=Parameter(_written(Family.TIMESTAMP), _packed_moment),
+            csv=_csv,
+        ),
+        "timestamptz": TypeForms(  # all at UTC, which is what every session is told
+            oid=1184,
+            length=8,
+            text=lambda cell: str(cell).replace("T", " "),
+            binary=_moment_binary,
+            arrow_type=lambda pa: pa.timestamp("us", tz="UTC"),
+            arrow=lambda cell: datetime.fromisoformat(str(cell)).replace(tzinfo=UTC),
+            parameter=Parameter(_written(Family.TIMESTAMPTZ), _packed_moment),
+            csv=_csv,
+            cell=lambda value: zoned_text(str(value)),
+        ),
+        "numeric": TypeForms(
+            oid=1700,
+            length=-1,
+            text=_numeric_text,
+            binary=lambda cell: binary_numeric(Decimal(str(cell))),
+            arrow_type=lambda pa: pa.float64(),
+            arrow=lambda cell: float(Decimal(str(cell))),
+            parameter=Parameter(_read_decimal, lambda raw: _finite(decimal_of(raw))),
+            csv=_csv,
+        ),
+    }
+)
+
+PARAMETERS: Mapping[int, Parameter] = MappingProxyType(
+    {
+        **{forms.oid: forms.parameter for forms in RESULT_TYPES.values()},
+        # Open, name, unknown, bpchar, varchar.
+        **dict.fromkeys((0, 19, 705, 1042, 1043), RESULT_TYPES["text"].parameter),
+        21: Parameter(_read_whole, _packed_whole("!h")),  # int2
+        23: Parameter(_read_whole, _packed_whole("!i")),  # int4
+        700: Parameter(_read_decimal, _packed_float("!f")),  # float4
+        1186: Parameter(read_text, _packed_interval),  # interval
+        2950: Parameter(read_text, lambda raw: str(uuid.UUID(bytes=raw))),  # uuid
+    }
+)
+"""By OID: of the types above, and of those that no answer has but a client may bind."""

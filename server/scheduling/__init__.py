@@ -1,0 +1,1 @@
+"""Whose turn it is: threads, queues, jobs, limits."""

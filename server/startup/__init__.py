@@ -1,0 +1,1 @@
+"""A policy file to running services, and both protocols on one event loop."""

@@ -1,0 +1,136 @@
+"""Start the proxy's parts from a policy file, and refuse what is unsafe before anything listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from planner.errors import PolicyInvalid
+from planner.policy.declared_keys import with_declared_keys
+from planner.policy.validate import validate
+from planner.schema import Schema
+from planner.views.declared import check_declared_views
+from server.backends.catalog import read_schema
+from server.backends.postgres import PostgresBackend, connected
+from server.backends.role import refuse_unsafe_role
+from server.errors import ConfigurationInvalid
+from server.http.app import create_app
+from server.ledger.analyst import Act
+from server.ledger.charge import Reservation
+from server.ledger.ledger import Ledger
+from server.pipeline import Pipeline
+from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.open_ledger_of_policy import open_policy_ledger
+from server.policy.secrets import resolve
+from server.policy.verified_keys import verify_keys
+from server.reloadable_pipeline import ReloadablePipeline
+from server.workers.kernel_compiler import KernelCompiler
+from server.workers.measure import measure
+from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.public_reads import PublicReads, public_limits
+
+_STARTUP_STATEMENT_MS = 10_000
+_NO_TIMEOUT_MS = 0  # counting takes as long as the tables are large
+
+
+@dataclass(frozen=True)
+class Services:
+    """The running parts.
+
+    Attributes:
+      pipeline: under the policy in force, which it can reload.
+      crashed: reservations that an earlier run left open; their charges stand.
+    """
+
+    ledger: Ledger
+    pipeline: ReloadablePipeline
+    app: FastAPI
+    crashed: tuple[Reservation, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A policy that fits its database."""
+
+    file: PolicyFile
+    schema: Schema
+    backend: PostgresBackend
+
+
+@contextmanager
+def open_services(
+    policy_path: Path, limits: WorkerLimits = WorkerLimits(), announce: Callable[[str], None] = lambda _: None
+) -> Iterator[Services]:
+    """Check everything, then start the workers.
+
+    Raises: ConfigurationInvalid, PolicyInvalid, PolicyWeakened, BackendUnavailable, UnsafeRole, LedgerMissing,
+      LedgerInvalid.
+    """
+    prepared = prepare(policy_path)
+    ledger = open_policy_ledger(prepared.file.policy, policy_path)
+    workers = WorkerPool(limits, preload=measure.__module__)
+    public_workers = WorkerPool(public_limits(limits), preload=PublicReads.__module__)
+    compiler = KernelCompiler(limits.memory_bytes)
+    try:
+        accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
+        check_keys(prepared, ledger, Act("proxy", "start"))
+        workers.warm()
+        public_workers.warm()
+        crashed = ledger.recover()
+        if crashed:
+            announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
+        file = prepared.file
+        first = Pipeline(
+            file.policy, prepared.schema, prepared.backend, ledger, workers, public=PublicReads(public_workers)
+        )
+        pipeline = ReloadablePipeline(first, partial(_renew, policy_path))
+        yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed)
+    finally:
+        compiler.stop()
+        workers.close()
+        public_workers.close()
+        ledger.close()
+
+
+def prepare(policy_path: Path) -> Prepared:
+    """Read a policy and compare it with the catalog and the role that it names.
+
+    Raises: ConfigurationInvalid, PolicyInvalid, BackendUnavailable, UnsafeRole.
+    """
+    file = PolicyFile.read(policy_path)
+    url = resolve(file.policy.database_url, policy_path.parent)
+    with connected(url, _STARTUP_STATEMENT_MS) as connection:
+        refuse_unsafe_role(connection)
+        schema = read_schema(connection, file.policy.namespaces).declaring(file.policy.tables)
+    validate(file.policy, schema)
+    check_declared_views(file.policy, schema)
+    schema = with_declared_keys(schema, file.policy)
+    return Prepared(file, schema, PostgresBackend(url, namespaces=file.policy.namespaces))
+
+
+def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
+    """Count the keys that the policy declares, unless the ledger says that this version of the data was counted.
+
+    Raises: PolicyInvalid where several rows share one; BackendUnavailable, BackendFailed.
+    Cost: one sort of the table per key.
+    """
+    with connected(prepared.backend.url, _NO_TIMEOUT_MS) as connection:
+        shared = verify_keys(connection, prepared.schema, ledger, act)
+    if shared:
+        raise PolicyInvalid(f"several rows share {', '.join(shared)}, which the policy declares as a key")
+
+
+def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
+    """The pipeline under the policy as it is now, once everything is checked that is checked at the start."""
+    prepared = prepare(policy_path)
+    if prepared.file.policy.ledger_path != before.policy.ledger_path:
+        raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
+    check_keys(prepared, before.ledger, act)
+    weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
+    renewed = replace(before, policy=prepared.file.policy, schema=prepared.schema, backend=prepared.backend)
+    return renewed, weaker

@@ -1,0 +1,170 @@
+"""HTTP and the wire protocol on one event loop, until a signal ends both; SIGHUP reads the policy anew."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import socket
+import sys
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from server.errors import ServerError
+from server.http.listener import HttpListener
+from server.ledger.analyst import Act
+from server.pgwire.auth.cancel_keys import CancelKeys
+from server.pgwire.auth.certificate import Certificate
+from server.pgwire.auth.ledger_verifiers import LedgerVerifiers
+from server.pgwire.auth.scram import unknown_secret
+from server.pgwire.connection import Limits, ListenerContext
+from server.pgwire.listener import Listener
+from server.pgwire.pipeline_gateway import PipelineGateway
+from server.pgwire.shadow.shadow import CONNECTIONS, ShadowDatabase
+from server.reloadable_pipeline import ReloadablePipeline
+from server.scheduling.thread_pool import ThreadPool
+from server.startup.open_services import Services
+
+GRACE_S = 30
+"""How long answers under way may still take after a request to stop."""
+
+MOST_CONNECTIONS = 1_000
+"""Of one port at once; fewer where the system gives fewer descriptors."""
+
+_WAITING_FOR_CATALOG = 64
+
+_SWITCH_S = 0.001
+
+_FILES, _OWN_FILES = 16_384, 1_024
+
+_SECURE_S = 31_536_000  # a year, in which browsers ask this host by TLS only
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop: uvloop's where it is installed, which serves kept answers faster; else Python's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def allow_connections() -> int:
+    """Let this process have as many files and connections open as the system lets it have; often a soft limit is low.
+
+    Returns: how many connections each of the two ports may have at once, so that descriptors are left for the ledger,
+      the databases and the workers. Without any nothing could be accepted any more, nor the ledger opened.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    files = _FILES if soft == resource.RLIM_INFINITY else soft
+    return max(1, min(MOST_CONNECTIONS, (files - min(_OWN_FILES, files // 2)) // 2))
+
+
+def http_server(
+    services: Services, certificate: tuple[Path, Path] | None, connections: int = MOST_CONNECTIONS
+) -> HttpListener:
+    """The HTTP server.
+
+    Args:
+      certificate: PEM files of the certificate and of its key; None: plain text.
+      connections: how many at once.
+    """
+    files = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
+    secure = [] if certificate is None else [("Strict-Transport-Security", f"max-age={_SECURE_S}")]
+    config = uvicorn.Config(
+        services.app,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,  # nothing here depends on who a request says it comes from
+        timeout_graceful_shutdown=GRACE_S,
+        server_header=False,
+        headers=secure,  # of every response, errors of the protocol included
+        **files,  # type: ignore[arg-type]  # these two alone are paths
+    )
+    return HttpListener(config, connections)
+
+
+def wire_listener(
+    services: Services,
+    shadow: ShadowDatabase | None,
+    certificate: Certificate | None,
+    *,
+    plain_text: bool,
+    connections: int = MOST_CONNECTIONS,
+) -> Listener:
+    """The wire protocol's listener, over the same pipeline and the same threads as HTTP.
+
+    Args:
+      connections: how many at once.
+      plain_text: may other machines' clients come without TLS?
+    """
+    http = services.app.state.services
+    catalogs = ThreadPool(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
+    gateway = PipelineGateway(
+        services.pipeline, shadow, http.admission, http.reads, http.explanations, catalogs, http.outgoing
+    )
+    return Listener(
+        ListenerContext(
+            gateway,
+            LedgerVerifiers(services.ledger, http.reads),
+            services.pipeline.current.policy.name,
+            certificate,
+            plain_text,
+            CancelKeys(),
+            unknown_secret(services.ledger.id),
+            Limits(connections=connections),
+        )
+    )
+
+
+def keep_pauses_short() -> None:
+    """Let no pause of Python's own hold up every client at once. To be called when all is imported and started.
+
+    A collection of cyclic garbage walks over all that is there: 200,000 objects, a tenth of a second. What is there
+    now stays until the end, so it is walked over no more. And a thread that plans a question gives way to the event
+    loop within a millisecond, not five.
+    """
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(_SWITCH_S)
+
+
+async def serve_both(
+    http: HttpListener, http_socket: socket.socket, wire: Listener | None, wire_socket: socket.socket | None
+) -> None:
+    """Serve until uvicorn is told to stop by a signal; then the wire protocol's sessions end, too.
+
+    Args:
+      http: the HTTP server, which also takes the signals.
+      http_socket: its port, bound.
+      wire: the listener of PostgreSQL's protocol; None: HTTP alone.
+      wire_socket: its port, bound.
+    """
+    if wire is not None and wire_socket is not None:
+        await wire.start(wire_socket)
+    try:
+        await http.serve(sockets=[http_socket])
+    finally:
+        if wire is not None:
+            await wire.stop()
+
+
+_log = structlog.get_logger("noisegate.policy")
+
+
+def reload_policy(pipeline: ReloadablePipeline) -> None:
+    """Reload; nothing that fails here stops the proxy, which goes on under the policy before."""
+    try:
+        now = pipeline.reload(Act("signal", "SIGHUP"))
+    except ServerError as error:
+        _log.error("policy kept", why=type(error).__name__, message=error.message, hint=error.hint)
+    else:
+        _log.info("policy in force", policy_hash=now.hash, changed=now.changed, weaker=list(now.weaker))

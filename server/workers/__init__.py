@@ -1,0 +1,1 @@
+"""Processes in which private rows are read, truncated and released."""

@@ -1,0 +1,266 @@
+"""The private part of the way of a query: sample, select groups, truncate, release; and its public plan.
+
+    Plan --plan_measurements--> Measuring
+    BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
+      --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer
+
+Runs in a worker process, but for `plan_measurements`, which sees nothing private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.errors import InvalidSetting
+from planner.limits import most_groups
+from planner.plan import BackendQuery, Plan, Release
+from planner.policy.policy import Policy
+from privacy.entropy import Entropy, OpendpEntropy
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import useful_ladder
+from privacy.mechanisms.group_measurement import ServedGroupMeasurement
+from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.groups.vote_threshold import VoteThreshold
+from privacy.mechanisms.measurement import ServedMeasurement
+from privacy.noisy_answer import NoisyAnswer
+from privacy.registry import (
+    MECHANISMS,
+    JointMechanism,
+    group_measurements,
+    measurement,
+    measures_together,
+    release_together,
+)
+from privacy.sampling.design import SampleDesign
+from privacy.sampling.draws import SystemDraws
+from privacy.sampling.scale_up import scale_up, scale_up_noise
+from privacy.sampling.thin import thin
+from privacy.truncation.control import SolverName
+from privacy.truncation.encode import encode
+from privacy.truncation.solver_routes import load_solver
+from privacy.truncation.truncate import truncate
+from privacy.truncation.truncate_distinct import truncate_distinct
+from server.backends.backend import Backend
+from server.backends.columns import Domain
+from server.backends.query_tuples import QueryTuples
+
+AnyRelease = ServedMeasurement | ServedGroupMeasurement
+"""What may measure one release of a plan."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How a query is measured. Public: it is made before anything is read.
+
+    Attributes:
+      releases: one per release of the plan; those of its sums are of one mechanism.
+      threshold: decides which groups are shown; None shows all.
+      group_rule: the most groups that one unit's tuples count in, for those mechanisms that rely on it; None: any.
+      solver: the policy's, which truncates scalars.
+    """
+
+    releases: tuple[AnyRelease, ...]
+    threshold: GroupThreshold | VoteThreshold | None = None
+    group_rule: int | None = None
+    solver: SolverName = "certified"
+
+    def check_noise(self, n_groups: int) -> None:
+        """Refuse noise that leaves its range for any number of groups up to this one, of those that are shown, too.
+
+        Raises: InvalidParameter, whenever `measure` would for that reason.
+        """
+        for one in (*self.releases, *(() if self.threshold is None else (self.threshold,))):
+            one.check_noise(n_groups)
+
+
+def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
+    """The measurement of each release, and of the selection of groups, from public quantities.
+
+    A count of values of which one unit reaches one at most has nothing to select: its threshold is 1.
+    """
+    together = iter(_together(plan, policy.solver))
+    joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
+    releases = tuple(
+        next(together) if joint and release.distinct is None else _alone(release, plan, policy)
+        for release in plan.releases
+    )
+    return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver)
+
+
+def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:
+    """The sums of a plan that measures all groups together, with one budget for them all.
+
+    Raises: InvalidSetting for an epsilon and a delta that are too small for the mechanism.
+    """
+    sums = [
+        Sum(release.epsilon, plan.gap(release), useful_ladder(release.whole, plan.tuples_per_unit))
+        for release in plan.releases
+        if release.distinct is None
+    ]
+    if not isinstance(MECHANISMS[plan.mechanism], JointMechanism) or not sums:
+        return ()
+    alone = len(plan.releases) == 1 and plan.selection is None
+    design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
+    try:
+        return group_measurements(plan.mechanism, sums, plan.release_delta, plan.groups_per_unit, design, solver)
+    except InvalidParameter as error:
+        hint = "ask for more of either, for fewer aggregates, or for another mechanism"
+        raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
+
+
+def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
+    """A release of each group's truncated answer, which spends its share of epsilon and no delta."""
+    ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
+    named = "gem" if isinstance(MECHANISMS[plan.mechanism], JointMechanism) else plan.mechanism
+    return measurement(
+        "fixed" if release.determined else named,
+        epsilon=release.epsilon,
+        groups_per_unit=None if ruled else plan.groups_per_unit,
+        gap=plan.gap(release),
+        global_sensitivity=policy.global_sensitivity,
+        whole=release.whole,
+        tuples_per_unit=plan.tuples_per_unit,
+        sample=_design(plan),
+        exchanges=plan.exchanges,
+    )
+
+
+def _design(plan: Plan) -> SampleDesign | None:
+    """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
+    if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
+        return None
+    return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
+
+
+def _threshold(plan: Plan) -> GroupThreshold | VoteThreshold | None:
+    """The release that decides which groups are shown. It claims no amplification: a sample has fewer units."""
+    if plan.selection is None:
+        return None
+    one = plan.selection
+    if one.votes:
+        return VoteThreshold(one.epsilon, one.delta, one.minimum)
+    return GroupThreshold(one.epsilon, one.delta, plan.groups_per_unit, plan.selection_gap, one.minimum)
+
+
+def measure(backend: Backend, query: BackendQuery, measuring: Measuring) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
+    """Read, select, encode, truncate, release: the private part of the way, run in a worker process.
+
+    Returns: the groups that may be shown, and each release's values in them.
+    """
+    entropy = OpendpEntropy()
+    load_solver(measuring.solver)  # before anything is read: when it is imported tells nothing of the data
+    domain, read = backend.read(query)
+    tuples = _sampled(read, query)
+    if measuring.threshold is not None:
+        domain, tuples = _shown(domain, tuples, query, measuring, measuring.threshold, entropy)
+    noisy = [_cut(one, len(domain)) for one in _released(tuples, measuring, entropy)]
+    rate = query.sampling_rate
+    if rate is not None:
+        pairs = zip(noisy, measuring.releases, strict=True)
+        noisy = [_scaled_up(one, made, rate, max(1, len(domain))) for one, made in pairs]
+    return domain, tuple(noisy)
+
+
+def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
+    """Draw the sample here, where the database has only counted."""
+    if not query.counted:
+        return tuples
+    assert query.sampling_rate is not None and tuples.join is not None, "a counted join is a sampled one"
+    return replace(tuples, join=thin(tuples.join, query.sampling_rate, SystemDraws()))
+
+
+def _shown(
+    domain: Domain,
+    tuples: QueryTuples,
+    query: BackendQuery,
+    measuring: Measuring,
+    threshold: GroupThreshold | VoteThreshold,
+    entropy: Entropy,
+) -> tuple[Domain, QueryTuples]:
+    """The groups that the selection shows, and the tuples of those alone. Only now are found groups public."""
+    assert tuples.join is not None, "what is selected by is a weight of the join"
+    found = bool(query.discovered)
+    coded = encode(tuples.join)
+    row = len(coded.weights) - 1
+    if isinstance(threshold, VoteThreshold):
+        shown = threshold.release(coded, row, entropy)
+    else:
+        coded = _ruled(coded, measuring.group_rule, None if found else len(domain))
+        answer = truncate(coded, row, threshold.ladder, threshold.gap, solver=measuring.solver)
+        shown = threshold.release(answer, entropy)
+    shown = shown[: most_groups(query.columns)]
+    place = np.full(len(domain) + 1, -1, np.int64)  # its last entry is that of no group, -1
+    place[shown] = np.arange(len(shown))
+    kept = domain.only(shown, 0 if found else len(domain) - len(shown))
+    return kept, tuples.regrouped(place, max(1, len(shown)))
+
+
+def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> CodedJoinTuples:
+    """No unit in more groups than the custodian's rule allows.
+
+    Nothing is left out where the rule, which counts twice, allows all groups; `n_groups`, if it is public, says so.
+    """
+    needless = rule is None or (n_groups is not None and 2 * rule >= n_groups)
+    return tuples if rule is None or needless else keep_groups(tuples, rule)
+
+
+def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:
+    """Each release's values in turn; the sums are released at once."""
+    pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
+    sums = iter(_sums(tuples, [measured for measured, distinct in pairs if distinct is None], measuring, entropy))
+    for measured, distinct in pairs:
+        if distinct is None:
+            yield next(sums)
+            continue
+        assert not measures_together(measured), "values are counted group by group"
+        answer = truncate_distinct(distinct, measured.ladder, measured.gap, solver=measuring.solver)
+        yield measured.release(answer, entropy)
+
+
+def _sums(
+    tuples: QueryTuples, sums: Sequence[AnyRelease], measuring: Measuring, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    """The values of every sum, which share one coding; by their mechanism at once, where it measures together."""
+    if not sums:
+        return ()
+    assert tuples.join is not None, "sums have a join"
+    whole = encode(tuples.join)
+    if any(MECHANISMS[measured.name].bounds_vector for measured in sums):
+        coded = whole
+    else:
+        coded = _ruled(whole, measuring.group_rule, whole.n_groups)
+    together = [measured for measured in sums if measures_together(measured)]
+    alone = [measured for measured in sums if not measures_together(measured)]
+    assert not (together and alone), "the sums of a question are of one mechanism"
+    if together:
+        return release_together(together, coded, entropy)
+    return tuple(
+        measured.release(truncate(coded, row, measured.ladder, measured.gap, solver=measuring.solver), entropy)
+        for row, measured in enumerate(alone)
+    )
+
+
+def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int) -> NoisyAnswer:
+    """From the sample to the whole, with the sampling error where the truncated answer is an optimum."""
+    if MECHANISMS[made.name].bounds_vector:
+        return scale_up_noise(noisy, rate)
+    return scale_up(noisy, rate, len(made.expected_noise(n_groups)))
+
+
+def _cut(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
+    """The first groups: none where a mechanism was given one empty group because no group is shown."""
+    return replace(
+        noisy,
+        values=noisy.values[:n_groups],
+        tau=noisy.tau[:n_groups],
+        noise_scale=noisy.noise_scale[:n_groups],
+        low=noisy.low[:n_groups],
+        high=noisy.high[:n_groups],
+        signal=noisy.signal[:n_groups],
+    )

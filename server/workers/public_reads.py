@@ -1,0 +1,189 @@
+"""Reads of public tables, in workers of their own: free, so limited in time, memory, number and failures.
+
+Private questions never wait for one. An analyst has all of these workers but one at most, so that with two of them
+nobody waits for another analyst's questions, and one who asks what never ends has one process of the database busy.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from planner.errors import StatementTooComplex
+from planner.plan import BackendQuery
+from planner.postprocessing.write_outer import OuterStatement
+from planner.public.query import PublicStatement
+from server.backends.backend import Backend
+from server.backends.columns import Domain, group_domain
+from server.backends.public_rows import Computed, Rows
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    CancelledByClient,
+    CancelledEarly,
+    ComputationFailed,
+    PublicQueryFailed,
+    QueryCancelled,
+)
+from server.scheduling.unanswered_limit import UnansweredLimit
+from server.workers.pool import WorkerLimits, WorkerPool
+
+Result = TypeVar("Result")
+
+_ATTEMPTS = 2  # a lost connection is retried once
+_LIMIT_S = 30.0
+"""Of one attempt, whatever the database does: its own limit, and time to connect and to read the answer."""
+
+_WAIT_S = 45.0
+_MEMORY_BYTES = 4 << 30
+_SHORT_S = 1.0
+"""What ends without an answer sooner than this has kept nobody from anything, and is not counted."""
+
+_OWN_DOING = (BackendFailed, CancelledByClient, ComputationFailed, QueryCancelled, StatementTooComplex)
+"""How a question ends without an answer because of what it asks, not because the database is away."""
+
+
+def public_limits(limits: WorkerLimits) -> WorkerLimits:
+    """Those of the workers for public tables, beside the workers for private ones."""
+    return replace(
+        limits,
+        workers=limits.public_workers,
+        call_s=min(limits.call_s, _LIMIT_S),
+        wait_s=min(limits.wait_s, _WAIT_S),
+        memory_bytes=min(limits.memory_bytes, _MEMORY_BYTES),
+    )
+
+
+def read_rows(backend: Backend, statement: PublicStatement) -> Rows:
+    """Run the statement; called in a worker process."""
+    return backend.public(statement)
+
+
+def compute(backend: Backend, asked: tuple[OuterStatement, bool]) -> Computed:
+    """Compute what surrounds answers, its rows or its columns alone; called in a worker process."""
+    statement, rows = asked
+    return backend.compute(statement, rows=rows)
+
+
+def read_domain(backend: Backend, query: BackendQuery) -> Domain:
+    """Find the public groups; called in a worker process."""
+    return backend.domain(query)
+
+
+def _no_statement(statement: str) -> Sequence[tuple[object, ...]]:
+    raise AssertionError("the policy declares these groups")
+
+
+class PublicReads:
+    """Reads public tables on an analyst's behalf; what fails was free. Any thread may use it.
+
+    Args:
+      workers: where the answers are taken in.
+    """
+
+    def __init__(self, workers: WorkerPool) -> None:
+        self._workers = workers
+        self._unanswered = UnansweredLimit()
+
+    def rows(
+        self, backend: Backend, statement: PublicStatement, analyst: str, cancelled: threading.Event | None = None
+    ) -> Rows:
+        """The rows of a statement.
+
+        Args:
+          backend: where it is read.
+          statement: over public tables.
+          analyst: who asks.
+          cancelled: set when nobody waits any more; or None.
+        Raises: as `domain`, and StatementTooComplex, ComputationFailed.
+        """
+        return self._read(read_rows, backend, statement, analyst, cancelled)
+
+    def computed(
+        self,
+        backend: Backend,
+        statement: OuterStatement,
+        analyst: str,
+        cancelled: threading.Event | None = None,
+        *,
+        rows: bool = True,
+    ) -> Computed:
+        """What surrounds released answers.
+
+        Args:
+          backend: where it is computed.
+          statement: over answers and public tables.
+          analyst: who asks.
+          cancelled: set when nobody waits any more; or None.
+          rows: else the columns alone.
+        Raises: as `rows`, and UnsupportedSQL.
+        """
+        return self._read(compute, backend, (statement, rows), analyst, cancelled)
+
+    def domain(
+        self, backend: Backend, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None
+    ) -> Domain:
+        """The public groups of a private question.
+
+        Args:
+          backend: where it is read.
+          query: whose groups are read.
+          analyst: who asks.
+          cancelled: set when nobody waits any more; or None.
+        Raises: PublicQueryFailed over a limit, CancelledEarly when `cancelled` is set, BackendUnavailable when the
+          connection was lost twice, TooManyFailures when too many of the analyst's reads gave no answer,
+          TooManyQueries, StatementTooComplex, SchemaChanged, BackendFailed.
+        """
+        if not any(query.domains):
+            return group_domain(query, _no_statement)
+        return self._read(read_domain, backend, query, analyst, cancelled)
+
+    def _read(
+        self,
+        function: Callable[..., Result],
+        backend: Backend,
+        asked: object,
+        analyst: str,
+        cancelled: threading.Event | None,
+    ) -> Result:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._counted(function, (backend, asked), analyst, cancelled)
+            except CancelledByClient as error:
+                raise CancelledEarly("the query was cancelled", hint="it was free") from error
+            except QueryCancelled as error:
+                hint = "join less, or add predicates; nothing was charged"
+                raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
+            except BackendConnectionLost as error:
+                if attempt == _ATTEMPTS:
+                    hint = "try again; nothing was charged"
+                    raise BackendUnavailable("the connection to the database was lost", hint=hint) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _counted(
+        self,
+        function: Callable[..., Result],
+        arguments: tuple[Any, ...],
+        analyst: str,
+        cancelled: threading.Event | None,
+    ) -> Result:
+        """One attempt; the time that counts is the worker's, not the wait for it."""
+        begun: list[float] = []
+
+        def begin() -> None:
+            self._unanswered.check(analyst)  # now, since the questions before it may have failed while it waited
+            begun.append(time.monotonic())
+
+        self._unanswered.check(analyst)
+        try:
+            return self._workers.call(
+                function, *arguments, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S, begin=begin
+            )
+        except _OWN_DOING as error:
+            if isinstance(error, QueryCancelled) or time.monotonic() - begun[0] >= _SHORT_S:
+                self._unanswered.count(analyst)
+            raise

@@ -1,0 +1,148 @@
+"""One worker process and the pipe to it.
+
+Whether private rows could have been read is decided here, and by what the worker itself said: it says `Begun` after
+it has taken a call in and before it runs it. So a call of which that was never heard has run nowhere (NotTaken), and
+one of which it was heard may have read everything. No guess from outside takes part: a process that lives when it
+is looked at may be dead when it is asked.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from server.errors import CancelledByClient, QueryCancelled, WorkerFailed
+from server.workers.worker_process import Begun, Failure, Ready, Success, serve_calls
+
+Result = TypeVar("Result")
+
+_LOOK_UP_S = 0.1  # how soon a cancellation is noticed; an outcome is noticed at once
+_TAKE_S = 10.0  # the longest that an idle worker may take to say that it has begun, which takes it milliseconds
+
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would share the parent's sockets, locks and entropy state
+
+_STARTER = ThreadPoolExecutor(1, thread_name_prefix="worker-starter")
+"""The one thread that starts workers, which lasts as long as this process.
+
+The kernel kills a worker when the *thread* that started it ends: one that a request's thread had started would die
+with that thread, whosever question it was at by then.
+"""
+
+
+class NotTaken(Exception):
+    """The worker died before it began a call, so that nothing was read; another one may be asked."""
+
+
+class Worker:
+    """One process and the pipe to it.
+
+    Args:
+      memory_bytes: address space of the process.
+      preload: the module that it imports at once.
+    Raises: OSError when no process can be started.
+    """
+
+    def __init__(self, memory_bytes: int, preload: str) -> None:
+        self._connection, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(
+            target=serve_calls, args=(theirs, memory_bytes, preload), daemon=True, name="worker"
+        )
+        try:
+            _STARTER.submit(self._process.start).result()
+        except BaseException:
+            self._connection.close()
+            raise
+        finally:
+            theirs.close()
+
+    def wait_ready(self, limit_s: float) -> None:
+        """Until it has imported what it needs; to be awaited once, before the first call.
+
+        Raises: WorkerFailed when it died, or took longer; it is dead then.
+        """
+        try:
+            if self._connection.poll(limit_s):
+                assert isinstance(self._connection.recv(), Ready)
+                return
+        except (EOFError, OSError):
+            pass
+        self.stop()
+        raise WorkerFailed("a worker process does not start")
+
+    def call(
+        self,
+        function: Callable[..., Result],
+        arguments: tuple[Any, ...],
+        limit_s: float,
+        cancelled: threading.Event | None = None,
+    ) -> Result:
+        """Run `function(*arguments)` in the worker.
+
+        Args:
+          function: of a module that the worker can import.
+          arguments: what can be pickled.
+          limit_s: the longest that it may take, in seconds.
+          cancelled: set when nobody waits any more; or None.
+        Raises: NotTaken when it died before it began, QueryCancelled over the limit, CancelledByClient soon after
+          `cancelled` is set, WorkerFailed when the process died, or the call's own error. After the first four the
+          worker is dead.
+        """
+        self._begin(function, arguments)
+        try:
+            self._wait(limit_s, cancelled)
+            outcome = self._connection.recv()
+        except (QueryCancelled, CancelledByClient):
+            self.stop()
+            raise
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise WorkerFailed("a worker process ended unexpectedly") from error
+        assert isinstance(outcome, Success | Failure)
+        if outcome.spent:
+            self.stop()
+        if isinstance(outcome, Failure):
+            raise outcome.rebuild()
+        return outcome.value  # type: ignore[no-any-return]
+
+    def _begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """Hand the call over; from here on, and not before, private rows could have been read.
+
+        What cannot be sent whole cannot be run. What the worker says before it dies is heard afterwards, too.
+        """
+        try:
+            self._connection.send((function, arguments))
+            if not self._connection.poll(_TAKE_S):
+                self.kill()  # either it has said it by now, or it never will
+            assert isinstance(self._connection.recv(), Begun)
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise NotTaken from error
+
+    def _wait(self, limit_s: float, cancelled: threading.Event | None) -> None:
+        """Until there is an outcome."""
+        end = time.monotonic() + limit_s
+        while not self._connection.poll(min(_LOOK_UP_S, max(0.0, end - time.monotonic()))):
+            if cancelled is not None and cancelled.is_set():
+                raise CancelledByClient("the query was cancelled; it was charged", hint="EXPLAIN first: it is free")
+            if time.monotonic() >= end:
+                raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return not self._connection.closed and self._process.is_alive()
+
+    def kill(self) -> None:
+        """End the process; nothing in it needs an orderly end. Any thread may, and who waits for it hears of it."""
+        self._process.kill()
+        self._process.join()
+
+    def stop(self) -> None:
+        """End the process and close the pipe; for the thread to which the worker is lent."""
+        self.kill()
+        self._connection.close()

@@ -1,0 +1,1 @@
+"""Drivers: what a program in some language connects with."""

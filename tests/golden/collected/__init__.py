@@ -1,0 +1,1 @@
+"""Statements that people and programs write, collected from public sources: what the planner makes of each."""

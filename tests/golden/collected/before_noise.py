@@ -1,0 +1,111 @@
+"""Answers without truncation and noise: of measured questions, of what is computed from them, of free rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from planner.postprocessing.write_outer import Cell
+from server.backends.backend import Backend
+from server.found import Found, ToCompute, ToList, ToMeasure, ToRead
+from server.postprocessing.composition import Composition, noisy_places
+from server.question import Question
+from tests.golden.released_arithmetic import Value
+from tests.golden.untruncated import Run, untruncated
+
+Row = tuple[object, ...]
+
+_RELATIVE, _ABSOLUTE = 1e-5, 1e-4
+
+
+def answered(found: Found, run: Run, backend: Backend, *, empty: bool = False) -> list[Row]:
+    """What the analyst would be shown.
+
+    Args:
+      found: by a look-up for this database.
+      run: statements on the database.
+      backend: the same database, for what is free.
+      empty: with the groups that nothing falls into, which the database shows by a LEFT JOIN alone.
+    """
+    match found:
+        case ToMeasure(question, _):
+            return [tuple(row) for row in _released(question, run, empty=empty)]
+        case ToList(question):
+            return [tuple(row) for row in backend.domain(question.query).groups]
+        case ToRead(_, statement):
+            return list(backend.public(statement))
+        case ToCompute(composition):
+            return _computed(composition, run, backend)
+    raise AssertionError(found)
+
+
+def _computed(composition: Composition, run: Run, backend: Backend) -> list[Row]:
+    rows = {part.relation: list(_relation_rows(part.question, run)) for part in composition.parts}
+    computed = backend.compute(composition.statement.with_rows(rows), rows=True)
+    width = len(computed.columns) - 2 * len(composition.shown.places)
+    return [row[:width] for row in computed.rows]
+
+
+def _released(question: Question, run: Run, *, empty: bool) -> list[tuple[Value, ...]]:
+    answer = untruncated(question.plan, run, question.query)
+    empty = empty or not question.plan.group_keys or not question.plan.releases
+    return [row for group, row in answer.rows.items() if empty or group not in answer.empty]
+
+
+def _relation_rows(question: Question, run: Run) -> Iterator[tuple[Cell, ...]]:
+    """As `relation_rows` of the server, of an answer without intervals."""
+    ends = (None,) * (2 * len(noisy_places(question)))
+    for row in _released(question, run, empty=False):
+        yield (*map(_cell, row), *ends)
+
+
+def _cell(value: Value) -> Cell:
+    if not isinstance(value, Fraction):
+        return value if isinstance(value, bool) or value is None else str(value)
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def differences(shown: Sequence[Row], true: Sequence[Row]) -> Iterator[str]:
+    """Where an answer is not what the database says: rows in any order, numbers up to the rounding of weights."""
+    if len(shown) != len(true):
+        yield f"{len(shown)} rows instead of {len(true)}: {list(shown)[:5]} instead of {list(true)[:5]}"
+        return
+    for one, other in zip(_sorted(shown), _sorted(true), strict=True):
+        if len(one) != len(other) or not all(map(_same, one, other)):
+            yield f"{one} instead of {other}"
+
+
+def _sorted(rows: Sequence[Row]) -> list[Row]:
+    plain = [tuple(map(_plain, row)) for row in rows]
+    return sorted(plain, key=lambda row: [_rough(value) for value in row])
+
+
+def _plain(value: object) -> object:
+    """Numbers as floats, moments and texts as text; a number that was sent as text is the number."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float | Decimal | Fraction):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat(" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    text = str(value).rstrip()
+    try:
+        return float(text)
+    except ValueError:
+        return text.removesuffix("+00:00").removesuffix("+00")
+
+
+def _rough(value: object) -> str:
+    """What rows are sorted by: a sum over no rows is zero here and NULL there, so both sort alike."""
+    return f"{value or 0.0:.4g}" if value is None or isinstance(value, float) else repr(value)
+
+
+def _same(shown: object, true: object) -> bool:
+    if isinstance(shown, float) and isinstance(true, float):
+        return math.isclose(shown, true, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    return shown == true or (shown == 0.0 and true is None)

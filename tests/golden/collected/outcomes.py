@@ -1,0 +1,87 @@
+"""What the proxy finds for each text before anything is measured: the whole way of a look-up, without a database."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from planner.errors import PlannerError
+from planner.policy.policy import Policy, parse_policy
+from planner.schema import Schema
+from server.backends.backend import Backend
+from server.backends.duckdb import DuckdbBackend
+from server.backends.postgres import PostgresBackend
+from server.found import Found
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from server.workers.pool import WorkerPool
+from tests.golden.collected.world import ROWS, TABLES
+from tests.support.memory_ledger import MemoryLedger
+
+NAMESPACE = "public"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is done for one text, or why nothing is."""
+
+    text: str
+    found: Found | None
+    refusal: PlannerError | None
+
+
+@cache
+def policy() -> Policy:
+    """policy.toml."""
+    return parse_policy(Path(__file__).with_name("policy.toml").read_text())
+
+
+def write_file(path: Path) -> None:
+    """The tables in a DuckDB file. Cost: half a second."""
+    with duckdb.connect(path) as connection:
+        connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}; SET TimeZone = 'UTC'")
+        for statement in (*TABLES, *ROWS):
+            connection.execute(statement)
+
+
+@cache
+def schema() -> Schema:
+    """The catalog; PostgreSQL's has the same fingerprint."""
+    with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
+        path = Path(folder) / "tables.duckdb"
+        with duckdb.connect(path) as connection:
+            connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}")
+            for statement in TABLES:
+                connection.execute(statement)
+        return DuckdbBackend(path, NAMESPACE).schema()
+
+
+def pipeline(backend: Backend) -> Pipeline:
+    """One that looks statements up, for an analyst whose budget never ends; it has no workers to measure with."""
+    return Pipeline(policy(), schema(), backend, MemoryLedger({"ada": 1e6}), _NO_WORKERS)  # type: ignore[arg-type]
+
+
+_NO_WORKERS: WorkerPool = None  # type: ignore[assignment]
+
+
+def found(text: str, pipeline: Pipeline) -> Outcome:
+    """Look a text up."""
+    try:
+        return Outcome(text, pipeline.find(QueryRequest("ada", text, request_id="r")), None)
+    except PlannerError as refusal:
+        return Outcome(text, None, refusal)
+
+
+@cache
+def outcome(text: str) -> Outcome:
+    """Look a text up as if for PostgreSQL."""
+    return found(text, _unconnected())
+
+
+@cache
+def _unconnected() -> Pipeline:
+    return pipeline(PostgresBackend("postgresql://nobody@localhost/none"))

@@ -1,0 +1,52 @@
+"""Why a collected text is refused: no private answer can say what it asks, or the planner cannot do it yet."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tests.golden.collected.outcomes import outcome
+from tests.golden.collected.statements import adapted, collected
+
+Verdict = Literal["answered", "answered adapted", "a gap", "not to be answered"]
+
+_LISTS = "tut01 tut02 tut13 tut14 tut30 tut31 tut32 exe02 exe15 exe20 exe23 exe29 exe35 bi30 ana16 dbt01 rep08"
+
+NOT_TO_BE_ANSWERED = dict.fromkeys(_LISTS.split(), "it lists people, or what one of them alone has")
+"""By name, what of it nobody can answer who protects people."""
+
+_PER_PERSON = "aggregates per person, order or session inside FROM"
+_QUANTILES = "quantiles"
+_EXTREMES = "MIN and MAX"
+_SCALARS = "a subquery as a number beside private rows"
+_WINDOWS = "windows over one person's rows"
+
+GAPS = {
+    **dict.fromkeys(
+        ("exe18", "exe38", "bi16", "ana03", "ana13", "ana17", "ana18", "ana22", "ana29", "dbt02", "dbt05"),
+        _PER_PERSON,
+    ),
+    **dict.fromkeys(("ana23", "ana24", "peer07"), _QUANTILES),
+    **dict.fromkeys(("exe22", "exe24", "exe40"), _EXTREMES),
+    **dict.fromkeys(("exe14", "exe27", "exe28", "ana10"), _SCALARS),
+    "ana31": _WINDOWS,
+    "ana35": "INTERSECT of private rows",
+    "bi20": "SUM(DISTINCT)",
+    "peer18": "a join that no key connects, unless the policy allows `unbounded_joins`",
+}
+"""By name, the feature that a text waits for, whose answer could be private."""
+
+
+def verdict(name: str) -> Verdict:
+    """What becomes of a text."""
+    if outcome(collected()[name].sql).refusal is None:
+        return "answered"
+    if name in adapted() and outcome(adapted()[name].sql).refusal is None:
+        return "answered adapted"
+    return "not to be answered" if name in NOT_TO_BE_ANSWERED else "a gap"
+
+
+def working() -> dict[str, str]:
+    """Every text that is answered, by name: those that were collected, and adapted ones."""
+    texts = {name: one.sql for name, one in collected().items()}
+    texts |= {f"{name} adapted": one.sql for name, one in adapted().items()}
+    return {name: sql for name, sql in texts.items() if outcome(sql).refusal is None}

@@ -1,0 +1,211 @@
+"""Every mechanism on the same small tuples with seeded noise: each released array as the bytes of its floats.
+
+`python -m tests.golden.draws.recording` writes the record anew. It is written anew only where a mechanism is meant to
+release something else; moving and renaming code changes no byte of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.groups.vote_threshold import VoteThreshold
+from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.racing.s4s import S4S
+from privacy.noisy_answer import NoisyAnswer
+from privacy.published.laplace_global import LaplaceGlobal
+from privacy.published.pmsja_published import PmsjaAsPublished
+from privacy.published.s4s_rdp import S4SRenyi
+from privacy.published.s4s_vector_published import S4SVectorAsPublished
+from privacy.published.sampled.inner_mechanism import InnerMechanism
+from privacy.published.sampled.population import PublicPopulation
+from privacy.published.sampled.repeated_exploration import RepeatedExploration
+from privacy.published.sampled.s4s_fresh import FreshS4S
+from privacy.published.sampled.sample_and_explore import SampleAndExplore
+from privacy.published.sampled.sampled_measurement import SampledMeasurement
+from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.registry import group_measurements, measurement
+from privacy.sampling.design import SampleDesign
+from privacy.sampling.thin import thin
+from privacy.truncation.encode import encode
+from privacy.truncation.truncate import truncate
+from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.units import ONE
+from tests.support.seeded_draws import SeededDraws
+from tests.support.simulated_entropy import SimulatedEntropy
+
+RECORD = Path(__file__).parent / "recorded.json"
+SEEDS = range(5)
+EPSILONS = (0.1, 1.0, 4.0)
+DELTA = 1e-6
+GROUPS = 4
+MOST = 512
+"""Delta: more than any unit of these tuples has."""
+
+Release = Callable[[int], list[NDArray[np.generic]]]
+
+
+def recorded() -> dict[str, str]:
+    """A digest of all that each mechanism releases, over every seed."""
+    return {name: digest(release) for name, release in releases()}
+
+
+def releases() -> Iterator[tuple[str, Release]]:
+    """Every mechanism on every kind of tuples that it takes, by name; its argument is the seed."""
+    for owners in (1, 2, 3):
+        for epsilon in EPSILONS:
+            yield from _scalar(owners, epsilon)
+            yield from _grouped(owners, epsilon)
+            yield from _sampled(owners, epsilon)
+
+
+def digest(release: Release) -> str:
+    hashed = hashlib.sha256()
+    for seed in SEEDS:
+        for array in release(seed):
+            hashed.update(str(array.dtype).encode() + array.tobytes())
+    return hashed.hexdigest()
+
+
+def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
+    gap = _gap(owners)
+    budget = ConcentratedBudget.of(epsilon, DELTA)
+    made: dict[str, Measurement] = {
+        name: measurement(name, epsilon, 2, gap, 64.0, False, MOST) for name in ("gem", "r2t", "s4s", "fixed")
+    }
+    made["concentrated_gem"] = ConcentratedGem(budget, 2, gap)
+    made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
+    made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
+    if gap == 0:
+        sample = SampleDesign(0.25, MOST, epsilon)
+        made["gem, amplified"] = measurement("gem", epsilon, 2, gap, None, False, MOST, sample)
+        made["s4s, amplified"] = measurement("s4s", epsilon, 2, gap, None, False, MOST, sample)
+        made["s4s as published"] = S4S(epsilon, MOST, 1, gap, sample, published=True)
+        made["s4s_rdp as published"] = S4SRenyi(epsilon, DELTA, MOST, 0.25, gap=gap, published=True)
+    for name, mechanism in made.items():
+        groups = 1 if "as published" in name else GROUPS
+        yield f"{name}, {owners} owners, epsilon {epsilon}", _truncated(mechanism, tuples(owners, groups))
+    yield f"gem of distinct values, {owners} owners, epsilon {epsilon}", _distinct(owners, epsilon)
+    shown = GroupThreshold(epsilon, DELTA, 2, gap, minimum=3)
+    yield f"group_threshold, {owners} owners, epsilon {epsilon}", _shown(shown, tuples(owners, GROUPS))
+    if owners == 1:
+        yield f"vote_threshold, epsilon {epsilon}", _voted(VoteThreshold(epsilon, DELTA), tuples(owners, GROUPS))
+
+
+def _truncated(mechanism: Measurement, drawn: JoinTuples) -> Release:
+    answer = truncate(encode(drawn), 0, mechanism.ladder, mechanism.gap)
+    return lambda seed: _arrays(mechanism.release(answer, SimulatedEntropy(seed)))
+
+
+def _shown(threshold: GroupThreshold, drawn: JoinTuples) -> Release:
+    counted = JoinTuples(drawn.owners, drawn.group, drawn.n_groups, np.full_like(drawn.weights, ONE))
+    answer = truncate(encode(counted), 0, threshold.ladder, threshold.gap)
+    return lambda seed: [threshold.release(answer, SimulatedEntropy(seed))]
+
+
+def _voted(threshold: VoteThreshold, drawn: JoinTuples) -> Release:
+    coded = encode(drawn)
+    return lambda seed: [threshold.release(coded, 0, SimulatedEntropy(seed))]
+
+
+def _distinct(owners: int, epsilon: float) -> Release:
+    gap = 0.0 if owners == 1 else 0.01  # counts of distinct values are certified from two owners on
+    mechanism, drawn = measurement("gem", epsilon, 2, gap, whole=True), tuples(owners, GROUPS)
+    values = DistinctTuples(drawn.owners, drawn.group, drawn.n_groups, drawn.weights[0] % 37)
+    answer = truncate_distinct(values, mechanism.ladder, mechanism.gap)
+    return lambda seed: _arrays(mechanism.release(answer, SimulatedEntropy(seed)))
+
+
+def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
+    coded, ladder = encode(tuples(owners, GROUPS)), Ladder(0, 10)
+    one = Sum(epsilon, _gap(owners), ladder)
+
+    def of(name: str, delta: float, sample: SampleDesign | None = None) -> Release:
+        (made,) = group_measurements(name, [one], delta, 2, sample)
+        return lambda seed: _arrays(made.release(coded, 0, SimulatedEntropy(seed)))
+
+    yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
+    yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
+    if owners < 3:
+        amplified = of("group_lp", 0.0, SampleDesign(0.25, MOST, epsilon))
+        yield f"group_lp, amplified, {owners} owners, epsilon {epsilon}", amplified
+    if owners == 1:
+        yield f"l2_clip, epsilon {epsilon}", of("l2_clip", DELTA)
+    for name in ("pmsja", "s4s_vector"):
+        yield f"{name}, {owners} owners, epsilon {epsilon}", of(name, DELTA)
+    published = (PmsjaAsPublished, S4SVectorAsPublished)
+    for kind in published:
+        vector = kind(epsilon, DELTA, GROUPS, ladder=ladder)
+
+        def release(seed: int, vector: PmsjaAsPublished | S4SVectorAsPublished = vector) -> list[NDArray[np.generic]]:
+            return _arrays(vector.release(coded, 0, SimulatedEntropy(seed)))
+
+        yield f"{vector.name}, {owners} owners, epsilon {epsilon}", release
+
+
+def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
+    """Mechanisms that draw samples, and `gem` on a thinned one."""
+    drawn, inner = tuples(owners, 1), InnerMechanism("r2t", 512.0, _gap(owners))
+    gem = measurement("gem", epsilon, 1, _gap(owners))
+
+    def thinned(seed: int) -> list[NDArray[np.generic]]:
+        weights = np.concatenate([drawn.weights, np.full_like(drawn.weights, 3)])
+        sample = thin(JoinTuples(drawn.owners, drawn.group, 1, weights), 0.25, SeededDraws(seed))
+        return _arrays(gem.release(truncate(encode(sample), 0, gem.ladder, gem.gap), SimulatedEntropy(seed)))
+
+    yield f"gem of a thinned sample, {owners} owners, epsilon {epsilon}", thinned
+    made: list[SampledMeasurement] = [
+        SampleAndExplore(epsilon, 20, 16, PublicPopulation(60), inner),
+        SimpleSampling(epsilon, 0.5, owners, inner),
+        RepeatedExploration(epsilon, 8, 16, PublicPopulation(60), 16.0),
+    ]
+    if owners < 3:
+        made.append(FreshS4S(S4S(epsilon, MOST, 1, sample=SampleDesign(0.25, MOST, epsilon), published=True)))
+    for mechanism in made:
+
+        def release(seed: int, mechanism: SampledMeasurement = mechanism) -> list[NDArray[np.generic]]:
+            return _arrays(mechanism.release(drawn, SeededDraws(seed), _entropy(seed)))
+
+        yield f"{mechanism.name}, {owners} owners, epsilon {epsilon}", release
+
+
+def _entropy(seed: int) -> Entropy:
+    return SimulatedEntropy(seed)
+
+
+def _gap(owners: int) -> float:
+    return 0.0 if owners <= 2 else 0.01
+
+
+def _arrays(answer: NoisyAnswer) -> list[NDArray[np.generic]]:
+    return [answer.values, answer.tau, answer.noise_scale, answer.low, answer.high]
+
+
+@cache
+def tuples(owners: int, groups: int) -> JoinTuples:
+    """600 tuples of sixty units, a few of which have many; written down by arithmetic, not drawn."""
+    place = np.arange(600, dtype=np.int64)
+    columns = []
+    for position in range(owners):
+        key = (place * (7 + 4 * position) + position * 13) % 60
+        key = np.where(place % 5 == position, place % 3, key)  # three units have a fifth of all tuples
+        columns.append(OwnerColumn("person", key, place % 41 == 40 + position))
+    weights = (place * 2654435761 % 1009 * ONE // 1008)[None, :]
+    return JoinTuples(tuple(columns), place * place % 11 % groups, groups, weights)
+
+
+if __name__ == "__main__":
+    RECORD.write_text(json.dumps(recorded(), indent=1) + "\n")

@@ -1,0 +1,1 @@
+SELECT count(DISTINCT (o_orderpriority, o_clerk)), count(DISTINCT (o_orderstatus, o_orderdate)) FROM orders

@@ -1,0 +1,54 @@
+SELECT
+  CAST("customer_0"."c_custkey" AS BIGINT) AS "o0",
+  CAST("nation_3"."n_name" AS TEXT) AS "k0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0",
+  CAST(LEAST(
+    SUM(
+      CAST(CASE WHEN NOT (
+        "orders_1"."o_orderkey" IS NULL
+      ) THEN 1073741824 ELSE 0 END AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w1",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN "lineitem_2"."l_quantity" BETWEEN 0 AND 50
+                THEN "lineitem_2"."l_quantity"
+                WHEN "lineitem_2"."l_quantity" < 0
+                THEN 0
+                WHEN "lineitem_2"."l_quantity" <> 'NaN'
+                THEN 50
+              END AS DOUBLE PRECISION) / 50 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w2"
+FROM "public"."customer" AS "customer_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "orders_1"."o_custkey" = "customer_0"."c_custkey"
+  AND "orders_1"."o_orderstatus" = 'F'
+LEFT JOIN "public"."lineitem" AS "lineitem_2"
+  ON "lineitem_2"."l_orderkey" = "orders_1"."o_orderkey"
+INNER JOIN "public"."nation" AS "nation_3"
+  ON "customer_0"."c_nationkey" = "nation_3"."n_nationkey"
+GROUP BY
+  1,
+  2;
+
+SELECT DISTINCT
+  CAST("nation_3"."n_name" AS TEXT) AS "k0"
+FROM "public"."nation" AS "nation_3"
+ORDER BY
+  1
+LIMIT 100001;

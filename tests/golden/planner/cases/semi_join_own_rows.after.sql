@@ -1,0 +1,50 @@
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+                THEN "lineitem_0"."l_quantity"
+                WHEN "lineitem_0"."l_quantity" < 0
+                THEN 0
+                WHEN "lineitem_0"."l_quantity" <> 'NaN'
+                THEN 50
+              END AS DOUBLE PRECISION) / 50 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w1"
+FROM "public"."lineitem" AS "lineitem_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+WHERE
+  "orders_1"."o_orderkey" IS NOT NULL
+  AND EXISTS(
+    SELECT
+      1
+    FROM "public"."orders" AS "orders_0_s0"
+    WHERE
+      "lineitem_0"."l_orderkey" = "orders_0_s0"."o_orderkey"
+      AND "orders_0_s0"."o_orderpriority" = '1-URGENT'
+  )
+  AND EXISTS(
+    SELECT
+      1
+    FROM "public"."lineitem" AS "lineitem_0_s1"
+    WHERE
+      "lineitem_0"."l_orderkey" = "lineitem_0_s1"."l_orderkey"
+      AND "lineitem_0_s1"."l_quantity" > 45
+  )
+GROUP BY
+  1;

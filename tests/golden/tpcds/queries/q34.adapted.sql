@@ -1,0 +1,27 @@
+-- Customers and tickets are private keys: how many tickets, customers and lines each county has.
+SELECT s_county,
+       count(DISTINCT ss_ticket_number) tickets,
+       count(DISTINCT ss_customer_sk) customers,
+       count(*) lines
+FROM store_sales,
+        date_dim,
+        store,
+        household_demographics
+   WHERE store_sales.ss_sold_date_sk = date_dim.d_date_sk
+     AND store_sales.ss_store_sk = store.s_store_sk
+     AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
+     AND (date_dim.d_dom BETWEEN 1 AND 3
+          OR date_dim.d_dom BETWEEN 25 AND 28)
+     AND (household_demographics.hd_buy_potential = '>10000'
+          OR household_demographics.hd_buy_potential = 'Unknown')
+     AND household_demographics.hd_vehicle_count > 0
+     AND (CASE
+              WHEN household_demographics.hd_vehicle_count > 0 THEN (household_demographics.hd_dep_count*1.000)/ household_demographics.hd_vehicle_count
+              ELSE NULL
+          END) > 1.2
+     AND date_dim.d_year IN (1999,
+                             1999+1,
+                             1999+2)
+     AND store.s_county = 'Williamson County'
+GROUP BY s_county
+ORDER BY s_county

@@ -1,0 +1,12 @@
+-- Customers are private keys: the bar of each state, 1.2 times what a customer of it has returned.
+SELECT ca_state,
+       1.2 * sum(cr_return_amt_inc_tax) / count(DISTINCT cr_returning_customer_sk) AS bar
+FROM catalog_returns,
+     date_dim,
+     customer_address
+WHERE cr_returned_date_sk = d_date_sk
+  AND d_year = 2000
+  AND cr_returning_addr_sk = ca_address_sk
+GROUP BY ca_state
+ORDER BY ca_state
+LIMIT 100

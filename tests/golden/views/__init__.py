@@ -1,0 +1,1 @@
+"""Views on PostgreSQL: questions over them beside the same over what they stand for."""

@@ -1,0 +1,361 @@
+"""Statements around answers before real databases, a real ledger and real workers: charged for the answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from planner.errors import PlannerError, StatementTooComplex
+from planner.postprocessing.decompose import MAX_PARTS
+from planner.postprocessing.write_outer import OuterStatement, Relation
+from server.backends.catalog import read_schema
+from server.backends.duckdb import DuckdbBackend
+from server.backends.postgres import PostgresBackend
+from server.errors import BackendFailed, BudgetExhausted
+from server.found import ToCompute
+from server.ledger.ledger import Ledger
+from server.ledger.sqlite.open import create_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest, QueryResponse
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.golden.tpch.queries import policy
+from tests.support.asking import ask
+from tests.support.tpch_duckdb import NAMESPACE
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    ledger.add_analyst("ada", "0" * 64, epsilon=20.0, delta=1e-3)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture(params=["postgres", "duckdb"])
+def pipeline(
+    request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tpch_url: str, tpch_duckdb: Path
+) -> Pipeline:
+    if request.param == "duckdb":
+        file = DuckdbBackend(tpch_duckdb, NAMESPACE)
+        return Pipeline(policy(), file.schema(), file, ledger, workers)
+    with psycopg.connect(tpch_url) as connection:
+        schema = read_schema(connection)
+    return Pipeline(policy(), schema, PostgresBackend(tpch_url), ledger, workers)
+
+
+def _asked(pipeline: Pipeline, sql: str, **settings: Any) -> QueryResponse:
+    return ask(pipeline, QueryRequest("ada", sql, request_id="request-1", **settings))
+
+
+BY_SEGMENT = "SELECT c_mktsegment AS s, count(*) AS n FROM customer GROUP BY c_mktsegment"
+SEGMENTS = ["AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY"]
+
+
+def _number(cell: object) -> float:
+    assert isinstance(cell, (int, float, str))
+    return float(cell)
+
+
+def test_a_window_over_groups_ranks_released_counts(pipeline: Pipeline) -> None:
+    sql = f"SELECT s, n, rank() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t ORDER BY r"
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    assert [(column.name, column.type) for column in answer.columns] == [("s", "text"), ("n", "int8"), ("r", "int8")]
+    counts = [_number(row[1]) for row in answer.rows]
+    assert {row[0] for row in answer.rows} == set(SEGMENTS)
+    assert counts == sorted(counts, reverse=True)
+    assert [row[2] for row in answer.rows] == [counts.index(count) + 1 for count in counts], "the equal share a rank"
+    assert (answer.epsilon, answer.mechanism) == (1.0, "group_lp")
+
+
+def test_an_interval_goes_through_what_is_monotone_and_no_further(pipeline: Pipeline) -> None:
+    columns = "s, n, -2 * n + 7 AS fallen, n * n AS square, n + sum(n) OVER () AS windowed"
+    answer = _asked(pipeline, f"SELECT {columns} FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
+    for _, n, fallen, square, windowed in answer.intervals:
+        assert n is not None and fallen is not None and square is windowed is None
+        assert n.low is not None and n.high is not None
+        assert (fallen.low, fallen.high) == (-2 * n.high + 7, -2 * n.low + 7)
+        assert n.low < n.high
+
+
+def test_an_interval_of_two_noisy_values_is_their_sum_at_a_confidence_for_both(pipeline: Pipeline) -> None:
+    inner = (
+        "SELECT c_mktsegment AS s, count(*) AS n, count(*) FILTER (WHERE c_acctbal > 0) AS m FROM customer GROUP BY 1"
+    )
+    one = _asked(pipeline, f"SELECT s, n, m, rank() OVER (ORDER BY s) FROM ({inner}) t ORDER BY s", epsilon=1.0)
+    both = _asked(
+        pipeline,
+        f"WITH t AS ({inner}), u AS (SELECT s, n - m AS rest FROM t) SELECT u.s, 2 * u.rest FROM u, region "
+        "WHERE r_regionkey = 0 ORDER BY s",
+        epsilon=1.0,
+    )
+    assert (both.epsilon, both.cached) == (0.0, True)
+    for (_, n, m, _), (_, twice) in zip(one.intervals, both.intervals, strict=True):
+        assert n is not None and m is not None and twice is not None
+        assert None not in (n.low, n.high, m.low, m.high)
+        assert twice.low == 2 * (n.low - m.high) and twice.high == 2 * (n.high - m.low)  # type: ignore[operator]
+    assert (one.confidence, both.confidence) == (0.95, 0.9)
+
+
+def test_shares_of_the_whole_add_up_and_are_true_quotients(pipeline: Pipeline) -> None:
+    sql = "SELECT c_mktsegment, count(*) / sum(count(*)) OVER () AS share FROM customer GROUP BY 1 ORDER BY 1"
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    shares = [_number(row[1]) for row in answer.rows]
+    assert sum(shares) == pytest.approx(1.0)
+    assert all(0.1 < share < 0.3 for share in shares)
+
+
+def test_levels_of_a_rollup_are_sums_of_the_same_released_values(pipeline: Pipeline, ledger: Ledger) -> None:
+    sql = (
+        "SELECT c_mktsegment, n_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey "
+        "WHERE n_regionkey = 0 GROUP BY ROLLUP (1, 2) ORDER BY 1, 2"
+    )
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    finest = {(s, name): n for s, name, n in answer.rows if name is not None}
+    totals = {s: n for s, name, n in answer.rows if name is None}
+    assert len(finest) == 25 and {s for s in totals if s is not None} == set(SEGMENTS)
+    for segment in SEGMENTS:
+        assert totals[segment] == sum(_number(n) for (s, _), n in finest.items() if s == segment)
+    assert totals[None] == sum(map(_number, finest.values()))
+    assert [charge.charge.epsilon for charge in ledger.charges("ada")] == [1.0]
+
+
+def test_several_answers_share_epsilon_and_are_free_again(pipeline: Pipeline, ledger: Ledger) -> None:
+    sql = (
+        f"WITH a AS ({BY_SEGMENT}), b AS (SELECT count(*) AS whole FROM customer) "
+        "SELECT s, round(100.0 * n / whole, 1) AS pct FROM a CROSS JOIN b ORDER BY s"
+    )
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    assert (answer.epsilon, answer.budget.epsilon_left, answer.cached) == (1.0, 19.0, False)
+    assert sorted(charge.charge.epsilon for charge in ledger.charges("ada")) == [0.5, 0.5]
+    again = _asked(pipeline, sql.replace("round", "floor").replace(", 1)", ")"), epsilon=1.0)
+    assert (again.epsilon, again.budget.epsilon_left, again.cached) == (0.0, 19.0, True)
+    assert len(answer.rows) == len(again.rows) == 5
+
+
+def test_the_same_question_twice_in_a_statement_is_one_answer(pipeline: Pipeline, ledger: Ledger) -> None:
+    sql = f"SELECT a.s, a.n - b.n AS difference FROM ({BY_SEGMENT}) a JOIN ({BY_SEGMENT}) b ON a.s = b.s"
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    assert [row[1] for row in answer.rows] == [0] * 5
+    assert len(ledger.charges("ada")) == 1
+
+
+def test_the_same_question_in_other_words_is_charged_once(pipeline: Pipeline, ledger: Ledger) -> None:
+    sql = "SELECT (SELECT count(*) FROM orders) - (SELECT count(*) FROM orders o) AS nothing"
+    answer = _asked(pipeline, sql, epsilon=1.0, idempotency_key="once")
+    assert (answer.rows, answer.budget.epsilon_left) == (((0,),), 19.0)
+    assert [charge.charge.epsilon for charge in ledger.charges("ada")] == [1.0]
+
+
+def test_a_statement_is_planned_once_for_all_who_ask_and_charged_to_each(pipeline: Pipeline, ledger: Ledger) -> None:
+    ledger.add_analyst("bea", "1" * 64, epsilon=20.0, delta=1e-3)
+    sql = "SELECT 'orders', count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
+    asked = QueryRequest("ada", sql, epsilon=1.0, request_id="request-1")
+    first, second = pipeline.find(asked), pipeline.find(replace(asked, analyst="bea"))
+    assert isinstance(first, ToCompute) and isinstance(second, ToCompute)
+    assert first.composition is second.composition
+    assert pipeline.find(replace(asked, epsilon=2.0)) != first
+    answers = [ask(pipeline, replace(asked, analyst=analyst)) for analyst in ("ada", "bea")]
+    assert answers[0].rows == answers[1].rows
+    assert {ledger.budget(analyst).epsilon_left for analyst in ("ada", "bea")} == {19.0}
+
+
+def test_rows_side_by_side_are_counted_together(pipeline: Pipeline, ledger: Ledger) -> None:
+    """UNION ALL of private rows under one aggregate; each SELECT of it is a question that hides a person alone."""
+    rows = (
+        "SELECT 'customers' AS what, n_name AS nation, c_acctbal AS amount FROM customer JOIN nation "
+        "ON c_nationkey = n_nationkey UNION ALL SELECT 'suppliers', n_name, s_acctbal FROM supplier JOIN nation "
+        "ON s_nationkey = n_nationkey"
+    )
+    by_kind = _asked(pipeline, f"SELECT what, count(*) AS n FROM ({rows}) AS u GROUP BY what ORDER BY 1", epsilon=8.0)
+    assert [row[0] for row in by_kind.rows] == ["customers", "suppliers"]
+    assert sorted(charge.charge.epsilon for charge in ledger.charges("ada")) == [4.0, 4.0]
+    all_of_them = _asked(pipeline, f"WITH u AS ({rows}) SELECT count(*) FROM u", epsilon=8.0)
+    assert all_of_them.epsilon == 0.0, "the same two answers, added up"
+    assert _number(all_of_them.rows[0][0]) == sum(_number(row[1]) for row in by_kind.rows)
+    for refused in (
+        f"SELECT count(DISTINCT nation) FROM ({rows}) AS u",
+        f"SELECT nation FROM ({rows}) AS u",
+        f"SELECT max(amount) FROM ({rows}) AS u",
+        f"SELECT sum(amount / 2) FROM ({rows}) AS u",
+        f"SELECT count(*) FROM ({rows}) AS u RIGHT JOIN nation ON n_name = nation",
+        f"SELECT count(*) FROM ({rows.replace('UNION ALL', 'UNION')}) AS u",
+        f"SELECT count(*) FROM ({rows} LIMIT 3) AS u",
+    ):
+        with pytest.raises(PlannerError):
+            _asked(pipeline, refused, epsilon=1.0)
+
+
+def test_answers_side_by_side_and_with_public_tables(pipeline: Pipeline) -> None:
+    union = "SELECT 'orders' AS what, count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
+    answer = _asked(pipeline, union, epsilon=2.0)
+    assert [row[0] for row in answer.rows] == ["orders", "customers"]
+    joined = (
+        "SELECT r_name, t.n FROM region JOIN (SELECT n_regionkey AS k, count(*) AS n FROM customer JOIN nation "
+        "ON c_nationkey = n_nationkey GROUP BY n_regionkey) AS t ON k = r_regionkey ORDER BY r_name"
+    )
+    rows = _asked(pipeline, joined, epsilon=2.0).rows
+    assert [row[0] for row in rows] == ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"]
+
+
+def test_a_deviation_is_computed_from_one_answer(pipeline: Pipeline, ledger: Ledger) -> None:
+    """Balances are spread evenly over 11,000 units, so their deviation is 11,000 / sqrt(12)."""
+    answer = _asked(pipeline, "SELECT stddev(c_acctbal), variance(c_acctbal) FROM customer", epsilon=4.0)
+    deviation, variance = map(_number, answer.rows[0])
+    assert deviation == pytest.approx(3175, rel=0.1)
+    assert variance == pytest.approx(deviation**2)
+    assert len(ledger.charges("ada")) == 1
+
+
+def test_a_statement_of_too_many_questions_says_how_many(pipeline: Pipeline, ledger: Ledger) -> None:
+    each = [f"(SELECT count(*) FROM customer WHERE c_nationkey = {nation})" for nation in range(MAX_PARTS + 1)]
+    words = f"{MAX_PARTS} questions at most: this one asks {MAX_PARTS + 1}"
+    with pytest.raises(StatementTooComplex, match=words) as caught:
+        _asked(pipeline, f"SELECT {', '.join(each)}")
+    assert caught.value.position == len(f"SELECT {', '.join(each[:MAX_PARTS])}, (") + 1
+    assert not ledger.charges("ada")
+
+
+def test_what_cannot_be_computed_costs_nothing(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql in (
+        f"SELECT s + 1 FROM ({BY_SEGMENT}) t",
+        f"SELECT nothing FROM ({BY_SEGMENT}) t, region WINDOW w AS (ORDER BY n)",
+        f"SELECT s, lag(n, 'x'::date) OVER () FROM ({BY_SEGMENT}) t",
+    ):
+        with pytest.raises(PlannerError):
+            _asked(pipeline, sql, epsilon=1.0)
+    assert not ledger.charges("ada")
+
+
+def test_a_budget_that_is_too_small_for_all_answers_pays_for_none(pipeline: Pipeline, ledger: Ledger) -> None:
+    union = "SELECT 'orders', count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
+    ledger.add_analyst("bea", "1" * 64, epsilon=0.6, delta=0.0)
+    with pytest.raises(BudgetExhausted):
+        ask(pipeline, QueryRequest("bea", union, epsilon=1.0))
+    assert {charge.state for charge in ledger.charges("bea")} <= {"released"}
+    assert ledger.budget("bea").epsilon_left == 0.6
+
+
+def test_private_rows_are_never_listed_or_mixed_with_answers(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql in (
+        "SELECT c_custkey, rank() OVER (ORDER BY c_acctbal) FROM customer",
+        "SELECT c_mktsegment, rank() OVER (ORDER BY count(*)) FROM customer GROUP BY c_mktsegment WITH ROLLUP",
+        f"SELECT c_custkey, n FROM customer JOIN ({BY_SEGMENT}) t ON s = c_mktsegment",
+        f"SELECT s, (SELECT max(c_acctbal) FROM customer WHERE c_mktsegment = s) FROM ({BY_SEGMENT}) t",
+        f"SELECT s FROM ({BY_SEGMENT}) t WHERE EXISTS (SELECT 1 FROM customer WHERE c_mktsegment = s)",
+        f"SELECT s FROM ({BY_SEGMENT}) t UNION SELECT c_name FROM customer",
+        f"SELECT s, x FROM ({BY_SEGMENT}) t, LATERAL (SELECT c_name AS x FROM customer LIMIT 1) u",
+        f"SELECT query_to_xml('SELECT * FROM customer', true, true, ''), s FROM ({BY_SEGMENT}) t",
+        f"SELECT pg_read_file('/etc/passwd'), s FROM ({BY_SEGMENT}) t",
+        f"SELECT current_setting('is_superuser'), s FROM ({BY_SEGMENT}) t",
+        f"SELECT s, pg_sleep(9) FROM ({BY_SEGMENT}) t",
+        f"SELECT s::regclass FROM ({BY_SEGMENT}) t",
+        "SELECT count(*) FROM customer FOR UPDATE",
+        "SELECT count(*), rank() OVER () FROM customer FOR SHARE",
+        "SELECT count(*) INTO copied FROM customer",
+        f"SELECT * FROM ({BY_SEGMENT}) t FOR UPDATE",
+        f"SELECT s, rank() OVER () INTO copied FROM ({BY_SEGMENT}) t",
+        f"SELECT s FROM ({BY_SEGMENT}) t, region TABLESAMPLE BERNOULLI (10)",
+    ):
+        with pytest.raises(PlannerError):
+            _asked(pipeline, sql, epsilon=1.0)
+    assert not ledger.charges("ada")
+
+
+def test_explain_names_every_answer_and_what_surrounds_them(pipeline: Pipeline, ledger: Ledger) -> None:
+    union = "EXPLAIN SELECT 'orders', count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
+    lines = "\n".join(str(row[0]) for row in _asked(pipeline, union, epsilon=1.0).rows)
+    assert "orders" in lines and "customer" in lines and "computed from" in lines
+    assert not ledger.charges("ada")
+
+
+def test_public_tables_alone_have_the_same_freedom(pipeline: Pipeline, ledger: Ledger) -> None:
+    sql = "SELECT n_name, row_number() OVER (PARTITION BY n_regionkey ORDER BY n_name) AS r FROM nation ORDER BY 1"
+    answer = _asked(pipeline, sql)
+    assert answer.rows[0] == ("ALGERIA", 1) and len(answer.rows) == 25
+    assert (answer.epsilon, answer.covers) == (0.0, "exact")
+    assert not ledger.charges("ada")
+
+
+def test_a_shape_is_known_before_anything_is_charged(pipeline: Pipeline, ledger: Ledger) -> None:
+    shape = pipeline.describe(
+        f"SELECT s, n, rank() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t WHERE n > $1 AND s <> $2"
+    )
+    assert [(column.name, column.type) for column in shape.columns] == [("s", "text"), ("n", "int8"), ("r", "int8")]
+    assert shape.noisy == (False, True, False)
+    assert shape.parameters == ("text", "text")
+    assert not ledger.charges("ada")
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "generate_series(16384, 16385) AS g",
+        "generate_series(16384, 16385) AS g(n)",
+        "region CROSS JOIN generate_series(1, r_regionkey) AS g",
+        "region CROSS JOIN LATERAL generate_series(1, r_regionkey) AS g",
+        "(VALUES (16384), (16385)) AS g",
+        "(SELECT r_regionkey FROM region) AS g",
+        "(SELECT * FROM generate_series(1, 2) AS x) AS g",
+        "region AS g",
+    ],
+)
+def test_a_column_that_would_be_a_function_of_the_row_is_refused(
+    pipeline: Pipeline, ledger: Ledger, item: str
+) -> None:
+    """In PostgreSQL `g.f` means f(g), and of a function in FROM the whole of g is a number."""
+    for sql in (
+        f"SELECT g.pg_stat_get_live_tuples FROM {item}",
+        f"SELECT 1 FROM {item} ORDER BY g.pg_relation_size",
+        f"SELECT (SELECT count(*) FROM orders), max(g.abs) FROM {item}",
+        f"SELECT count(*) FROM {item} WHERE g.pg_sleep IS NOT NULL",
+    ):
+        with pytest.raises(PlannerError):
+            _asked(pipeline, sql, epsilon=1.0)
+    assert not ledger.charges("ada")
+
+
+def test_functions_in_from_are_rows_like_any_other(pipeline: Pipeline) -> None:
+    for sql, expected in (
+        ("SELECT g, g * 2, row_number() OVER () FROM generate_series(1, 2) AS g", ((1, 2, 1), (2, 4, 2))),
+        ("SELECT g.n, rank() OVER (ORDER BY n) FROM generate_series(1, 2) AS g(n)", ((1, 1), (2, 2))),
+        (
+            "SELECT r_regionkey, x, sum(x) OVER () FROM region, generate_series(1, r_regionkey) AS g(x) "
+            "WHERE r_regionkey < 3 ORDER BY 1, 2",
+            ((1, 1, 4), (2, 1, 4), (2, 2, 4)),
+        ),
+    ):
+        rows = _asked(pipeline, sql).rows
+        assert [tuple(map(_number, row)) for row in rows] == list(expected)
+
+
+def test_the_database_itself_is_asked_what_a_statement_would_read(tpch_url: str) -> None:
+    with psycopg.connect(tpch_url) as connection:
+        fingerprint = read_schema(connection).fingerprint
+    backend = PostgresBackend(tpch_url)
+    named = OuterStatement("SELECT r_name FROM public.region", "postgres", fingerprint, (("public", "region"),), ())
+    assert len(backend.compute(named, rows=True).rows) == 5
+    for sql in (
+        "SELECT c_name FROM public.customer",
+        "SELECT r_name, (SELECT max(c_name) FROM public.customer) FROM public.region",
+        "SELECT r_name FROM public.region WHERE EXISTS (SELECT 1 FROM public.orders WHERE o_orderkey = r_regionkey)",
+    ):
+        for rows in (False, True):
+            with pytest.raises(BackendFailed, match="another table"):
+                backend.compute(replace(named, sql=sql), rows=rows)
+    answer = Relation("noisegate answer 1", (("a1", "numeric"),), ((3.0,), (4.0,)))
+    beside = 'SELECT a1, (SELECT max(c_name) FROM public.customer WHERE c_custkey > a1) FROM "noisegate answer 1"'
+    with pytest.raises(BackendFailed, match="another table"):
+        backend.compute(replace(named, sql=beside, reads=(), relations=(answer,)), rows=True)

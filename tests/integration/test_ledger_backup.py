@@ -1,0 +1,189 @@
+"""A copy that is taken while charges are made starts again with the right budgets; one that lacks some does not."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from server.errors import LedgerInvalid, LedgerUnavailable
+from server.ledger.analyst import Act
+from server.ledger.api_keys import key_hash
+from server.ledger.charge import Charge
+from server.ledger.sqlite.backup import Place, back_up, restore
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.store_ledger import StoreLedger
+from tests.unit.server.cli.commands.test_open_ledger import POLICY
+
+WHY = Act("a test", "the disk was lost")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path / "ledger.sqlite", tmp_path / "policy.ledger.json")
+    with closing(create_ledger(made.ledger, made.marker)) as ledger:
+        ledger.add_analyst("ada", key_hash("ng_ada"), 1000.0, 0.0)
+    return made
+
+
+def _spend(ledger: StoreLedger, times: int = 1) -> None:
+    for number in range(times):
+        charge = Charge("ada", 0.5, 0.0, "r", "p", f"q{number}", "gem", answer_key="k")
+        ledger.commit(ledger.reserve(charge), b"noisy")
+
+
+def _spent(place: Place) -> float:
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        assert ledger.verify().fault is None
+        left, charges = ledger.budget("ada").epsilon_left, len(ledger.charges())
+        assert 1000.0 - left == 0.5 * charges
+        return 1000.0 - left
+
+
+def _gone(place: Place) -> None:
+    for path in place.ledger.parent.glob("ledger.sqlite*"):
+        path.unlink()
+
+
+def test_a_copy_under_load_starts_with_the_right_budgets(place: Place, tmp_path: Path) -> None:
+    stop, begun = threading.Event(), threading.Event()
+
+    def load() -> None:
+        with closing(open_ledger(place.ledger, place.marker)) as ledger:
+            while not stop.is_set():
+                _spend(ledger)
+                begun.set()
+
+    writer = threading.Thread(target=load)
+    writer.start()
+    try:
+        assert begun.wait(60)
+        copies = [
+            Place(tmp_path / str(n) / "ledger.sqlite", tmp_path / str(n) / "policy.ledger.json") for n in range(3)
+        ]
+        for copy in copies:
+            back_up(place, copy)
+    finally:
+        stop.set()
+        writer.join(60)
+    spent = [_spent(copy) for copy in copies]
+    assert 0 < spent[0] <= spent[1] <= spent[2] <= _spent(place)
+    assert not [path for path in copies[0].ledger.parent.iterdir() if path.name.startswith(".")]
+    with pytest.raises(LedgerUnavailable, match="already"):
+        back_up(place, copies[0])
+
+
+def test_a_lost_ledger_comes_back_from_its_copy(place: Place, tmp_path: Path) -> None:
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        _spend(ledger, 3)
+        back_up(place, copy)
+        with pytest.raises(LedgerUnavailable, match="in use"):
+            restore(copy.ledger, place, WHY)
+    _gone(place)
+    restore(copy.ledger, place, WHY)
+    assert _spent(place) == 1.5
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        last = ledger.entries()[-1]
+        assert (last.kind, last.content["missing"], last.content["reason"]) == ("restored", 0, WHY.reason)
+
+
+def test_where_nothing_tells_what_a_copy_lacks_that_is_said_and_meant(place: Place, tmp_path: Path) -> None:
+    """Ledger and marker are both lost: the copy may be of any age."""
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    back_up(place, copy)
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        _spend(ledger, 3)
+    _gone(place)
+    place.marker.unlink()
+    with pytest.raises(LedgerInvalid, match="Nothing here tells"):
+        restore(copy.ledger, place, WHY)
+    restore(copy.ledger, place, WHY, forget=True)
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        assert ledger.entries()[-1].content["missing"] is None
+
+
+@pytest.mark.parametrize("known_by", ["marker", "ledger"])
+def test_an_old_copy_is_taken_only_when_that_is_meant(place: Place, tmp_path: Path, known_by: str) -> None:
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    back_up(place, copy)
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        _spend(ledger, 3)
+    if known_by == "marker":
+        _gone(place)
+        shutil.copyfile(copy.ledger, place.ledger)
+        with pytest.raises(LedgerInvalid, match="lacks charges") as refused:
+            open_ledger(place.ledger, place.marker)
+        assert "ledger restore" in str(refused.value.hint)
+        _gone(place)
+    else:
+        place.marker.unlink()
+    with pytest.raises(LedgerInvalid, match="lacks 6 entries"):
+        restore(copy.ledger, place, WHY)
+    if known_by == "ledger":
+        assert _spent(place) == 1.5
+    restore(copy.ledger, place, WHY, forget=True)
+    assert _spent(place) == 0
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        assert ledger.entries()[-1].content["missing"] == 6
+    kept = list(tmp_path.glob("ledger.sqlite.replaced-*"))
+    assert len(kept) == (0 if known_by == "marker" else 1)
+
+
+def test_a_pair_that_was_copied_from_a_running_proxy_has_a_way_out(place: Place, tmp_path: Path) -> None:
+    """The files were copied one after the other, without the log: the marker knows more than the copy."""
+    pair = Place(tmp_path / "pair" / "ledger.sqlite", tmp_path / "pair" / "policy.ledger.json")
+    pair.ledger.parent.mkdir()
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        shutil.copyfile(place.ledger, pair.ledger)
+        _spend(ledger, 2)
+        shutil.copyfile(place.marker, pair.marker)
+    with pytest.raises(LedgerInvalid, match="lacks charges"):
+        open_ledger(pair.ledger, pair.marker)
+    with pytest.raises(LedgerInvalid, match="gives spent budgets back"):
+        restore(pair.ledger, pair, WHY)
+    restore(pair.ledger, pair, WHY, forget=True)
+    assert _spent(pair) == 0
+
+
+def test_another_ledger_and_a_damaged_one_are_no_copy(place: Place, tmp_path: Path) -> None:
+    other = Place(tmp_path / "other" / "ledger.sqlite", tmp_path / "other" / "policy.ledger.json")
+    with closing(create_ledger(other.ledger, other.marker)) as ledger:
+        ledger.add_analyst("ada", key_hash("ng_ada"), 1000.0, 0.0)
+    with pytest.raises(LedgerInvalid, match="another ledger"):
+        restore(other.ledger, place, WHY, forget=True)
+    other.ledger.write_bytes(b"nothing" * 1000)
+    with pytest.raises(LedgerInvalid):
+        restore(other.ledger, place, WHY, forget=True)
+    assert _spent(place) == 0
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "ledger.sqlite",
+        "policy.ledger.json",
+    ]
+
+
+def test_the_backup_commands_write_and_restore_a_ledger(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from server.cli.main import main
+
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY)
+
+    def run(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main(["ledger", *arguments, "--policy", str(policy)])
+        return int(ended.value.code or 0)
+
+    assert run("backup", str(tmp_path / "monday")) == 0
+    noted = capsys.readouterr().out.strip()
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        _spend(ledger)
+    why = ("--reason", "a test")
+    assert run("restore", str(tmp_path / "monday"), *why) == 1
+    assert "--forget-charges" in capsys.readouterr().err
+    assert run("restore", str(tmp_path / "monday"), *why, "--forget-charges") == 0
+    assert run("verify", "--head", noted) == 0

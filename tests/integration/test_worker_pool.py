@@ -1,0 +1,297 @@
+"""Worker processes: limits, deaths, and what may cross the pipe."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import pytest
+
+import server.workers.worker as worker_module
+from planner.errors import SchemaChanged
+from server.errors import CancelledByClient, CancelledEarly, QueryCancelled, TooManyQueries, WorkerFailed
+from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.worker import Worker
+from server.workers.worker_process import NICENESS
+
+_LIMITS = WorkerLimits(workers=1, call_s=20.0, wait_s=60.0, memory_bytes=4 << 30)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    with _pool() as pool:
+        yield pool
+
+
+@contextmanager
+def _pool(**limits: Any) -> Iterator[WorkerPool]:
+    pool = WorkerPool(replace(_LIMITS, **limits), preload="server.query")
+    try:
+        pool.warm()
+        yield pool
+    finally:
+        pool.close()
+
+
+def _add(left: int, right: int) -> int:
+    return left + right
+
+
+def _process() -> int:
+    return os.getpid()
+
+
+def _die() -> None:
+    os._exit(3)
+
+
+def _raise_with_a_secret() -> None:
+    raise ValueError("the secret is 4711")
+
+
+def _raise_chained() -> None:
+    try:
+        _raise_with_a_secret()
+    except ValueError as error:
+        raise SchemaChanged("the tables have changed", hint="ask again") from error
+
+
+def _allocate() -> int:
+    return len(bytearray(16 << 30))
+
+
+_KEPT: list[mmap.mmap] = []
+
+
+def _keep(size: int) -> int:
+    """Address space, which is what is limited, and no memory."""
+    _KEPT.append(mmap.mmap(-1, size))
+    return os.getpid()
+
+
+class Poison:
+    """Ends the process that takes it in."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (3,)
+
+
+def _niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def _threads() -> str | None:
+    return os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def test_a_call_runs_elsewhere(pool: WorkerPool) -> None:
+    assert pool.call(_add, 2, 3) == 5
+    assert pool.call(_process) != os.getpid()
+    assert pool.call(_threads) == "1"
+
+
+def test_workers_stand_back_behind_the_process_that_clients_wait_for(pool: WorkerPool) -> None:
+    assert pool.call(_niceness) == min(19, _niceness() + NICENESS) > _niceness()
+
+
+def test_our_errors_cross_whole_and_without_their_cause(pool: WorkerPool) -> None:
+    with pytest.raises(SchemaChanged, match="the tables have changed") as caught:
+        pool.call(_raise_chained)
+    assert caught.value.hint == "ask again"
+    assert caught.value.__cause__ is None
+
+
+def test_an_unforeseen_error_loses_its_words(capfd: pytest.CaptureFixture[str]) -> None:
+    with _pool() as pool, pytest.raises(WorkerFailed) as caught:  # begun here: its standard error is the captured one
+        pool.call(_raise_with_a_secret)
+    assert "4711" not in f"{caught.value!r}"
+    logged = capfd.readouterr().err
+    assert "builtins.ValueError" in logged
+    assert "4711" not in logged
+
+
+def test_a_worker_that_dies_is_replaced(pool: WorkerPool) -> None:
+    before = pool.call(_process)
+    with pytest.raises(WorkerFailed):
+        pool.call(_die)
+    assert pool.call(_process) != before
+
+
+def test_too_much_memory_is_a_refusal(pool: WorkerPool) -> None:
+    with pytest.raises(QueryCancelled, match="memory"):
+        pool.call(_allocate)
+
+
+def test_over_the_time_limit_the_worker_is_killed() -> None:
+    with _pool() as pool:
+        process = pool.call(_process)
+        with pytest.raises(QueryCancelled, match="longer"):
+            pool.call(time.sleep, 60, limit_s=0.2)
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_a_worker_that_died_while_it_lay_idle_costs_nobody_a_call(pool: WorkerPool) -> None:
+    idle = pool.call(_process)
+    os.kill(idle, signal.SIGKILL)
+    assert pool.call(_process) != idle
+
+
+def test_a_worker_that_dies_between_a_look_and_the_call_costs_nobody_a_call(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look at it is late by as much as can be: it never sees a death."""
+    idle = pool.call(_process)
+    monkeypatch.setattr(Worker, "alive", property(lambda _: True))
+    os.kill(idle, signal.SIGKILL)
+    assert pool.call(_process) != idle
+
+
+def test_a_worker_that_stops_answering_before_it_begins_costs_nobody_a_call(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = pool.call(_process)
+    monkeypatch.setattr(worker_module, "_TAKE_S", 3.0)
+    os.kill(idle, signal.SIGSTOP)
+    assert pool.call(_process) != idle
+
+
+def test_a_call_that_no_worker_can_take_in_has_run_nowhere(pool: WorkerPool) -> None:
+    with pytest.raises(TooManyQueries, match="no worker can take"):
+        pool.call(_die, Poison())
+    assert pool.call(_add, 1, 2) == 3
+
+
+def test_a_worker_outlives_the_thread_whose_call_made_it_necessary(pool: WorkerPool) -> None:
+    def lose_one() -> None:
+        with pytest.raises(WorkerFailed):
+            pool.call(_die)
+
+    before = _suppliers()
+    thread = threading.Thread(target=lose_one)
+    thread.start()
+    thread.join()
+    begun = pool.call(_process)
+    for supplier in _suppliers() - before:
+        supplier.join(20)
+        assert not supplier.is_alive()
+    time.sleep(0.2)  # the kernel takes no longer to kill
+    assert pool.call(_process) == begun
+
+
+def test_what_ends_a_group_of_processes_leaves_workers_at_their_call(pool: WorkerPool) -> None:
+    worker = pool.call(_process)
+    with ThreadPoolExecutor(1) as threads:
+        at_work = threads.submit(pool.call, time.sleep, 0.5)
+        time.sleep(0.2)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            os.kill(worker, number)
+        at_work.result(10)
+    assert pool.call(_process) == worker
+
+
+def test_a_worker_that_keeps_its_memory_is_replaced(pool: WorkerPool) -> None:
+    small = pool.call(_keep, 1 << 20)
+    assert pool.call(_keep, 2 << 30) == small
+    assert pool.call(_process) != small
+    assert pool.call(_keep, 3 << 30), "another's memory is nobody's loss"
+
+
+def test_who_has_calls_cancelled_pays_for_the_next_worker_with_an_own_turn() -> None:
+    """Four threads cancel without pause; somebody else's call never waits for a worker to start."""
+    with _pool(workers=2) as pool, ThreadPoolExecutor(4) as threads:
+        stop = threading.Event()
+        storm = [threads.submit(_cancel_until, pool, stop) for _ in range(4)]
+        waits = []
+        for _ in range(30):
+            begun = time.monotonic()
+            assert pool.call(_add, 2, 3, owner="ann") == 5
+            waits.append(time.monotonic() - begun)
+            time.sleep(0.05)
+        stop.set()
+        cancels = sum(one.result(60) for one in storm)
+    assert cancels > 1
+    assert median(waits) < 0.05
+
+
+def _cancel_until(pool: WorkerPool, stop: threading.Event) -> int:
+    """Have calls cancelled as soon as they have begun; how many were."""
+    count = 0
+    while not stop.is_set():
+        cancelled = threading.Event()
+        threading.Timer(0.05, cancelled.set).start()
+        with pytest.raises((CancelledByClient, CancelledEarly)) as ended:
+            pool.call(time.sleep, 30, cancelled=cancelled, owner="eve")
+        count += ended.type is CancelledByClient
+    return count
+
+
+def test_a_pool_that_cannot_start_says_so() -> None:
+    pool = WorkerPool(_LIMITS, preload="server.no_such_module")
+    try:
+        with pytest.raises(WorkerFailed, match="does not start"):
+            pool.warm()
+    finally:
+        pool.close()
+
+
+def test_closing_ends_those_at_work_and_those_that_start() -> None:
+    before = _suppliers()  # other pools of this process may be replacing workers of theirs
+    with _pool(workers=2) as pool, ThreadPoolExecutor(1) as threads:
+        at_work = threads.submit(pool.call, time.sleep, 30)
+        time.sleep(0.3)
+        pool.close()
+        with pytest.raises(WorkerFailed):
+            at_work.result(10)
+        with pytest.raises(TooManyQueries, match="stopping"):
+            pool.call(_add, 1, 1)
+    starting = WorkerPool(_LIMITS, preload="server.query")
+    starting.close()
+    for supplier in _suppliers() - before:
+        supplier.join(20)
+        assert not supplier.is_alive()
+    assert len(pool._all) == 2 and len(starting._all) <= 1
+    assert not any(worker.alive for one in (pool, starting) for worker in one._all)
+
+
+def _suppliers() -> set[threading.Thread]:
+    """The threads that start workers, of every pool of this process."""
+    return {thread for thread in threading.enumerate() if thread.name == "worker-supply"}
+
+
+def test_a_call_may_have_a_shorter_limit_and_no_longer_one(pool: WorkerPool) -> None:
+    pool.call(_add, 1, 1)
+    begun = time.monotonic()
+    with pytest.raises(QueryCancelled, match="longer"):
+        pool.call(time.sleep, 15, limit_s=0.3)
+    assert time.monotonic() - begun < 10
+    assert pool.call(_add, 1, 1, limit_s=1e6) == 2
+
+
+def test_a_busy_pool_refuses_after_a_while() -> None:
+    with _pool(wait_s=0.2) as pool:
+        thread = threading.Thread(target=pool.call, args=(time.sleep, 1.5))
+        thread.start()
+        time.sleep(0.2)
+        with pytest.raises(TooManyQueries):
+            pool.call(_add, 1, 1)
+        thread.join()
+
+
+def test_whose_turn_is_next_gets_it_however_long_calls_take() -> None:
+    limits = WorkerLimits()
+    assert limits.wait_s > limits.call_s
+
+
+def test_a_call_may_be_shorter_than_a_worker_takes_to_start() -> None:
+    with _pool(call_s=0.05) as pool, pytest.raises(QueryCancelled, match="longer"):
+        pool.call(time.sleep, 5)

@@ -1,0 +1,58 @@
+"""How tests are distributed over pytest's processes: files whole, and those that take longest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadGroupScheduling
+
+LONGEST_FIRST = ("e2e", "integration", "audit", "property", "golden")
+"""Folders of tests. What is long and begun last would keep one processor busy while the other one has nothing."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where pytest runs in several processes: long files first, and each test's group where the scheduler reads it.
+
+    The scheduler reads groups behind tests' ids. pytest-xdist 3.8 writes them there by an attribute that pytest 9.2
+    no longer has: without this, groups count for nothing, and each process starts every proxy.
+    """
+    if not getattr(config.option, "loadgroup", False):
+        return
+    items.sort(key=_rank)  # which leaves the order within folders to chance
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is not None and not item.nodeid.endswith(f"@{mark.args[0]}"):
+            from _pytest.nodeid import coerce_node_id
+
+            item._id = coerce_node_id(f"{item.nodeid}@{mark.args[0]}")
+
+
+def _rank(item: pytest.Item) -> int:
+    parts = item.nodeid.split("/")
+    folder = parts[1] if parts[0] == "tests" and len(parts) > 2 else ""
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadGroupScheduling | None:
+    """The scheduler of `--dist loadgroup` with a group for every file, which gives them away as they were collected.
+
+    Tests of one file share what takes long to start, a database, workers or a proxy: given away one by one, each
+    process would start it. And pytest-xdist looks through all groups that it has given away after every test.
+    """
+    from xdist.scheduler import LoadGroupScheduling
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+
+    class FileScheduling(LoadGroupScheduling):  # type: ignore[misc]  # it has no types
+        def _split_scope(self, nodeid: str) -> str:
+            group: str = super()._split_scope(nodeid)
+            return nodeid.partition("::")[0] if group == nodeid else group
+
+    config.option.loadscopereorder = False
+    return FileScheduling(config, log)

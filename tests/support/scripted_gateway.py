@@ -1,0 +1,115 @@
+"""A gateway that answers everything alike, for tests of sessions: what was asked stands in `asked`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from planner.errors import RowsNotShown, UnknownTable
+from server.admission import Admission
+from server.answers.kept_answers import Paid
+from server.connections.outgoing_bytes import Outgoing
+from server.errors import BudgetExhausted, CancelledByClient
+from server.found import Found, Kept, ToExplain
+from server.ledger.charge import Charge, KeptAnswer
+from server.pgwire.codec.result_rows import CatalogResult
+from server.pgwire.codec.result_values import Field
+from server.pgwire.gateway import CatalogShape, Described, SearchPath
+from server.query import Budget, Interval, QueryRequest, QueryResponse, ResultColumn
+from server.question import Question
+from server.scheduling.ledger_reads import LedgerReads
+from server.scheduling.thread_pool import ThreadPool
+
+COLUMNS = (ResultColumn("nation", "text"), ResultColumn("count", "int8"))
+ROWS = (("FRANCE", 12), ("PERU", 7), ("CHINA", -1))
+BUDGET = Budget(10.0, 0.0, 9.0, 0.0)
+
+
+def kept(size: int = 0) -> Kept:
+    """A look-up that has found an answer of so many bytes; what it says is up to who finishes it."""
+    answer = KeptAnswer(1, bytes(size), cast(Charge, None), paid=True)
+    return Kept(cast(Question, None), Paid(answer, BUDGET))
+
+
+def _refuse(sql: str) -> None:
+    if "nowhere" in sql:
+        raise UnknownTable("there is no table nowhere", position=sql.index("nowhere") + 1)
+    if "each" in sql:
+        raise RowsNotShown("it would show rows")
+
+
+class ScriptedGateway:
+    """Answers three rows, refuses `nowhere` and `each`, is exhausted by `dear`, waits at `slow` till cancelled."""
+
+    def __init__(self) -> None:
+        self.asked: list[QueryRequest] = []
+        self.catalog_asked: list[str] = []
+        self.weak: tuple[bool, ...] = ()
+        self.outgoing = Outgoing()
+        threads = ThreadPool(4, 64)
+        self.reads = LedgerReads(self, at_once=True, threads=threads)
+        self.admission = Admission(lambda: self, self.reads, threads, threads)
+        self.made: Callable[[], QueryResponse] | None = None  # instead of three rows
+
+    schemas = ("public",)
+
+    def epsilons(self) -> tuple[float, float]:
+        """Up to four."""
+        return 0.01, 4.0
+
+    async def describe(self, analyst: str, sql: str, search_path: SearchPath = None) -> Described:
+        """Two columns, and a parameter if the text has one."""
+        _refuse(sql)
+        return Described((20,) if "$1" in sql else (), COLUMNS, (False, True))
+
+    def find_planned(self, request: QueryRequest) -> Found:
+        """Kept, and so answered at once, but for what is slow."""
+        _refuse(request.sql)
+        return ToExplain() if "slow" in request.sql else kept()
+
+    find = find_planned
+
+    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """Three rows."""
+        if "dear" in request.sql:
+            raise BudgetExhausted("only 1 is left")
+        if "foreign" in request.sql:
+            raise ValueError("secret 4711")
+        if "slow" in request.sql:
+            assert cancelled is not None and cancelled.wait(10)
+            raise CancelledByClient("cancelled; it was charged")
+        self.asked.append(request)
+        if self.made is not None:
+            return self.made()
+        intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
+        return QueryResponse(
+            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak
+        )
+
+    def budget(self, analyst: str) -> Budget:
+        """Nine of ten."""
+        return BUDGET
+
+    async def catalog_shape(
+        self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
+    ) -> CatalogShape:
+        """One column."""
+        return CatalogShape(tuple(oids), (Field("relname", 19, 64),))
+
+    async def catalog(
+        self,
+        analyst: str,
+        sql: str,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        oids: Sequence[int],
+        result_format: int,
+        search_path: SearchPath = None,
+    ) -> CatalogResult:
+        """One row: a table, or a setting, of which there is `jit`."""
+        self.catalog_asked.append(sql)
+        if "current_setting($1" in sql:
+            setting = b"on" if values == (b"jit",) else None
+            return CatalogResult((Field("current_setting", 25),), result_format, ((setting,),))
+        return CatalogResult((Field("relname", 19, 64),), result_format, ((b"orders",),))

@@ -1,0 +1,47 @@
+"""No module without a way to it: from the command line, by imports and by what the registry of mechanisms names."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.test_structure import PACKAGES, files, imports
+
+LIBRARIES = {
+    "privacy.accounting.odometer": "what an account has spent at any time, for programs that choose as they go",
+    "privacy.accounting.pld_report": "tight totals by dp-accounting, for reports",
+    "privacy.audit": "audits of mechanisms by their outputs",
+    "privacy.published.sampled.sampled_measurement": "the Protocol of mechanisms that draw their samples themselves",
+    "server.backends.duckdb": "an engine that no policy can name yet",
+    "server.backends.duckdb_catalog": "as well",
+}
+"""What no product path reaches, by design, and what it is there for."""
+
+
+def reached() -> set[str]:
+    modules = {module: path for package in PACKAGES for module, path in files(package).items()}
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        tree = list(ast.walk(ast.parse(path.read_text())))
+        named = {f"{node.module}" for node in tree if isinstance(node, ast.ImportFrom)}
+        named |= {
+            f"{node.module}.{alias.name}" for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        named |= {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+        if module == "privacy.registry":
+            texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
+            named |= {text.partition(":")[0] for text in texts}
+        graph[module] = named & modules.keys()
+    found, left = set(), ["server.cli.main"]
+    while left:
+        module = left.pop()
+        if module not in found:
+            found.add(module)
+            left.extend(graph[module])
+    return found
+
+
+def test_every_module_is_reached_or_named_as_a_library() -> None:
+    every = {module for package in PACKAGES for module in imports(package)}
+    lost = every - reached()
+    named = {module for module in every if any(module == name or module.startswith(f"{name}.") for name in LIBRARIES)}
+    assert lost == named

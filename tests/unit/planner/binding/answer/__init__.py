@@ -1,0 +1,1 @@
+"""Unit tests of planner/binding/answer/, one file per module or group of modules."""

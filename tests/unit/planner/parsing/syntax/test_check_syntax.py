@@ -1,0 +1,77 @@
+"""What PostgreSQL's grammar does not derive is refused with its place, though the parser library reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import InvalidSyntax
+from planner.parsing.parse import parse
+
+# statement, a word of the message, the text at its position, a word of the hint
+REFUSED = [
+    ("SELECT count(*) FROM (SELECT *) AS a", "*", "*) AS a", None),
+    ("SELECT count(*) FROM visit JOIN patient", "ON or USING", "t", "ON"),
+    ("SELECT count(*) FROM visit JOIN patient WHERE a = 1", "ON or USING", "WHERE", "ON"),
+    ("SELECT count(*), FROM visit", "at FROM", "FROM", "comma"),
+    ("SELECT count(*) FROM visit, WHERE ward = 'A'", "at WHERE", "WHERE", "comma"),
+    ("SELECT count(*) FROM visit WHERE ward IN ('A', 'B',)", "at )", ")", "comma"),
+    ("SELECT count(*) FROM visit GROUP BY ward,", "ends too early", ",", "comma"),
+    ("SELECT count(*) FROM visit LIMIT 1, 2", "LIMIT", ", 2", "OFFSET 1"),
+    ("SELECT count(*) FROM visit WHERE ward == 'A'", "operator ==", "==", "="),
+    ("SELECT count(*) FROM visit WHERE ward = 'A' && emergency", "operator &&", "&&", "AND"),
+    ("SELECT count(*) FROM visit WHERE !emergency", "operator !", "!", "NOT"),
+    ("SELECT count(*) FROM visit WHERE a <=> b", "operator <=>", "<=>", "IS NOT DISTINCT FROM"),
+    ("SELECT count(*) FROM visit WHERE a = ?", "operator ?", "?", "$1"),
+    ("SELECT count(*) FROM visit WHERE a = %s", "at %", "%s", "$1"),
+    ("SELECT count(*) FROM visit WHERE a = %(c)s", "at %", "%(c)s", "$1"),
+    ("SELECT count(*) FROM visit WHERE a = :c", "colon", ":c", "$1"),
+    ("SELECT count(*) FROM `visit`", "operator `", "`", '"'),
+    ("SELECT count(*) FROM visit # comment", "operator #", "#", "--"),
+    ("SELECT TOP 5 count(*) FROM visit", "TOP", "TOP", "LIMIT 5"),
+    ("SELECT count(*) FROM visit WHERE a DIV 2 = 1", "at DIV", "DIV", None),
+    ("SELECT count(*) FROM visit WHERE a < b < c", "at <", "< c", None),
+    ("SELECT count(*) FROM visit WHERE a = b = c", "at =", "= c", None),
+    ("SELECT count(*) FROM (visit)", "at )", ")", None),
+    ("SELECT sum(a::int(4)) FROM visit", "at (", "(4)", None),
+    ("SELECT count(*) FROM visit WHERE a = 1_000", "number", "1_000", "digits"),
+    ("SELECT count(*) FROM visit WHERE a = $1x", "placeholder", "$1x", None),
+    ("SELECT count(*) FROM visit WHERE a > b + INTERVAL '3' WEEK", "at WEEK", "WEEK", None),
+    ("SELECT count(*) FROM visit LIMIT 1 LIMIT 2", "at LIMIT", "LIMIT 2", None),
+    ("SELECT count(*) FROM visit WHERE a = 'x", "does not end", "'x", None),
+    ('SELECT count(*) FROM visit WHERE "a = 1', "does not end", '"a', None),
+    ("SELECT count(*) FROM visit /* why /* */", "does not end", "/*", "*/"),
+    ("SELECT count(*) FROM visit WHERE a = 'one' 'two'", "after a string", "'two'", "||"),
+    ("SELECT 1" + 4096 * " \n--" + "\n\x01", "character", "\x01", None),
+    ("SELECT count(*) FROM visit\u3000WHERE a = 1", "beyond ASCII", "\u3000", "blank"),
+]
+
+
+@pytest.mark.parametrize(("sql", "word", "at", "hint"), REFUSED, ids=[case[0][:60] for case in REFUSED])
+def test_refuses_with_place_and_hint(sql: str, word: str, at: str, hint: str | None) -> None:
+    with pytest.raises(InvalidSyntax) as caught:
+        parse(sql)
+    assert word in caught.value.message
+    assert caught.value.position is not None
+    assert sql[caught.value.position - 1 :].startswith(at)
+    if hint is not None:
+        assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM visit WHERE ward IN ($1,$2)",
+        "SELECT count(*) FROM visit WHERE coalesce(cost,$1)>$2",
+        "SELECT count(*) FROM visit WHERE a=$1 AND b=-$2",
+        "SELECT count(*) FROM a JOIN b JOIN c ON b.x = c.x ON a.x = b.x JOIN d USING (y)",
+        "SELECT count(*) FROM ((a JOIN b ON a.x = b.x)) CROSS JOIN c NATURAL JOIN d",
+        "SELECT count(*) FROM ((SELECT x FROM a)) AS b (y)",
+        "SELECT count(*) FROM (SELECT * FROM (SELECT *, 1 FROM a) AS b) AS c",
+        "SELECT sum(((a + 1)) * (b)) total, count(*) n FROM t",
+        "SELECT count(*) FROM t WHERE a = b IS NULL AND NOT c < d AND e BETWEEN 1 AND 2 + 3",
+        "SELECT count(*) FROM t WHERE x = 'one' -- comment\n AND y = 'two' /* a /* b */ c */",
+        "SELECT count(*) FROM t WHERE at > TIMESTAMP '2020-01-01' AND a::date < DATE '2021-01-01' + INTERVAL '1' DAY",
+    ],
+)
+def test_reads_what_postgresql_reads(sql: str) -> None:
+    parse(sql)

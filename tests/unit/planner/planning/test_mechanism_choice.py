@@ -1,0 +1,117 @@
+"""Which mechanism the plan picks, from public quantities, and which it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.errors import InvalidSetting
+from planner.limits import MIN_DELTA
+from planner.plan import Release
+from planner.planning.mechanism_choice import Circumstances, choose_mechanism, granted_delta
+from planner.rules.guard_weight import whole_weight
+from privacy.registry import OFFERED
+from tests.support.planning import bound, demo_policy
+
+
+def counts(number: int) -> tuple[Release, ...]:
+    """So many counts, which share an epsilon of 4."""
+    return tuple(Release(f"count {i}", whole_weight(), 1.0, 4.0 / number, whole=True) for i in range(number))
+
+
+GROUPED = bound("SELECT count(*) FROM lineitem GROUP BY l_returnflag")
+MANY = Circumstances(
+    question=GROUPED,
+    releases=counts(1),
+    owners=1,
+    groups_per_unit=None,
+    tuples_per_unit=None,
+    sampled=False,
+    delta=1e-7,
+)
+
+
+@pytest.mark.parametrize(
+    ("known", "mechanism", "approximate"),
+    [
+        (MANY, "l2_clip", True),
+        (replace(MANY, owners=2), "group_lp", True),
+        (replace(MANY, sampled=True), "group_lp", True),
+        (replace(MANY, delta=0.0), "group_lp", False),
+        (replace(MANY, owners=3, delta=0.0), "group_lp", False),
+        (replace(MANY, groups_per_unit=1), "group_lp", False),
+        (replace(MANY, groups_per_unit=2), "group_lp", False),
+        (replace(MANY, groups_per_unit=2, releases=counts(20)), "l2_clip", True),
+        (replace(MANY, groups_per_unit=10, owners=2), "group_lp", False),
+        (replace(MANY, groups_per_unit=50, owners=2), "group_lp", True),
+        (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True),
+        (replace(MANY, question=replace(GROUPED, keys=())), "gem", False),
+        (replace(MANY, releases=()), "gem", False),
+    ],
+)
+def test_the_default_mechanism_follows_from_public_quantities(
+    known: Circumstances, mechanism: str, approximate: bool
+) -> None:
+    choice = choose_mechanism(None, demo_policy(), known)
+    assert (choice.mechanism, choice.approximate) == (mechanism, approximate)
+    assert choice.why.startswith("the default")
+
+
+def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
+    policy = replace(demo_policy(), global_sensitivity=8.0)
+    known = replace(MANY, tuples_per_unit=10)
+    chosen = [choose_mechanism(name, policy, known) for name in OFFERED]
+    assert [choice.mechanism for choice in chosen] == list(OFFERED)
+    assert {choice.mechanism for choice in chosen if choice.approximate} == {
+        "group_lp",
+        "l2_clip",
+        "pmsja",
+        "s4s_vector",
+    }
+    assert {choice.why for choice in chosen} == {"as asked"}
+
+
+def test_group_lp_is_pure_where_that_is_enough() -> None:
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, delta=0.0)).approximate
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=1)).approximate
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=10)).approximate
+    assert choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=50)).approximate
+
+
+def test_counts_of_distinct_values_spend_no_delta() -> None:
+    (count,) = counts(1)
+    distinct = (replace(count, distinct=whole_weight()),)
+    assert choose_mechanism("pmsja", demo_policy(), MANY).approximate
+    assert not choose_mechanism("pmsja", demo_policy(), replace(MANY, releases=distinct)).approximate
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "message"),
+    [
+        ("l2_clip", replace(MANY, delta=0.0), "needs a delta"),
+        ("pmsja", replace(MANY, delta=0.0), "needs a delta"),
+        ("s4s_vector", replace(MANY, delta=0.0), "needs a delta"),
+        ("l2_clip", replace(MANY, owners=2), "one owner"),
+        ("r2t", MANY, "global_sensitivity"),
+        ("s4s", MANY, "joined rows of one unit"),
+        ("pmsja_as_published", MANY, "must be one of"),
+        ("s4s_vector_as_published", MANY, "must be one of"),
+        ("laplace", MANY, "must be one of"),
+    ],
+)
+def test_a_mechanism_whose_need_is_not_met_is_refused(name: str, known: Circumstances, message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message):
+        choose_mechanism(name, replace(demo_policy(), global_sensitivity=None), known)
+
+
+def test_a_delta_is_the_policys_to_grant() -> None:
+    policy = replace(demo_policy(), delta=1e-6)
+    assert granted_delta(None, policy) == 1e-6
+    assert granted_delta(1e-7, policy) == 1e-7
+    assert granted_delta(0.0, policy) == granted_delta(None, demo_policy()) == 0.0
+    for asked, granting in ((1e-5, policy), (-1e-9, policy), (float("nan"), policy), (1e-7, demo_policy())):
+        with pytest.raises(InvalidSetting, match="delta"):
+            granted_delta(asked, granting)
+    with pytest.raises(InvalidSetting, match="at least"):
+        granted_delta(MIN_DELTA / 2, policy)

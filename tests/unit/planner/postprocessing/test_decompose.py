@@ -1,0 +1,57 @@
+"""A union of lists names the groups that there may be, as each list does."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.parsing.parse import read
+from planner.postprocessing.decompose import decompose
+from tests.golden.tpch.queries import policy
+from tests.support.tpch_schema import tpch_schema
+
+
+def _parts(sql: str) -> list[str] | None:
+    split = decompose(read(sql).tree, tpch_schema(), policy())
+    return None if split is None else [part.select.sql("postgres") for part in split.parts]
+
+
+SEGMENTS = "SELECT c_mktsegment AS k1 FROM customer GROUP BY 1"
+PRIORITIES = "SELECT o_orderpriority AS k1 FROM orders GROUP BY 1"
+
+
+def _named(*parts: str) -> list[str]:
+    return [part.replace(" AS k1", ' AS "k1"') for part in parts]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT c_mktsegment FROM customer UNION SELECT o_orderpriority FROM orders",
+        "SELECT DISTINCT c_mktsegment FROM customer UNION SELECT o_orderpriority FROM orders ORDER BY 1 LIMIT 3",
+        "SELECT DISTINCT c_mktsegment FROM customer UNION ALL SELECT DISTINCT o_orderpriority FROM orders",
+        "(SELECT c_mktsegment FROM customer) UNION (SELECT o_orderpriority FROM orders)",
+        "SELECT s FROM (SELECT c_mktsegment AS s FROM customer UNION SELECT o_orderpriority FROM orders) AS t",
+    ],
+)
+def test_a_union_of_lists_is_one_of_groups(sql: str) -> None:
+    assert _parts(sql) == _named(SEGMENTS, PRIORITIES)
+
+
+def test_a_side_of_public_rows_stays_as_it_is() -> None:
+    assert _parts("SELECT r_name FROM region UNION SELECT c_mktsegment FROM customer") == _named(SEGMENTS)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT c_mktsegment FROM customer UNION ALL SELECT o_orderpriority FROM orders",
+        "SELECT c_mktsegment FROM customer INTERSECT SELECT o_orderpriority FROM orders",
+        "SELECT c_mktsegment FROM customer EXCEPT SELECT o_orderpriority FROM orders",
+        "(SELECT c_mktsegment FROM customer LIMIT 3) UNION SELECT o_orderpriority FROM orders",
+        "SELECT * FROM customer UNION SELECT * FROM customer",
+        "SELECT 'x' FROM customer UNION SELECT o_orderpriority FROM orders",
+    ],
+)
+def test_rows_are_never_listed(sql: str) -> None:
+    """What is in both lists, or in one alone, hangs on rows, and not on the groups that there may be."""
+    assert _parts(sql) is None

@@ -1,0 +1,55 @@
+"""L0 by functional dependency or by the custodian's rule, whichever is less."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.plan import GroupDomain
+from planner.sensitivity.groups_per_unit import GroupsPerUnit, limited_groups_per_unit
+from planner.sensitivity.provenance import OwnerPosition
+from tests.support.planning import demo_policy
+
+PUBLIC = GroupDomain((0,), ("a", "b"), None, "declared")
+FOUND = GroupDomain((0,), None, None, "found")
+OWNER = OwnerPosition("customer", (("c", "c_custkey"),))
+
+
+@pytest.mark.parametrize(
+    ("determined", "rule", "values", "reach"),
+    [
+        (None, None, 2, GroupsPerUnit(None)),
+        (1, 5, None, GroupsPerUnit(1)),
+        (10, 5, None, GroupsPerUnit(10)),
+        (11, 5, None, GroupsPerUnit(10, 5)),
+        (None, 5, None, GroupsPerUnit(10, 5)),
+        (None, 5, 11, GroupsPerUnit(10, 5)),
+        (None, 5, 10, GroupsPerUnit(10)),
+        (11, 5, 7, GroupsPerUnit(7)),
+        (1, 5, 7, GroupsPerUnit(1)),
+        (None, 5, 0, GroupsPerUnit(1)),
+    ],
+)
+def test_the_rule_counts_twice_and_yields_to_less(
+    determined: int | None, rule: int | None, values: int | None, reach: GroupsPerUnit
+) -> None:
+    policy = replace(demo_policy(), groups_per_unit={} if rule is None else {"customer": rule})
+    listed = replace(PUBLIC, values=None if values is None else tuple(map(str, range(values))))
+    assert limited_groups_per_unit(determined, [OWNER], [listed], policy) == reach
+
+
+def test_the_groups_of_several_keys_are_their_combinations() -> None:
+    policy = replace(demo_policy(), groups_per_unit={"customer": 2})
+    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, PUBLIC], policy) == GroupsPerUnit(4)
+    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, PUBLIC, PUBLIC], policy) == GroupsPerUnit(4, 2)
+    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, FOUND], policy) == GroupsPerUnit(4, 2)
+
+
+def test_the_rule_is_for_one_owner() -> None:
+    policy = replace(demo_policy(), groups_per_unit={"customer": 2})
+    other = replace(OWNER, columns=(("d", "c_custkey"),))
+    assert limited_groups_per_unit(None, [OWNER, other], [PUBLIC], policy) == GroupsPerUnit(None)
+    assert limited_groups_per_unit(None, [replace(OWNER, relation="supplier")], [PUBLIC], policy) == GroupsPerUnit(
+        None
+    )

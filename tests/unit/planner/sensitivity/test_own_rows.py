@@ -1,0 +1,152 @@
+"""Which private rows a LEFT JOIN and a semi-join may read, and what such a question is released by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.errors import InvalidSetting, PlannerError, UnsupportedSQL
+from privacy.mechanisms.gem import Gem
+from server.workers.measure import plan_measurements
+from tests.support.planning import bound, demo_policy, planned
+
+OWN = [
+    "SELECT count(*) FROM customer WHERE NOT EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey)",
+    "SELECT count(*) FROM customer WHERE c_custkey NOT IN (SELECT o_custkey FROM orders)",
+    "SELECT count(*) FROM customer LEFT JOIN orders ON o_custkey = c_custkey",
+    "SELECT count(*) FROM orders RIGHT JOIN customer ON o_custkey = c_custkey",
+    "SELECT count(*) FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey",
+    "SELECT count(*) FROM customer LEFT JOIN orders ON o_custkey = c_custkey "
+    "LEFT JOIN lineitem ON l_orderkey = o_orderkey",
+]
+
+
+@pytest.mark.parametrize("sql", OWN)
+def test_a_question_that_reads_absences_is_exchanged_and_answered_by_gem(sql: str) -> None:
+    plan = planned(sql)
+    assert plan.exchanges
+    assert [owner.relation for owner in plan.owners] == ["customer"]
+    assert plan.mechanism == "gem"
+
+
+def test_exists_and_in_only_take_tuples_away() -> None:
+    for sql in (OWN[0].replace("NOT ", ""), OWN[1].replace("NOT ", "")):
+        assert not planned(sql).exchanges
+
+
+def test_scores_of_exchanged_tuples_claim_no_direction() -> None:
+    """The mutant of `planner.sensitivity.own_rows`: noise for sums that only grow."""
+    for sql, monotone in ((OWN[0], False), (OWN[0].replace("NOT ", ""), True)):
+        (release,) = plan_measurements(planned(sql), demo_policy()).releases
+        assert isinstance(release, Gem) and release.monotone is monotone
+
+
+@pytest.mark.parametrize("mechanism", ["group_lp", "r2t"])
+def test_a_mechanism_that_is_not_proved_of_exchanges_is_refused(mechanism: str) -> None:
+    with pytest.raises(InvalidSetting, match="not proved"):
+        planned(OWN[0], mechanism=mechanism)
+
+
+def test_a_sample_of_what_is_not_there_is_refused() -> None:
+    with pytest.raises(UnsupportedSQL, match="sample"):
+        planned(OWN[2], sampling_rate=0.5)
+
+
+def test_an_optional_row_determines_no_group() -> None:
+    """A line of an order is there or is not, so its group is another when it goes."""
+    found = planned(
+        "SELECT l_linenumber, count(*) FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey "
+        "AND l_linenumber = 1 WHERE l_linenumber IN (1, 2) GROUP BY 1"
+    )
+    assert found.groups_per_unit is None
+
+
+def test_the_class_of_a_semi_join_is_that_of_the_join() -> None:
+    """A key finds one row, which costs nothing; a column that is no key makes the database look at many."""
+    by_key = planned("SELECT count(*) FROM customer WHERE c_nationkey IN (SELECT n_nationkey FROM nation)")
+    by_value = planned("SELECT count(*) FROM customer WHERE c_nationkey IN (SELECT n_regionkey FROM nation)")
+    assert (by_key.size.kind, by_key.size.free_steps) == ("linear", 0)
+    assert (by_value.size.kind, by_value.size.free_steps) == ("equi_joined", 1)
+
+
+def test_a_semi_join_multiplies_no_tuples() -> None:
+    policy = demo_policy()
+    tables = {**policy.tables, "customer": replace(policy.tables["customer"], rows=100)}
+    tables["nation"] = replace(policy.tables["nation"], rows=25)
+    policy = replace(policy, tables=tables)
+    plan = planned(
+        "SELECT count(*) FROM customer WHERE c_nationkey IN (SELECT n_regionkey FROM nation)", policy=policy
+    )
+    assert plan.size.most_tuples == 100
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM customer LEFT JOIN orders ON o_orderkey = c_nationkey",
+        "SELECT count(*) FROM customer LEFT JOIN orders ON o_custkey < c_custkey",
+        "SELECT count(*) FROM customer LEFT JOIN knows ON src = c_custkey",
+        "SELECT count(*) FROM customer LEFT JOIN orders ON o_custkey = c_nationkey WHERE o_custkey = c_custkey",
+        "SELECT count(*) FROM customer a LEFT JOIN customer b ON b.c_custkey = a.c_nationkey "
+        "LEFT JOIN orders ON o_custkey = b.c_custkey",
+        "SELECT count(*) FROM lineitem LEFT JOIN orders ON o_orderkey = l_suppkey WHERE o_orderkey = 7",
+        "SELECT count(*) FROM orders RIGHT JOIN lineitem ON o_orderkey = l_suppkey",
+        "SELECT count(*) FROM lineitem JOIN part ON p_partkey = l_partkey LEFT JOIN orders ON o_orderkey = l_suppkey",
+        "SELECT count(*) FROM lineitem l LEFT JOIN orders a ON a.o_orderkey = l.l_orderkey "
+        "LEFT JOIN orders b ON b.o_orderkey = l.l_suppkey",
+        "SELECT count(*) FROM customer WHERE EXISTS (SELECT 1 FROM orders)",
+        "SELECT count(*) FROM customer WHERE c_nationkey NOT IN (SELECT o_custkey FROM orders)",
+        "SELECT count(*) FROM part WHERE EXISTS (SELECT 1 FROM lineitem WHERE l_partkey = p_partkey)",
+        "SELECT count(*) FROM orders WHERE EXISTS (SELECT 1 FROM customer JOIN supplier ON s_nationkey = c_nationkey "
+        "WHERE c_custkey = o_custkey)",
+    ],
+)
+def test_rows_that_may_be_other_peoples_are_refused(sql: str) -> None:
+    with pytest.raises(PlannerError) as caught:
+        planned(sql)
+    assert "one person's row would replace" in caught.value.message or "other people's" in caught.value.message
+    assert caught.value.hint is not None and caught.value.position is not None
+
+
+def test_names_of_a_subquery_mean_its_own_tables_first() -> None:
+    planned("SELECT count(*) FROM customer c WHERE EXISTS (SELECT 1 FROM orders c WHERE c.o_custkey = c_custkey)")
+    with pytest.raises(PlannerError, match="has no column"):
+        planned("SELECT count(*) FROM customer c WHERE EXISTS (SELECT 1 FROM nation c WHERE c.c_custkey = 1)")
+
+
+NESTED = [
+    "SELECT count(*) FROM (SELECT 1 AS one FROM region r0 WHERE EXISTS (SELECT 1 FROM "
+    "(SELECT n_nationkey FROM nation WHERE n_regionkey IN (SELECT r_regionkey FROM region)) s "
+    "JOIN lineitem o ON s.n_nationkey = o.l_linenumber WHERE o.l_orderkey = 4711 AND o.l_quantity > 10)) x "
+    "JOIN nation z ON true JOIN lineitem y ON y.l_linenumber = z.n_nationkey",
+    "WITH s AS (SELECT n_nationkey k FROM nation WHERE n_regionkey IN (SELECT r_regionkey FROM region)) "
+    "SELECT count(*) FROM (SELECT o_orderkey k, o_custkey c FROM orders WHERE o_orderkey IN (SELECT k FROM s)) x "
+    "JOIN orders y ON y.o_custkey = x.c",
+    "WITH s AS (SELECT n_nationkey k FROM nation "
+    "WHERE EXISTS (SELECT 1 FROM region WHERE r_regionkey = n_regionkey)) "
+    "SELECT count(*) FROM customer WHERE c_nationkey NOT IN (SELECT k FROM s)",
+]
+
+
+def test_rows_behind_the_from_of_a_subquery_are_those_of_the_subquery() -> None:
+    """Were they entered as if they were those of the SELECT around it, they would stand for them in the proof."""
+    with pytest.raises(UnsupportedSQL, match="other people's rows"):
+        planned(NESTED[0])
+    for sql, inner in ((NESTED[1], 2), (NESTED[2], 2)):
+        query = bound(sql)
+        assert [len(one.tables) for one in query.semi_joins] == [inner]
+        planned(sql)
+
+
+def test_a_denied_semi_join_inside_another_is_refused_at_its_place() -> None:
+    with pytest.raises(UnsupportedSQL, match="inside another subquery of WHERE") as caught:
+        planned(NESTED[1].replace("n_regionkey IN", "n_regionkey NOT IN"))
+    assert caught.value.hint is not None and caught.value.position is not None
+
+
+def test_two_tables_of_a_query_never_share_an_alias() -> None:
+    query = bound("SELECT count(*) FROM customer WHERE EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey)")
+    (semi_join,) = query.semi_joins
+    with pytest.raises(ValueError, match="share an alias"):
+        replace(query, semi_joins=(replace(semi_join, tables=query.tables),))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import StatementTooComplex
+from planner.sensitivity.row_work import MOST_STEPS, row_work
+from tests.support.planning import bound, planned
+
+LONG = "Q" * 12_000
+DOUBLED = (
+    f"WITH a AS (SELECT c_custkey, c_name || '{LONG}' AS x FROM customer),"
+    " b AS (SELECT c_custkey, x || x AS x FROM a)"
+)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"{DOUBLED} SELECT count(*) FROM b WHERE c_custkey = 7 AND x NOT LIKE '%{LONG[:9_000]}z%'",
+        f"{DOUBLED} SELECT count(*) FROM b WHERE c_custkey = 7 AND x ILIKE '%{LONG[:9_000]}z%'",
+        f"{DOUBLED} SELECT count(*) FROM b WHERE c_custkey = 7 AND position('{LONG[:9_000]}z' IN x) > 0",
+        f"{DOUBLED} SELECT count(*) FILTER (WHERE x LIKE '%{LONG[:9_000]}z%') FROM b WHERE c_custkey = 7",
+    ],
+)
+def test_a_search_of_long_texts_for_long_ones_is_refused(sql: str) -> None:
+    assert row_work(bound(sql)) > MOST_STEPS
+    with pytest.raises(StatementTooComplex, match="one row may take"):
+        planned(sql)
+
+
+def test_texts_that_double_are_refused() -> None:
+    """Each of a few CTEs puts the one before together with itself."""
+    doubling = ", ".join(f"t{n} AS (SELECT x || x AS x FROM t{n - 1})" for n in range(1, 13))
+    sql = f"WITH t0 AS (SELECT c_name || '{LONG[:100]}' AS x FROM customer), {doubling} SELECT count(*) FROM t12"
+    with pytest.raises(StatementTooComplex):
+        planned(f"{sql} WHERE x > 'a'")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM customer WHERE c_name LIKE '%abc%'",
+        "SELECT count(*) FROM customer WHERE c_name || c_phone LIKE '%abc%' OR c_name ILIKE '%def%'",
+        f"SELECT count(*) FROM customer WHERE c_name = '{LONG}'",
+        "SELECT count(*) FROM customer",
+    ],
+)
+def test_usual_searches_leave_at_once(sql: str) -> None:
+    assert row_work(bound(sql)) < MOST_STEPS / 10
+    assert planned(sql).first_moment_s == 0

@@ -1,0 +1,147 @@
+"""What the registry says of mechanisms, and what it builds."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import privacy
+from privacy.entropy import OpendpEntropy
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.mechanisms.fixed import Fixed
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.group_measurement import ServedGroupMeasurement
+from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.measurement import ServedMeasurement
+from privacy.mechanisms.racing.r2t import R2T
+from privacy.registry import (
+    COMPARISON,
+    MECHANISMS,
+    OFFERED,
+    AllGroups,
+    EachGroup,
+    JointMechanism,
+    Measures,
+    ScalarMechanism,
+    group_measurements,
+    measurement,
+    measures_together,
+    release_together,
+    why_not_served,
+)
+from privacy.sampling.design import SampleDesign
+from privacy.truncation.encode import encode
+
+
+def test_makes_mechanisms_by_name() -> None:
+    assert measurement("fixed", 0.5, 2, 0.01) == Fixed(0.5, 2, 0.01)
+    assert measurement("gem", 0.5, 2, 0.01) == Gem(0.5, 2, 0.01, monotone=True)
+    assert measurement("r2t", 0.5, None, 0.01, 64.0) == R2T(0.5, 64.0, None, 0.01)
+
+
+def test_a_threshold_above_a_unit_s_tuples_is_left_out() -> None:
+    assert measurement("gem", 1.0, tuples_per_unit=1000).ladder == Ladder(-20, 10)
+    assert measurement("gem", 1.0, whole=True, tuples_per_unit=1024).ladder == Ladder(0, 10)
+    assert measurement("gem", 1.0, whole=True, tuples_per_unit=1).ladder == Ladder(0, 0)
+    assert measurement("gem", 1.0, tuples_per_unit=1 << 40).ladder == Ladder()
+
+
+def test_a_sample_buys_less_noise_and_says_what_it_rests_on() -> None:
+    sample = SampleDesign(1 / 64, 1024, 2.0)
+    plain = measurement("gem", 1.0, whole=True, tuples_per_unit=1024)
+    sampled = measurement("gem", 1.0, whole=True, tuples_per_unit=1024, sample=sample)
+    assert sampled.expected_noise()[-1][1] < plain.expected_noise()[-1][1] / 10
+    assert plain.epsilon_if_bound_fails() == plain.epsilon == sampled.epsilon < sampled.epsilon_if_bound_fails()
+    alone = sampled.epsilon_if_bound_fails()
+    assert sampled.epsilon_if_bound_fails(7) == pytest.approx(alone, rel=1e-5), (
+        "every group's share is the seventh part"
+    )
+
+
+@pytest.mark.parametrize("name", ["r2t", "GEM", ""])
+def test_refuses_what_it_cannot_make(name: str) -> None:
+    with pytest.raises(InvalidParameter):
+        measurement(name, 1.0)
+
+
+def test_names_alone_load_neither_kernels_nor_noise() -> None:
+    """The command line needs the names, and starts in a moment."""
+    code = "import sys, privacy.registry as _; print(*{'numba', 'opendp', 'scipy', 'cvxpy'} & sys.modules.keys())"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == []
+
+
+def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
+    assert not MECHANISMS.keys() & COMPARISON.keys()
+    assert {*OFFERED, "fixed"} == set(MECHANISMS)
+    each = EachGroup(1.0, 1, 0.0, 8.0, True, 8)
+    made: list[ServedMeasurement | ServedGroupMeasurement] = []
+    together = AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 1e-6, 1)
+    for name, entry in MECHANISMS.items():
+        if isinstance(entry, ScalarMechanism):
+            alone = entry.build(each)
+            assert (alone.name, alone.epsilon, entry.measures) == (name, 1.0, Measures.EACH_GROUP)
+            made.append(alone)
+        else:
+            assert isinstance(entry, JointMechanism)
+            (joint,) = entry.build(together)
+            assert (joint.name, entry.measures) == (name, Measures.ALL_GROUPS)
+            made.append(joint)
+            assert (joint.delta > 0) >= entry.approximate
+            assert pickle.loads(pickle.dumps(joint)).name == name  # a worker process is given it
+    assert {one.name for one in made if measures_together(one)} == {"group_lp", "l2_clip", "pmsja", "s4s_vector"}
+
+
+def test_every_mechanism_in_the_code_stands_in_the_registry() -> None:
+    """As the `name` properties in mechanisms/ and published/ spell them."""
+    named = {
+        node.value
+        for folder in ("mechanisms", "published")
+        for path in (Path(privacy.__file__).parent / folder).rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef) and function.name == "name"
+        for returned in ast.walk(function)
+        if isinstance(returned, ast.Return)
+        for node in ast.walk(returned)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    selection_of_groups = {"group_threshold", "vote_threshold"}  # which groups are shown; no release
+    assert named == {*MECHANISMS, *COMPARISON} | selection_of_groups
+
+
+@pytest.mark.parametrize("name", COMPARISON)
+def test_a_comparison_mechanism_is_there_for_libraries(name: str) -> None:
+    compared = COMPARISON[name]
+    found = compared.implementation()
+    assert isinstance(found, type)
+    assert callable(getattr(found, "release", None))
+    assert why_not_served(name) == compared.why_not
+    with pytest.raises(InvalidParameter):
+        measurement(name, 1.0)
+    with pytest.raises(InvalidParameter):
+        group_measurements(name, [Sum(1.0, 0.0, Ladder(0, 3))], 1e-6)
+
+
+def test_mechanisms_for_all_groups_and_for_each_are_not_confused() -> None:
+    with pytest.raises(InvalidParameter):
+        measurement("l2_clip", 1.0)
+    with pytest.raises(InvalidParameter):
+        group_measurements("gem", [Sum(1.0, 0.0, Ladder(0, 3))], 1e-6)
+
+
+def test_sums_of_several_mechanisms_are_not_released_together() -> None:
+    join = JoinTuples((OwnerColumn("a", np.arange(3), np.zeros(3, bool)),), np.zeros(3, int), 1, np.ones((2, 3), int))
+    tuples, one = encode(join), Sum(1.0, 0.0, Ladder(0, 3))
+    (group_lp,), (l2_clip,) = (group_measurements(name, [one], 1e-6, 1) for name in ("group_lp", "l2_clip"))
+    assert len(release_together([group_lp, group_lp], tuples, OpendpEntropy())) == 2
+    for made in ([], [group_lp, l2_clip], [measurement("gem", 1.0)]):
+        with pytest.raises(InvalidParameter):
+            release_together(made, tuples, OpendpEntropy())  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Unit tests of server/cli/commands/, one file per module or group of modules."""

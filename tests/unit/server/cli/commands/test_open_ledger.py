@@ -1,0 +1,277 @@
+"""The custodian's commands over a real ledger."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from planner.schema import Column, Schema, Table
+from server.ledger.api_keys import key_hash
+from server.ledger.charge import Charge
+from server.ledger.sqlite.open import open_ledger
+from server.ledger.store_ledger import StoreLedger
+from server.policy.accepted_policy import PolicyFile
+
+Capture = pytest.CaptureFixture[str]
+
+POLICY = """
+name = "shop"
+[database]
+url = "env:UNUSED"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+max_epsilon = 2.0
+[privacy_units]
+person = "id"
+[tables.person]
+"""
+WHY = ("--reason", "the study begins")
+
+
+class Shell:
+    """Runs commands with the policy of a test, and reads what they print."""
+
+    def __init__(self, policy: Path, run: Callable[..., int], capsys: Capture) -> None:
+        self.policy, self._run, self._capsys = policy, run, capsys
+        self.err = ""
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        assert self._run(*arguments, "--policy", str(self.policy)) == code, self._capsys.readouterr()
+        out, self.err = self._capsys.readouterr()
+        return out
+
+    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self(*arguments, "--format", "json"))
+        return found
+
+    def ledger(self) -> StoreLedger:
+        return open_ledger(self.policy.parent / "ledger.sqlite", self.policy.with_suffix(".ledger.json"))
+
+
+@pytest.fixture
+def shell(tmp_path: Path, run: Callable[..., int], capsys: Capture) -> Shell:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY)
+    made = Shell(policy, run, capsys)
+    made("analyst", "add", "ada", "--epsilon", "10")
+    return made
+
+
+def spend(shell: Shell, times: int = 1) -> None:
+    with closing(shell.ledger()) as ledger:
+        for _ in range(times):
+            ledger.commit(ledger.reserve(Charge("ada", 0.5, 0.0, "request-1", "policy", "plan", "gem")))
+
+
+def test_analysts_are_listed_disabled_and_moved(shell: Shell) -> None:
+    shell("analyst", "add", "root", "--epsilon", "1", "--role", "admin", *WHY)
+    shell("admin", "grant", "group:lab", "--epsilon", "5", *WHY)
+    shell("analyst", "set-group", "ada", "lab", *WHY)
+    shell("analyst", "set-role", "ada", "auditor", *WHY)
+    shell("analyst", "disable", "ada", *WHY)
+    assert shell.rows("analyst", "list") == [
+        {"name": "ada", "role": "auditor", "group": "lab", "enabled": False},
+        {"name": "root", "role": "admin", "group": None, "enabled": True},
+    ]
+    shell("analyst", "enable", "ada", *WHY)
+    shell("analyst", "set-group", "ada", *WHY)
+    assert shell.rows("analyst", "list")[0] | {"role": ""} == {
+        "name": "ada",
+        "role": "",
+        "group": None,
+        "enabled": True,
+    }
+
+
+def test_who_looks_after_a_ledger_waits_for_no_part_of_the_proxy(shell: Shell) -> None:
+    """What a proxy needs takes most of a second to load, or ten on a small machine."""
+    code = (
+        "import sys; from server.cli.main import main\n"
+        f"try: main(['analyst', 'list', '--policy', {str(shell.policy)!r}])\n"
+        "except SystemExit as left: assert not left.code\n"
+        "print(*{'fastapi', 'numba', 'opendp', 'scipy', 'uvicorn'} & sys.modules.keys())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "ada" in told.stdout and told.stdout.splitlines()[-1] == ""
+
+
+def test_a_rotated_key_is_printed_alone_and_once(shell: Shell) -> None:
+    key = shell("analyst", "rotate-key", "ada", *WHY).strip()
+    assert key not in shell.err
+    with closing(shell.ledger()) as ledger:
+        assert ledger.analyst_by_key(key_hash(key)) == "ada"
+
+
+def test_accounts_are_granted_and_topped_up(shell: Shell) -> None:
+    spend(shell)
+    shell("admin", "grant", "dataset", "--epsilon", "20", "--window-days", "30", "--per-query-epsilon", "1", *WHY)
+    assert "k windows are k budgets" in shell.err
+    shell("admin", "top-up", "analyst:ada", "--epsilon", "1", *WHY)
+    assert "10.5 is left" in shell.err
+    accounts = {row["account"]: row for row in shell.rows("admin", "accounts")}
+    assert accounts["analyst:ada"]["epsilon_left"] == 10.5
+    assert accounts["dataset"]["window_s"] == 30 * 86_400
+    assert accounts["dataset"]["per_query_epsilon"] == 1.0
+    assert accounts["dataset"]["renews"] is not None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("admin", "grant", "dataset", "--epsilon", "1"),
+        ("admin", "grant", "dataset", "--epsilon", "1", "--accounting", "pld", *WHY),
+        ("admin", "grant", "dataset", "--epsilon", "-1", *WHY),
+        ("admin", "top-up", "group:nobody", "--epsilon", "1", *WHY),
+        ("analyst", "disable", "nobody", *WHY),
+        ("analyst", "set-role", "ada", "king", *WHY),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(shell: Shell, arguments: tuple[str, ...]) -> None:
+    with closing(shell.ledger()) as ledger:
+        before = ledger.verify().head
+    shell(*arguments, code=2)
+    assert "Traceback" not in shell.err
+    with closing(shell.ledger()) as ledger:
+        assert ledger.verify().head == before
+
+
+def test_charges_are_listed_in_pages_as_csv(shell: Shell) -> None:
+    spend(shell, 3)
+    rows = list(csv.DictReader(io.StringIO(shell("admin", "charges", "--after", "1", "--format", "csv"))))
+    assert [(row["number"], row["analyst"], row["epsilon"], row["state"]) for row in rows] == [
+        ("2", "ada", "0.5", "committed"),
+        ("3", "ada", "0.5", "committed"),
+    ]
+    assert len(shell.rows("admin", "charges", "--limit", "1")) == 1
+    assert "committed" in shell("admin", "charges")
+
+
+def test_the_log_says_who_did_what_and_why(shell: Shell) -> None:
+    spend(shell)
+    shell("data", "bump", *WHY)
+    log = shell.rows("admin", "log")
+    assert log[-1]["kind"] == "data" and log[-1]["reason"] == "the study begins"
+    assert log[-1]["by"].startswith("cli:")
+    assert not {"reserved", "committed"} & {row["kind"] for row in log}
+
+
+def test_a_bump_raises_the_version(shell: Shell) -> None:
+    assert shell("data", "version") == "1\n"
+    assert shell("data", "bump", *WHY) == "2\n"
+    assert shell("data", "version") == "2\n"
+
+
+def test_the_ledger_is_exported_whole(shell: Shell) -> None:
+    spend(shell)
+    head = shell("ledger", "verify").strip()
+    lines = [json.loads(line) for line in shell("ledger", "export").splitlines()]
+    assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[-1]["hash"] == head
+    assert shell("ledger", "export", "--format", "csv").count("\n") == 2
+
+
+def test_a_tampered_ledger_is_told(shell: Shell) -> None:
+    spend(shell)
+    noted = shell("ledger", "verify").strip()
+    spend(shell)
+    shell("ledger", "verify", "--head", noted)
+    shell("ledger", "verify", "--head", "0" * 64, code=1)
+    assert "another ledger" in shell.err
+    with sqlite3.connect(shell.policy.parent / "ledger.sqlite") as connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for (name,) in names:
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE charges SET plan_hash = 'other' WHERE number = 1")
+    connection.close()
+    assert shell("ledger", "verify", code=1) == ""
+    assert "error: " in shell.err and "hint: " in shell.err
+
+
+def test_a_weaker_policy_is_shown_and_confirmed(
+    shell: Shell, run: Callable[..., int], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = str(shell.policy)
+    person = Table("person", "public", (Column("id", "bigint", False),), (("id",),), ())
+    there = Schema({"person": person})
+    monkeypatch.setattr(
+        "server.startup.open_services.prepare", lambda path: SimpleNamespace(file=PolicyFile.read(path), schema=there)
+    )
+    assert run("policy", "accept", policy, *WHY) == 0
+    shell.policy.write_text(POLICY.replace("max_epsilon = 2.0", "max_epsilon = 3.0"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert run("policy", "accept", policy, *WHY) == 1
+    assert "weaker: privacy.max_epsilon: raised" in capsys.readouterr().err
+    assert run("policy", "accept", policy, "--yes", *WHY) == 0
+    last = shell.rows("admin", "log")[-1]
+    assert last["kind"] == "policy" and "max_epsilon" in last["what"]
+
+
+@pytest.mark.parametrize("command", ["admin", "analyst", "ledger", "data", "budget", "policy"])
+def test_every_command_has_help(run: Callable[..., int], capsys: Capture, command: str) -> None:
+    assert run(command, "--help") == 0
+    assert "Usage: noisegate" in capsys.readouterr().out
+
+
+BUDGETS = """
+[budgets.analyst]
+epsilon = 3.0
+per_query_epsilon = 0.5
+[budgets.dataset]
+epsilon = 20.0
+delta = 1e-6
+accounting = "zcdp"
+window_days = 30
+"""
+
+
+def test_the_policy_grants_where_nothing_else_is_said(
+    tmp_path: Path, run: Callable[..., int], capsys: Capture
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY + BUDGETS)
+    shell = Shell(policy, run, capsys)
+    shell("analyst", "add", "ada")
+    shell("analyst", "add", "grace", "--epsilon", "1")
+    accounts = {row["account"]: row for row in shell.rows("admin", "accounts")}
+    assert (accounts["analyst:ada"]["epsilon"], accounts["analyst:ada"]["per_query_epsilon"]) == (3.0, 0.5)
+    assert (accounts["analyst:grace"]["epsilon"], accounts["analyst:grace"]["per_query_epsilon"]) == (1.0, None)
+    dataset = accounts["dataset"]
+    assert (dataset["epsilon"], dataset["accounting"], dataset["window_s"]) == (20.0, "zcdp", 30 * 86_400)
+
+
+def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
+    shell("analyst", "add", "grace", code=2)
+    assert "--epsilon" in shell.err
+
+
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        "[budgets.analyst]\nepsilon = 0",
+        "[budgets.analyst]\nepsilon = 1.0\naccounting = 'zcdp'",
+        "[budgets.dataset]\nepsilon = 1.0\ndelta = 1.0",
+        "[budgets.dataset]\nepsilon = 1.0\nwindow_days = -1",
+        "[budgets.group]\nepsilon = 1.0",
+    ],
+)
+def test_a_default_that_is_no_budget_is_refused(
+    tmp_path: Path, run: Callable[..., int], capsys: Capture, budgets: str
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f"{POLICY}\n{budgets}\n")
+    shell = Shell(policy, run, capsys)
+    shell("analyst", "add", "ada", "--epsilon", "1", code=2)
+    assert "budgets." in shell.err

@@ -1,0 +1,50 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from server.cli.output.figures import cell_text, epsilon_text, interval_text
+from server.query import Cell, Interval
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1234567, "1,234,567"),
+        (-5, "-5"),
+        (True, "true"),
+        (None, "NULL"),
+        ("FRANCE", "FRANCE"),
+        (1234.5678, "1,234.57"),
+    ],
+)
+def test_a_cell_has_the_text_of_its_value(value: Cell, text: str) -> None:
+    assert cell_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("half_width", "text"), [(5000.0, "1,234,568"), (5.0, "1,234,567.9"), (0.05, "1,234,567.891")]
+)
+def test_no_more_decimals_than_the_noise_leaves(half_width: float, text: str) -> None:
+    value = 1234567.891
+    assert cell_text(value, Interval(value - half_width, value + half_width)) == text
+
+
+def test_whole_numbers_have_whole_ends_rounded_outwards() -> None:
+    assert interval_text(Interval(10.2, 1999.2), whole=True) == "10 to 2,000"
+    assert interval_text(Interval(-10.2, 10.0), whole=True) == "-11 to 10"
+
+
+def test_ends_are_rounded_away_from_each_other() -> None:
+    assert interval_text(Interval(0.0666, 20.011), whole=False) == "0.0 to 20.1"
+    assert interval_text(Interval(0.0666, 1.011), whole=False) == "0.06 to 1.02"
+
+
+def test_unbounded_ends_are_said_in_words() -> None:
+    assert interval_text(Interval(3.0, None), whole=True) == "at least 3"
+    assert interval_text(Interval(None, 3.0), whole=True) == "at most 3"
+    assert interval_text(Interval(None, None), whole=True) == "unbounded"
+    assert interval_text(None, whole=True) == ""
+
+
+def test_epsilon_has_no_padding() -> None:
+    assert [epsilon_text(value) for value in (1.0, 0.1, 1e-7)] == ["1", "0.1", "1e-07"]

@@ -1,0 +1,160 @@
+"""What EXPLAIN says of real plans over the demonstration's catalog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
+from planner.sensitivity.provenance import provenance
+from server.explain.explanation import explanation
+from server.explain.explanation_text import explanation_answer, explanation_facts
+from server.query import Budget, Explanation
+from server.workers.measure import plan_measurements
+from tests.support.planning import DEMO_POLICY, bound, demo_policy, unbounded
+from tests.support.tpch_schema import tpch_schema
+
+JOIN = (
+    "SELECT n_name, count(*), count(distinct c_custkey) FROM customer JOIN nation ON c_nationkey = n_nationkey "
+    "LEFT JOIN region ON n_regionkey = r_regionkey GROUP BY n_name"
+)
+BY_TAX = "SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1"
+BY_STATUS = "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"
+PART = "SELECT count(*) FROM lineitem JOIN partsupp ON l_partkey = ps_partkey"
+LINES = "SELECT count(*), count(distinct l_suppkey), sum(l_quantity) FROM lineitem WHERE l_tax > 0.01"
+
+
+def explained(
+    sql: str, *, n_groups: int = 1, sampling_rate: float | None = None, policy: Policy | None = None
+) -> Explanation:
+    schema, policy = tpch_schema(), policy or demo_policy()
+    query = bound(sql, policy=policy)
+    plan = make_plan(query, schema, policy, epsilon=1.0, delta=None, mechanism=None, sampling_rate=sampling_rate)
+    found = provenance(query, schema, policy)
+    whole = plan_measurements(replace(plan, sampling=None), policy)
+    return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups, whole)
+
+
+def facts(shown: Explanation, name: str) -> list[str]:
+    return [value for fact, value in explanation_facts(shown) if fact == name]
+
+
+def test_every_statement_over_private_rows_is_shown() -> None:
+    shown = explained(LINES)
+    assert shown.rewritten_sql.count("SELECT ") == 2
+    assert '"v"' in shown.rewritten_sql and '"w1"' in shown.rewritten_sql
+    assert explained("SELECT count(distinct l_suppkey) FROM lineitem").rewritten_sql.count("SELECT ") == 1
+
+
+def test_what_completion_adds_is_marked() -> None:
+    shown = explained(LINES)
+    assert [(table.table, table.join, table.added) for table in shown.tables] == [
+        ("lineitem", "inner", False),
+        ("orders", "left", True),
+    ]
+    assert [(condition.sql, condition.added) for condition in shown.conditions] == [
+        ('"lineitem_0"."l_tax" > 0.01', False),
+        ('"lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"', True),
+        ('"orders_1"."o_orderkey" IS NOT NULL', True),
+    ]
+
+
+def test_each_condition_of_the_join_is_in_its_statement() -> None:
+    shown = explained(LINES)
+    assert all(condition.sql in shown.rewritten_sql for condition in shown.conditions)
+
+
+def test_the_join_graph_names_left_joins() -> None:
+    shown = explained(JOIN)
+    assert [(table.table, table.join, table.added) for table in shown.tables] == [
+        ("customer", "inner", False),
+        ("nation", "inner", False),
+        ("region", "left", False),
+    ]
+    assert len(shown.conditions) == 2
+
+
+def test_the_path_of_ownership_is_told() -> None:
+    assert explained(LINES).ownership == (
+        "lineitem_0: l_orderkey references orders_1, o_custkey references customer",
+    )
+    assert explained(JOIN).ownership == ("customer_0: c_custkey is its key",)
+    assert len(explained("SELECT count(*) FROM knows").ownership) == 2
+
+
+def test_each_release_has_its_mechanism_and_reason() -> None:
+    shown = explained(JOIN, n_groups=25)
+    assert [(one.release, one.mechanism, one.epsilon) for one in shown.mechanisms] == [
+        ("count(*)", "group_lp", 0.5),
+        ("count(distinct c_custkey)", "fixed", 0.5),
+    ]
+    assert "one value at most" in shown.mechanisms[1].reason
+
+
+def test_domains_say_where_they_come_from() -> None:
+    ((key, source),) = explained(JOIN, n_groups=25).group_sources
+    assert key == '"nation_1"."n_name"'
+    assert source.startswith("read from public tables: SELECT DISTINCT")
+    ((_, source),) = explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1", n_groups=2).group_sources
+    assert source == "the expression can have 2 values"
+
+
+def test_the_reach_of_a_person_has_its_reason() -> None:
+    assert explained("SELECT count(*) FROM orders").groups_reason.startswith("there is one group")
+    assert "follow from the unit's key" in explained(JOIN, n_groups=25).groups_reason
+    assert "may reach every group" in explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1").groups_reason
+
+
+def test_how_many_groups_a_person_reaches_is_said_with_its_reason() -> None:
+    """No more than there are public groups; where nothing bounds it, as many as there are."""
+    (both,) = facts(explained(BY_TAX, n_groups=2), "groups per person")
+    assert both.startswith("as many as there are: ") and "1/2 of its release's epsilon" in both
+    (key,) = facts(explained(JOIN, n_groups=25), "groups per person")
+    assert key.startswith("at most 1: ") and "all of its release's epsilon" in key
+    written = DEMO_POLICY.read_text().replace(
+        "[tables.orders]\n",
+        '[tables.orders.columns]\no_orderstatus = { domain = ["A", "B", "C", "D", "E", "F", "O", "P"] }\n',
+    )
+    ruled = replace(parse_policy(written), groups_per_unit={"customer": 3})
+    (rule,) = facts(explained(BY_STATUS, n_groups=8, policy=ruled), "groups per person")
+    assert rule.startswith("at most 6: the policy counts a unit's rows in 3 groups at most")
+    (few,) = facts(explained(BY_STATUS, n_groups=3, policy=ruled), "groups per person")
+    assert few.startswith("at most 3: one unit may reach every group, of which there are no more")
+
+
+def test_a_join_on_a_part_of_a_key_is_explained() -> None:
+    shown = explained(PART, policy=unbounded())
+    (mechanism,) = facts(shown, "mechanism")
+    assert "lineitem joins partsupp on a part of its key, without l_suppkey" in mechanism
+    whole = explained(f"{PART} AND l_suppkey = ps_suppkey")
+    assert not any("part of its key" in reason for reason in facts(whole, "mechanism"))
+
+
+def test_delta_and_the_sample_are_facts() -> None:
+    assert facts(explained(JOIN), "rows per person") == ["at most 1 by the declared fan-outs"]
+    assert facts(explained(JOIN), "sampling") == []
+    shown = explained("SELECT count(*) FROM customer", sampling_rate=0.1)
+    assert facts(shown, "sampling") == [shown.sampling]
+
+
+def test_a_sample_of_one_row_per_person_is_advised_to_save_time_only() -> None:
+    (advice,) = facts(explained("SELECT count(*) FROM customer", sampling_rate=0.1), "sampling of")
+    assert advice == (
+        "count(*): the sample is off by 5.88 times the root of the number of rows at most (95%); "
+        "it saves time only, as its noise is no smaller than that of all rows"
+    )
+    assert facts(explained("SELECT count(*) FROM customer"), "sampling of") == []
+    assert facts(explained("SELECT count(*) FROM lineitem", sampling_rate=0.1), "sampling of") == []
+
+
+def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:
+    budget = Budget(1.0, 0.0, 0.5, 0.0)
+    answer = explanation_answer(explained(LINES), budget, "r")
+    lines = [str(line) for (line,) in answer.rows]
+    assert [(column.name, column.type) for column in answer.columns] == [("QUERY PLAN", "text")]
+    assert (answer.epsilon, answer.delta, answer.budget, answer.covers) == (0.0, 0.0, budget, "exact")
+    assert "would charge: epsilon 1" in lines
+    assert any(line.startswith("noise of count(*): 95% within") for line in lines)
+    assert not any("\n" in line for line in lines)
+    assert len(answer.intervals) == len(answer.taus) == len(lines)

@@ -1,0 +1,1 @@
+"""Unit tests of server/http/bodies/, one file per module or group of modules."""

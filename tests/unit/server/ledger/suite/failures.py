@@ -1,0 +1,128 @@
+"""Failures are few, on every proxy and over restarts; so are charges that are given back."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from server.errors import RateLimited, TooManyFailures, TooManyOwnQueries, TooManyQueries
+from server.ledger.api_keys import key_hash
+from server.ledger.charge import Charge, Reservation
+from server.ledger.store_ledger import StoreLedger
+from server.ledger.writes.failure_limit import MAX_DATASET_FAILURES, MAX_FAILURES, WINDOW_MS
+from server.ledger.writes.release_limit import MAX_GIVEN_BACK, PAUSE_MS
+from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
+
+
+def _question(number: int, analyst: str = "ada") -> Charge:
+    return Charge(analyst, 1e-6, 0.0, "request", "policy", f"plan {number}", "gem", answer_key=f"{analyst} {number}")
+
+
+def _claimed(book: StoreLedger, number: int, analyst: str = "ada") -> Reservation:
+    claimed = book.claim(_question(number, analyst))
+    assert claimed is not None
+    return claimed
+
+
+def _fail(book: StoreLedger, number: int, analyst: str = "ada") -> None:
+    book.fail(_claimed(book, number, analyst))
+
+
+class Failures(LedgerCase):
+    def test_a_day_has_so_many_failures_on_all_proxies(
+        self, ledger: StoreLedger, reopen: Reopen, clock: Clock
+    ) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        proxies = ledger, reopen()
+        for number in range(MAX_FAILURES):
+            _fail(proxies[number % 2], number)
+        for book in (*proxies, reopen()):
+            with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
+                book.claim(_question(MAX_FAILURES))
+        _fail(ledger, MAX_FAILURES, "eve")
+        clock.seconds += WINDOW_MS / 1000 - 1
+        with pytest.raises(TooManyFailures):
+            ledger.claim(_question(MAX_FAILURES))
+        clock.seconds += 1
+        _fail(ledger, 0)
+
+    def test_a_query_fails_once_a_day(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        _fail(ledger, 1)
+        _fail(ledger, 1, "eve")
+        with pytest.raises(TooManyFailures, match="failed already"):
+            reopen().claim(_question(1))
+        _fail(reopen(), 2)
+        clock.seconds += WINDOW_MS / 1000
+        _fail(ledger, 1)
+
+    def test_a_dataset_has_so_many_failures_of_all_analysts(self, ledger: StoreLedger) -> None:
+        analysts = [f"a{number}" for number in range(MAX_DATASET_FAILURES // MAX_FAILURES)]
+        for analyst in analysts:
+            ledger.add_analyst(analyst, key_hash(f"ng_{analyst}"), 1.0, 0.0)
+            for number in range(MAX_FAILURES):
+                _fail(ledger, number, analyst)
+        with pytest.raises(TooManyFailures, match=str(MAX_DATASET_FAILURES)):
+            ledger.claim(_question(0))
+
+    def test_what_is_cancelled_is_no_failure(self, ledger: StoreLedger) -> None:
+        for number in range(MAX_FAILURES + 1):
+            ledger.fail(_claimed(ledger, number), cancelled=True)
+        _fail(ledger, 0)
+
+    def test_a_crash_is_a_failure_after_which_the_query_may_be_asked_again(
+        self, ledger: StoreLedger, reopen: Reopen
+    ) -> None:
+        for number in range(1, MAX_FAILURES):
+            _fail(ledger, number)
+        crashing = reopen()
+        _claimed(crashing, 0)
+        crashing.close()
+        with pytest.raises(TooManyOwnQueries):
+            ledger.claim(_question(MAX_FAILURES))
+        assert len(ledger.recover()) == 1
+        with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
+            ledger.claim(_question(0))
+
+    def test_the_places_of_those_under_way_are_taken(self, ledger: StoreLedger, reopen: Reopen) -> None:
+        proxies, together = (ledger, reopen()), Barrier(30)
+
+        def ask(number: int) -> str:
+            together.wait(timeout=60)
+            try:
+                _fail(proxies[number % 2], number)
+            except (TooManyFailures, TooManyQueries):
+                return "refused"
+            return "failed"
+
+        with ThreadPoolExecutor(30) as threads:
+            outcomes = list(threads.map(ask, range(30)))
+        assert outcomes.count("failed") == MAX_FAILURES
+        assert [charge.state for charge in ledger.charges()] == ["failed"] * MAX_FAILURES
+
+    def test_more_than_may_fail_are_never_under_way(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+        held = [_claimed(ledger, number) for number in range(MAX_FAILURES)]
+        with pytest.raises(TooManyOwnQueries):
+            reopen().claim(_question(MAX_FAILURES))
+        ledger.commit(held[0], b"noisy")
+        _fail(reopen(), MAX_FAILURES)
+        clock.seconds += 601.0  # whoever had reserved so long ago has forgotten it
+        _claimed(reopen(), MAX_FAILURES + 1)
+
+    def test_what_is_given_back_again_and_again_is_taken_slowly(
+        self, ledger: StoreLedger, reopen: Reopen, clock: Clock
+    ) -> None:
+        for number in range(MAX_GIVEN_BACK):
+            ledger.release(_claimed(ledger, number))
+        entries = len(ledger.entries())
+        for book in (ledger, reopen()):
+            with pytest.raises(RateLimited) as refused:
+                book.claim(_question(1))
+            assert refused.value.retry_after_s == PAUSE_MS / 1000
+        assert len(ledger.entries()) == entries
+        clock.seconds += PAUSE_MS / 1000
+        ledger.commit(_claimed(ledger, 1), b"noisy")
+        ledger.release(_claimed(ledger, 2))
+        ledger.release(_claimed(ledger, 3))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from privacy.accounting.amounts import Charge as Amount
+from server.ledger.account import Grant
+from server.ledger.accounts.balance import Balance
+from server.ledger.accounts.terms import Terms
+from server.ledger.writes.refusal import exhausted, too_expensive
+from tests.unit.server.ledger.charges import charge
+
+
+def account(name: str, grant: Grant) -> Balance:
+    return Balance.opened(name, Terms.of(grant), 0)
+
+
+def test_it_says_what_is_left_and_what_fits() -> None:
+    own = account("analyst:ada", Grant(0.25))
+    error = exhausted(charge(1.0), (own,), (own,))
+    assert error.message == "The query asks for epsilon 1.0, but only epsilon 0.25 is left."
+    assert error.hint == "At most epsilon 0.25 still fits."
+
+
+def test_an_exhausted_delta_is_named() -> None:
+    own = account("analyst:ada", Grant(1.0, 1e-7))
+    error = exhausted(charge(0.1, delta=1e-6), (own,), (own,))
+    assert error.message == "The query asks for delta 1e-06, but only delta 1e-07 is left."
+    assert error.hint == (
+        "At most epsilon 1.0 and delta 1e-07 still fits. A custodian can grant more: "
+        "noisegate admin top-up analyst:ada --delta 1e-06 (with --policy and --reason), or the administration page."
+    )
+
+
+def test_every_account_that_lacks_the_delta_is_named() -> None:
+    own, dataset = account("analyst:ada", Grant(1.0)), account("dataset", Grant(0.5))
+    hint = exhausted(charge(0.1, delta=1e-6), (own, dataset), (own, dataset)).hint
+    assert hint is not None and "top-up analyst:ada --delta 1e-06 and noisegate admin top-up dataset" in hint
+
+
+def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account() -> None:
+    own, dataset = account("analyst:ada", Grant(1.0, 1e-6)), account("dataset", Grant(0.5))
+    error = exhausted(charge(0.1, delta=1e-6), (dataset,), (own, dataset))
+    assert error.message == "The query asks for delta 1e-06, but only delta 0.0 is left for the dataset as a whole."
+    assert error.hint == (
+        "With delta 0 (`--delta 0`, `SET noisegate.delta = 0`), which most questions can do with at more noise,"
+        " at most epsilon 0.5 still fits. A custodian can grant more: "
+        "noisegate admin top-up dataset --delta 1e-06 (with --policy and --reason), or the administration page."
+    )
+
+
+def test_nothing_left_is_a_matter_for_the_custodian() -> None:
+    own = account("analyst:ada", Grant(1.0))
+    spent = own.charged(Amount(10**9))
+    assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
+        "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and --reason),"
+        " or the administration page."
+    )
+
+
+def test_the_short_account_is_named_and_the_hint_fits_all() -> None:
+    own, group, dataset = (
+        account("analyst:ada", Grant(3.0)),
+        account("group:team", Grant(2.0, per_query_epsilon=0.5)),
+        account("dataset", Grant(1.0)),
+    )
+    error = exhausted(charge(1.5), (dataset,), (own, group, dataset))
+    assert error.message.endswith("only epsilon 1.0 is left for the dataset as a whole.")
+    assert error.hint == "At most epsilon 0.5 still fits."
+    assert exhausted(charge(2.5), (group,), (own, group)).message.endswith("is left for the analyst's group.")
+
+
+def test_a_cap_names_itself() -> None:
+    own = account("analyst:ada", Grant(3.0, per_query_epsilon=0.5))
+    error = too_expensive(charge(0.6), own, 5 * 10**8)
+    assert error.message == "The query asks for epsilon 0.6, but one query may spend at most epsilon 0.5."
+    assert error.hint == "Ask with epsilon 0.5 or less."

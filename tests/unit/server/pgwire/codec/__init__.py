@@ -1,0 +1,1 @@
+"""Unit tests of server/pgwire/codec/, one file per module or group of modules."""

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import InvalidSetting, PlannerError
+from server.errors import WireError
+from server.pgwire.state.settings import Settings
+
+
+def settings(**startup: str) -> Settings:
+    return Settings("ann", startup)
+
+
+def test_ours_are_unset_at_first_and_come_back_by_reset() -> None:
+    own = settings()
+    assert own.number("epsilon") is None
+    own.set("noisegate.epsilon", "0.5")
+    own.set("Noisegate.Mechanism", "R2T")
+    assert (own.number("epsilon"), own.mechanism()) == (0.5, "r2t")
+    own.set("noisegate.epsilon", None)
+    assert own.number("epsilon") is None
+    own.set("all", None)
+    assert own.mechanism() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("noisegate.epsilon", "0"),
+        ("noisegate.epsilon", "nan"),
+        ("noisegate.epsilon", "much"),
+        ("noisegate.delta", "1"),
+        ("noisegate.sampling_rate", "1.5"),
+        ("noisegate.mechanism", "magic"),
+        ("noisegate.intervals", "perhaps"),
+        ("noisegate.epsilom", "1"),
+        ("client_encoding", "latin1"),
+        ("search_path", "a" * 1_001),
+        ("standard_conforming_strings", "off"),
+        ("default_transaction_read_only", "off"),
+        ("statement_timeout", "soon"),
+        ("server_version", "99"),
+    ],
+)
+def test_a_value_that_cannot_be(name: str, value: str) -> None:
+    own = settings()
+    before = own.get(name)
+    with pytest.raises(PlannerError):
+        own.set(name, value)
+    assert own.get(name) == before
+
+
+@pytest.mark.parametrize("spelled", ["utf8", "UTF-8", "'utf-8'", "unicode", '"UTF_8"'])
+def test_every_spelling_of_utf8(spelled: str) -> None:
+    assert settings(client_encoding=spelled).get("client_encoding") == "UTF8"
+
+
+def test_settings_of_the_startup_message() -> None:
+    own = settings(options=r"-c noisegate.epsilon=0.5 -capplication_name=a\ b -c jit=off", timezone="CET")
+    assert own.number("epsilon") == 0.5
+    assert (own.get("application_name"), own.get("timezone")) == ("a b", "CET")
+    own.set("noisegate.epsilon", "2")
+    own.set("all", None)
+    assert own.number("epsilon") == 0.5, "RESET gives what the session began with"
+
+
+@pytest.mark.parametrize("options", ["-c noisegate.epsilom=1", "-c noisegate.epsilon=0", "-c", "-d 5", "epsilon=1"])
+def test_startup_options_that_cannot_be_kept_are_refused(options: str) -> None:
+    with pytest.raises((PlannerError, WireError)):
+        settings(options=options)
+
+
+def test_an_unknown_setting_has_no_effect() -> None:
+    assert settings().set("jit", "off") is False
+    assert settings().get("jit") is None
+
+
+def test_a_rolled_back_transaction_takes_its_settings_along() -> None:
+    own = settings()
+    own.begin()
+    own.set("noisegate.epsilon", "2")
+    own.end(committed=False)
+    assert own.number("epsilon") is None
+    own.begin()
+    own.set("noisegate.epsilon", "2")
+    own.end(committed=True)
+    assert own.number("epsilon") == 2
+
+
+def test_set_local_ends_with_its_transaction() -> None:
+    own = settings()
+    own.set("noisegate.epsilon", "1")
+    own.begin()
+    own.set("noisegate.epsilon", "2", local=True)
+    assert own.number("epsilon") == 2
+    own.end(committed=True)
+    assert own.number("epsilon") == 1
+
+
+def test_startup_parameters_are_the_defaults_of_the_session() -> None:
+    own = settings(application_name="psql", TimeZone="Asia/Tokyo", unheard_of="1")
+    assert own.reported()["TimeZone"] == "Asia/Tokyo"
+    own.set("timezone", "UTC")
+    own.set("timezone", None)
+    assert own.get("TimeZone") == "Asia/Tokyo"
+    assert own.reported()["session_authorization"] == "ann"
+
+
+def test_a_startup_parameter_that_cannot_be_is_refused() -> None:
+    with pytest.raises(PlannerError):
+        settings(client_encoding="latin1")
+
+
+@pytest.mark.parametrize(("written", "ms"), [("0", 0), ("1500", 1500), ("2s", 2000), ("1min", 60_000)])
+def test_a_duration_with_a_unit_is_read_in_milliseconds(written: str, ms: int) -> None:
+    own = settings()
+    own.set("statement_timeout", written)
+    assert own.duration_ms("statement_timeout") == ms
+
+
+def test_invalid_settings_say_what_there_is() -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        settings().set("noisegate.eps", "1")
+    assert "noisegate.epsilon" in (caught.value.hint or "")

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import InvalidSyntax, PlannerError, ReadOnly, UnsupportedSQL
+from server.pgwire.statements import commands as c
+from server.pgwire.statements.parse_statement import command_of
+from server.pgwire.statements.split_statements import split
+
+
+def read(sql: str) -> c.Command:
+    (statement,) = split(sql)
+    return command_of(statement)
+
+
+@pytest.mark.parametrize(
+    ("sql", "command"),
+    [
+        ("begin", c.Transaction("begin", "BEGIN")),
+        ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", c.Transaction("begin", "BEGIN")),
+        ("start transaction read only", c.Transaction("begin", "START TRANSACTION")),
+        ("END", c.Transaction("commit", "COMMIT")),
+        ("rollback work", c.Transaction("rollback", "ROLLBACK")),
+        ("ROLLBACK TO SAVEPOINT a", c.Transaction("rollback to", "ROLLBACK", "a")),
+        ("savepoint _pg3_1", c.Transaction("savepoint", "SAVEPOINT", "_pg3_1")),
+        ("RELEASE a", c.Transaction("release", "RELEASE", "a")),
+        ("SET noisegate.epsilon = 0.5", c.SetSetting("noisegate.epsilon", "0.5")),
+        ("set local noisegate.epsilon to '0.5'", c.SetSetting("noisegate.epsilon", "0.5", local=True)),
+        ('SET search_path TO a, "B"', c.SetSetting("search_path", 'a, "B"')),
+        ("SET application_name = 'it''s'", c.SetSetting("application_name", "it's")),
+        ("SET TIME ZONE 'Europe/Berlin'", c.SetSetting("timezone", "Europe/Berlin")),
+        ("SET NAMES 'utf8'", c.SetSetting("client_encoding", "utf8")),
+        ("SET datestyle = DEFAULT", c.SetSetting("datestyle", None)),
+        ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", c.Nothing("SET")),
+        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", c.Nothing("SET")),
+        ("RESET ALL", c.SetSetting("all", None, tag="RESET")),
+        ("RESET noisegate.epsilon", c.SetSetting("noisegate.epsilon", None, tag="RESET")),
+        ("SHOW noisegate.budget", c.Show("noisegate.budget")),
+        ("SHOW TRANSACTION ISOLATION LEVEL", c.Show("transaction_isolation")),
+        ("DISCARD ALL", c.Discard("ALL")),
+        ("DEALLOCATE PREPARE ALL", c.Deallocate(None)),
+        ('DEALLOCATE "_PG3_0"', c.Deallocate("_PG3_0")),
+        ("FETCH FORWARD 100 FROM c", c.Fetch("c", 100)),
+        ("FETCH c", c.Fetch("c", 1)),
+        ("fetch all in c", c.Fetch("c", None)),
+        ("MOVE 3 FROM c", c.Fetch("c", 3, move=True)),
+        ("CLOSE ALL", c.CloseCursor(None)),
+        ("UNLISTEN *", c.Nothing("UNLISTEN")),
+    ],
+)
+def test_what_drivers_say(sql: str, command: c.Command) -> None:
+    assert read(sql) == command
+
+
+@pytest.mark.parametrize(
+    ("sql", "catalog"),
+    [
+        ("SELECT * FROM unnest(current_schemas(true))", True),
+        ("SELECT count(*) FROM t WHERE current_schema = 1", False),
+        ("SELECT count(*) FROM orders", False),
+        ("with a as (select 1 from orders) select count(*) from a", False),
+        ("EXPLAIN SELECT 1", False),
+        ("SELECT 1", True),
+        ("select version()", True),
+        ("VALUES (1)", True),
+        ("SELECT oid FROM pg_class", True),
+        ("SELECT * FROM information_schema.tables", True),
+        ("select 'pg_class' from orders", False),
+    ],
+)
+def test_who_answers_a_question(sql: str, catalog: bool) -> None:
+    command = read(sql)
+    assert isinstance(command, c.Question)
+    assert command.catalog is catalog
+
+
+def test_a_question_inside_another_statement_knows_its_place() -> None:
+    sql = "SELECT 1; DECLARE a NO SCROLL CURSOR WITH HOLD FOR  SELECT count(*) FROM orders"
+    command = command_of(split(sql)[1])
+    assert isinstance(command, c.Declare)
+    assert command.hold
+    assert sql[command.question.start :] == "SELECT count(*) FROM orders"
+
+
+def test_copy_of_a_select_is_read_with_its_place_and_options() -> None:
+    sql = "copy ( select count(*) from orders ) to stdout (format csv, header)"
+    command = read(sql)
+    assert isinstance(command, c.Copy)
+    assert sql[command.question.start :].startswith("select count(*) from orders")
+    assert command.options.strip() == "(format csv, header)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("INSERT INTO t VALUES (1)", ReadOnly),
+        ("create table t ()", ReadOnly),
+        ("BEGIN READ WRITE", ReadOnly),
+        ("SET TRANSACTION READ WRITE", ReadOnly),
+        ("COPY t FROM STDIN", ReadOnly),
+        ("COPY t TO STDOUT", UnsupportedSQL),
+        ("COPY (DELETE FROM t) TO STDOUT", InvalidSyntax),
+        ("SET ROLE admin", UnsupportedSQL),
+        ("SET SESSION AUTHORIZATION admin", UnsupportedSQL),
+        ("PREPARE TRANSACTION 'x'", UnsupportedSQL),
+        ("COMMIT PREPARED 'x'", UnsupportedSQL),
+        ("FETCH BACKWARD 1 FROM c", UnsupportedSQL),
+        ("FETCH -1 FROM c", UnsupportedSQL),
+        ("DECLARE c CURSOR FOR DELETE FROM t", InvalidSyntax),
+        ("SET", InvalidSyntax),
+        ("SET a", InvalidSyntax),
+        ("DISCARD EVERYTHING", InvalidSyntax),
+        ("COMMIT AND CHAIN", InvalidSyntax),
+        ("?", UnsupportedSQL),
+        ("frobnicate", UnsupportedSQL),
+    ],
+)
+def test_what_is_refused(sql: str, error: type[PlannerError]) -> None:
+    with pytest.raises(error) as caught:
+        read(sql)
+    assert caught.value.position == 1
+
+
+def test_what_stands_in_quotes_and_comments_is_no_keyword() -> None:
+    declared = read('DECLARE "for" CURSOR /* for */ FOR SELECT count(*) FROM orders')
+    assert isinstance(declared, c.Declare)
+    assert (declared.name, declared.question.sql) == ("for", "SELECT count(*) FROM orders")
+    sql = "COPY /* ( */ (SELECT count(*) FROM a WHERE x = ') TO STDOUT') -- )\n TO STDOUT WITH (FORMAT csv)"
+    copied = read(sql)
+    assert isinstance(copied, c.Copy)
+    assert copied.question.sql == "SELECT count(*) FROM a WHERE x = ') TO STDOUT'"
+    assert sql[copied.question.start :].startswith(copied.question.sql)
+    assert copied.options.strip() == "WITH (FORMAT csv)"

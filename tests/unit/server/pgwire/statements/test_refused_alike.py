@@ -1,0 +1,125 @@
+"""A statement that is refused is refused with one SQLSTATE, over HTTP and over PostgreSQL's protocol."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import PlannerError
+from planner.parsing.parse import read
+from planner.parsing.reading_only import WRITES, WRITES_IN_WITH
+from server.error_table import problem
+from server.pgwire.statements.parse_statement import command_of
+from server.pgwire.statements.split_statements import split
+from server.pgwire.statements.utility_statements import READERS
+
+# The first words of PostgreSQL's commands (its manual, part VI).
+COMMANDS = frozenset(
+    [
+        "ABORT",
+        "ALTER",
+        "ANALYZE",
+        "BEGIN",
+        "CALL",
+        "CHECKPOINT",
+        "CLOSE",
+        "CLUSTER",
+        "COMMENT",
+        "COMMIT",
+        "COPY",
+        "CREATE",
+        "DEALLOCATE",
+        "DECLARE",
+        "DELETE",
+        "DISCARD",
+        "DO",
+        "DROP",
+        "END",
+        "EXECUTE",
+        "EXPLAIN",
+        "FETCH",
+        "GRANT",
+        "IMPORT",
+        "INSERT",
+        "LISTEN",
+        "LOAD",
+        "LOCK",
+        "MERGE",
+        "MOVE",
+        "NOTIFY",
+        "PREPARE",
+        "REASSIGN",
+        "REFRESH",
+        "REINDEX",
+        "RELEASE",
+        "RESET",
+        "REVOKE",
+        "ROLLBACK",
+        "SAVEPOINT",
+        "SECURITY",
+        "SELECT",
+        "SET",
+        "SHOW",
+        "START",
+        "TABLE",
+        "TRUNCATE",
+        "UNLISTEN",
+        "UPDATE",
+        "VACUUM",
+        "VALUES",
+        "WITH",
+    ]
+)
+QUESTIONS = {"SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE"}
+READ_ONLY, UNSUPPORTED = "25006", "0A000"
+
+
+def _over_http(sql: str) -> str:
+    with pytest.raises(PlannerError) as caught:
+        read(sql)
+    return problem(caught.value).code
+
+
+def _over_the_wire(sql: str) -> str:
+    (statement,) = split(sql)
+    with pytest.raises(PlannerError) as caught:
+        command_of(statement)
+    return problem(caught.value).code
+
+
+@pytest.mark.parametrize("word", sorted({*COMMANDS, "REPACK", "NONSENSE"} - set(READERS) - QUESTIONS))
+def test_a_command_is_refused_alike(word: str) -> None:
+    sql = f"{word.lower()} something"
+    assert _over_http(sql) == _over_the_wire(sql) == (READ_ONLY if word in WRITES else UNSUPPORTED)
+
+
+COPIES = ["COPY orders FROM STDIN", "copy orders to stdout", "COPY orders (a) FROM '/x'", "COPY orders TO '/x'"]
+
+
+@pytest.mark.parametrize("sql", COPIES)
+def test_a_copy_is_refused_alike(sql: str) -> None:
+    assert _over_http(sql) == _over_the_wire(sql) == (UNSUPPORTED if "stdout" in sql else READ_ONLY)
+
+
+@pytest.mark.parametrize("word", sorted(set(READERS) - {"COPY"}))
+def test_what_a_session_takes_is_no_write_to_http(word: str) -> None:
+    assert _over_http(f"{word} something") == UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("/* a */ DELETE FROM orders WHERE x = $$a$$", READ_ONLY),
+        ("-- a\nINSERT INTO orders VALUES ('a' 'b')", READ_ONLY),
+        ("\u00a0SELECT count(*) FROM orders", "42601"),
+    ],
+)
+def test_comments_and_foreign_blanks_are_taken_alike(sql: str, code: str) -> None:
+    assert _over_http(sql) == _over_the_wire(sql) == code
+
+
+def test_what_writes_in_a_with_is_a_write() -> None:
+    assert WRITES_IN_WITH < WRITES
+
+
+def test_every_write_is_a_command() -> None:
+    assert COMMANDS >= WRITES

@@ -1,0 +1,153 @@
+"""Sessions that stop one another by number, as dbt and Superset do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+
+import pytest
+
+from planner.errors import UnsupportedSQL
+from server.pgwire.auth.cancel_keys import CancelKeys
+from server.pgwire.connection import Limits, ListenerContext
+from server.pgwire.listener import Listener
+from server.pgwire.statements.backend_functions import backend_call_of
+from server.pgwire.statements.parse_statement import command_of
+from server.pgwire.statements.split_statements import split
+from tests.property.test_wire_fuzz import Doors, Opened
+from tests.support.scripted_gateway import ScriptedGateway
+from tests.support.wire_client import SYNC, bind, cells_of, describe, execute, fields_of, parse, query, replies
+
+_WAIT_S = 20.0
+
+
+class Peer:
+    """A client, and what it has been told."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    def say(self, *raw: bytes) -> None:
+        self._writer.write(b"".join(raw))
+
+    async def told(self) -> list[tuple[str, bytes]]:
+        """What it is told until it may go on, or until the connection ends."""
+        said = b""
+        while True:
+            more = await asyncio.wait_for(self._reader.read(1 << 16), _WAIT_S)
+            said += more
+            found = replies(said)
+            if not more or (found and found[-1][0] == "Z"):
+                return found
+
+    async def cell(self, sql: str) -> bytes | None:
+        """The only cell of an answer."""
+        self.say(query(sql))
+        (row,) = (body for kind, body in await self.told() if kind == "D")
+        (cell,) = cells_of(row)
+        return cell
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def together(monkeypatch: pytest.MonkeyPatch, work: Callable[[Peer, Peer, Peer], Awaitable[None]]) -> None:
+    """Two sessions of ann and one of bob before one listener."""
+    monkeypatch.setattr("server.pgwire.listener.Connection", Opened)
+
+    def hello(user: str) -> bytes:
+        body = struct.pack("!i", 196608) + f"user\0{user}\0database\0demo\0\0".encode()
+        return struct.pack("!i", 4 + len(body)) + body
+
+    async def held() -> None:
+        context = ListenerContext(ScriptedGateway(), Doors(), "demo", None, True, CancelKeys(), b"secret", Limits())
+        listener = Listener(context)
+        with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+            await listener.start(listening)
+            peers = []
+            for user in ("ann", "ann", "bob"):
+                peer = Peer(*await asyncio.open_connection("127.0.0.1", listening.getsockname()[1]))
+                peer.say(hello(user))
+                assert (await peer.told())[-1][0] == "Z"
+                peers.append(peer)
+            await work(*peers)
+            for peer in peers:
+                peer.close()
+            await listener.stop()
+
+    asyncio.run(held())
+
+
+def code(said: list[tuple[str, bytes]]) -> list[str]:
+    return [fields_of(body)["C"] for kind, body in said if kind == "E"]
+
+
+def test_a_session_knows_the_number_that_its_client_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(ann: Peer, again: Peer, bob: Peer) -> None:
+        numbers = [await peer.cell("SELECT pg_backend_pid()") for peer in (ann, again, bob)]
+        assert len(set(numbers)) == 3
+
+    together(monkeypatch, work)
+
+
+STOPS = ("SELECT pg_{}_backend({})", "/* dbt */ select pg_{}_backend('{}'::int) AS done")
+LISTED = "SELECT pg_{}_backend(pid) FROM pg_stat_activity WHERE pid='{}'"
+
+
+@pytest.mark.parametrize("asked", [*STOPS, LISTED])
+def test_what_runs_in_a_session_of_ones_own_is_cancelled(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    async def work(ann: Peer, again: Peer, bob: Peer) -> None:
+        number = (await ann.cell("SELECT pg_backend_pid()") or b"").decode()
+        ann.say(query("SELECT slow FROM t"))
+        await asyncio.sleep(0.1)
+        assert await bob.cell(asked.format("cancel", number)) == b"f", "it is another's"
+        assert await again.cell(asked.format("cancel", number)) == b"t"
+        said = await ann.told()
+        assert code(said) == ["57014"]
+        assert said[-1][0] == "Z"
+        assert await ann.cell("SELECT pg_backend_pid()") == number.encode()
+
+    together(monkeypatch, work)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_session_of_ones_own_is_ended(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    async def work(ann: Peer, again: Peer, bob: Peer) -> None:
+        number = (await ann.cell("SELECT pg_backend_pid()") or b"").decode()
+        if busy:
+            ann.say(query("SELECT slow FROM t"))
+            await asyncio.sleep(0.1)
+        ask = "SELECT pg_terminate_backend($1)"
+        for peer, stopped in ((bob, b"f"), (again, b"t"), (again, b"f")):
+            peer.say(parse(ask), bind((number.encode(),)), describe(), execute(), SYNC)
+            ((row,),) = [[body for kind, body in await peer.told() if kind == "D"]]
+            assert cells_of(row) == [stopped]
+            await asyncio.sleep(0.1)
+        said = await ann.told()
+        if busy and said[-1][0] == "Z":
+            said += await ann.told()
+        assert code(said) == (["57014", "57P01"] if busy else ["57P01"])
+
+    together(monkeypatch, work)
+
+
+@pytest.mark.parametrize("around", ["COPY ({}) TO STDOUT", "DECLARE one CURSOR WITH HOLD FOR {}"])
+def test_no_copy_and_no_cursor_tells_a_number_of_the_catalogs(around: str) -> None:
+    with pytest.raises(UnsupportedSQL):
+        command_of(split(around.format("SELECT pg_backend_pid()"))[0])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity",
+        "SELECT pg_terminate_backend(1), 2",
+        "SELECT pg_cancel_backend(1 + 1)",
+        "SELECT pg_backend_pid() + 1",
+    ],
+)
+def test_what_does_more_is_the_catalogs_to_refuse(sql: str) -> None:
+    assert backend_call_of(split(sql)[0]) is None

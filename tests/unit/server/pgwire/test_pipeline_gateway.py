@@ -1,0 +1,77 @@
+"""Who waits behind whom: keys and budgets behind nobody, and nobody behind one analyst's many questions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
+
+import pytest
+
+from server.admission import Admission
+from server.connections.outgoing_bytes import Outgoing
+from server.pgwire.gateway import CatalogShape, SearchPath
+from server.pgwire.pipeline_gateway import PipelineGateway
+from server.pgwire.shadow.shadow import ShadowDatabase
+from server.query import Budget, StatementShape
+from server.reloadable_pipeline import ReloadablePipeline
+from server.scheduling.ledger_reads import LedgerReads
+from server.scheduling.thread_pool import ThreadPool
+
+Ask = Callable[[PipelineGateway, str], Awaitable[object]]
+
+
+class Busy:
+    """A catalog and a planner that answer ann only once they are let go, and a pipeline that knows a budget."""
+
+    def __init__(self) -> None:
+        self.free = threading.Event()
+
+    @property
+    def current(self) -> Busy:
+        return self
+
+    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
+        assert "ann" not in sql or self.free.wait(20)
+        return CatalogShape((), ())
+
+    def describe(self, sql: str, search_path: SearchPath = None, analyst: str = "") -> StatementShape:
+        assert "ann" not in sql or self.free.wait(20)
+        return StatementShape((), (), ())
+
+    def budget(self, analyst: str) -> Budget:
+        return Budget(1.0, 0.0, 1.0, 0.0)
+
+
+def _catalog(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+    return gateway.catalog_shape(analyst, f"SELECT '{analyst}'", ())
+
+
+def _describe(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+    return gateway.describe(analyst, f"SELECT '{analyst}'")
+
+
+def _budget(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+    return gateway.reads.budget(analyst)
+
+
+@pytest.mark.parametrize("others", [_catalog, _describe, _budget])
+@pytest.mark.parametrize("many", [_catalog, _describe])
+def test_nobody_waits_behind_one_analysts_many_questions(many: Ask, others: Ask) -> None:
+    async def asked() -> object:
+        busy = Busy()
+        pipeline, shadow = cast(ReloadablePipeline, busy), cast(ShadowDatabase, busy)
+        reads = LedgerReads(busy, at_once=False, threads=ThreadPool(2, 8))
+        gateway = PipelineGateway(
+            pipeline, shadow, cast(Admission, None), reads, ThreadPool(2, 8), ThreadPool(2, 8), Outgoing()
+        )
+        waiting = [asyncio.ensure_future(many(gateway, "ann")) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        try:
+            return await asyncio.wait_for(asyncio.ensure_future(others(gateway, "bob")), 5)
+        finally:
+            busy.free.set()
+            await asyncio.gather(*waiting)
+
+    assert asyncio.run(asked()) is not None

@@ -1,0 +1,284 @@
+"""What an answer shows of its releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sqlglot import exp
+
+from planner.limits import most_groups
+from planner.plan import GroupSelection, Plan
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
+from server.backends.columns import Domain
+from server.query import Budget, Interval, QueryResponse
+from server.results.response import response
+from tests.support.planning import planned, unbounded
+from tests.support.released_plan import answer_plan, noisy_answer
+
+PART = "SELECT count(*) FROM lineitem JOIN partsupp ON l_partkey = ps_partkey"
+X, Y = ReleasedValue(0), ReleasedValue(1)
+KEY = KeyValue(0)
+BUDGET = Budget(1.0, 0.0, 1.0, 0.0)
+PLAIN = Domain(())
+LETTERS = Domain((("a", "b", "c", "d"),))
+
+
+def more_than(value: ReleasedExpression, bound: float) -> ReleasedExpression:
+    return Apply(">", (value, Given(bound)))
+
+
+def letters(answer: QueryResponse) -> str:
+    return "".join(str(row[0]) for row in answer.rows)
+
+
+def test_counts_are_whole_and_their_intervals_outward() -> None:
+    answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([-3.4], reach=1.5)], BUDGET, "r")
+    assert answer.rows == ((-3,),) and isinstance(answer.rows[0][0], int)
+    assert answer.intervals == ((Interval(-5.0, -1.0),),)
+
+
+def test_values_are_multiplied_by_their_bound() -> None:
+    plan = answer_plan(X, weight_bound=50.0)
+    answer = response(plan, PLAIN, [noisy_answer([3.0], reach=1.0)], BUDGET, "r")
+    assert answer.rows == ((150.0,),)
+    assert answer.intervals == ((Interval(100.0, 200.0),),)
+    assert answer.taus == (((100.0,),),)
+
+
+def test_an_unbounded_end_is_none() -> None:
+    answer = response(answer_plan(X), PLAIN, [noisy_answer([3.0], high=[math.inf])], BUDGET, "r")
+    assert answer.intervals == ((Interval(3.0, None),),)
+
+
+def test_a_ratio_without_a_denominator_is_null() -> None:
+    ratio = Apply("/", (X, Given(0)))
+    answer = response(answer_plan(ratio), PLAIN, [noisy_answer([3.0], reach=1.0)], BUDGET, "r")
+    assert answer.rows == ((None,),)
+    assert answer.intervals == ((None,),)
+
+
+def test_keys_texts_and_conditions_have_their_types_and_no_interval() -> None:
+    label = Apply("case", (more_than(X, 2), Given("many"), Given("few")))
+    plan = answer_plan(KEY, label, more_than(X, 2), Given(7), types=["text", "text", "bool", "int8"])
+    answer = response(plan, LETTERS, [noisy_answer([1, 2, 3, 4], reach=1.0)], BUDGET, "r")
+    assert answer.rows[1:3] == (("b", "few", False, 7), ("c", "many", True, 7))
+    assert answer.intervals[0] == (None, None, None, None)
+    assert answer.taus[0] == (None, (2.0,), (2.0,), None)
+
+
+def test_whole_keys_are_not_rounded_to_doubles() -> None:
+    large = 2**60 + 1
+    answer = response(answer_plan(KEY, types=["int8"]), Domain(((large,),)), [noisy_answer([1])], BUDGET, "r")
+    assert answer.rows == ((large,),)
+
+
+def test_having_shows_what_is_true() -> None:
+    plan = answer_plan(KEY, types=["text"], having=more_than(Apply("nullif", (X, Given(4))), 1))
+    assert letters(response(plan, LETTERS, [noisy_answer([1, 2, 3, 4])], BUDGET, "r")) == "bc"
+
+
+def test_having_agrees_with_the_count_that_is_shown() -> None:
+    plan = answer_plan(KEY, X, types=["text", "int8"], having=more_than(X, 2))
+    answer = response(plan, LETTERS, [noisy_answer([2.4, 2.6, 1, 1])], BUDGET, "r")
+    assert answer.rows == (("b", 3),)
+
+
+@pytest.mark.parametrize(
+    ("descending", "nulls_first", "expected"),
+    [(False, False, "bdca"), (False, True, "abdc"), (True, False, "cbda"), (True, True, "acbd")],
+)
+def test_order_is_stable_and_puts_nulls_where_they_belong(descending: bool, nulls_first: bool, expected: str) -> None:
+    order = (SortKey(Apply("nullif", (X, Given(9))), descending, nulls_first),)
+    plan = answer_plan(KEY, types=["text"], order=order)
+    assert letters(response(plan, LETTERS, [noisy_answer([9, 1, 2, 1])], BUDGET, "r")) == expected
+
+
+def test_order_by_several_keys_then_limit_and_offset() -> None:
+    order = (SortKey(X), SortKey(KEY, descending=True))
+    plan = answer_plan(KEY, types=["text"], order=order, limit=2, offset=1)
+    assert letters(response(plan, LETTERS, [noisy_answer([1, 1, 0, 1])], BUDGET, "r")) == "db"
+    past = answer_plan(KEY, types=["text"], offset=9)
+    assert response(past, LETTERS, [noisy_answer([1, 1, 0, 1])], BUDGET, "r").rows == ()
+
+
+def test_confidence_counts_the_distinct_releases_of_a_column() -> None:
+    total = Apply("+", (X, Apply("-", (X, Y))))
+    answer = response(answer_plan(total, X, n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
+    assert answer.confidence == pytest.approx(0.9)
+    assert answer.taus == (((2.0, 2.0), (2.0,)),)
+    assert response(answer_plan(Given(1)), PLAIN, [noisy_answer([1])], BUDGET, "r").confidence == 1.0
+
+
+def test_mechanisms_are_joined() -> None:
+    noisy = [noisy_answer([1]), noisy_answer([1], mechanism="fixed"), noisy_answer([1])]
+    assert response(answer_plan(X, n_releases=3), PLAIN, noisy, BUDGET, "r").mechanism == "gem, fixed"
+
+
+def test_a_lower_bound_anywhere_is_said() -> None:
+    noisy = [noisy_answer([1], mechanism="fixed"), noisy_answer([1], high=[math.inf], covers="truth_lower")]
+    answer = response(answer_plan(Apply("-", (X, Y)), n_releases=2), PLAIN, noisy, BUDGET, "r")
+    assert answer.covers == "truth_lower"
+    assert "one-sided" not in answer.notes[0]
+
+
+def test_a_row_is_weak_when_all_releases_of_a_column_are() -> None:
+    split = answer_plan(Apply("-", (X, Y)), n_releases=2)
+    strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
+    assert response(split, PLAIN, [strong, weak], BUDGET, "r").weak == (False,)
+    assert response(split, PLAIN, [weak, weak], BUDGET, "r").weak == (True,)
+
+
+def test_weak_rows_are_those_that_are_shown() -> None:
+    plan = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X, descending=True),), limit=2)
+    noisy = noisy_answer([1, 2, 3, 4], signal=[9, 9, 1, 9])
+    answer = response(plan, LETTERS, [noisy], BUDGET, "r")
+    assert (letters(answer), answer.weak) == ("dc", (False, True))
+    assert "1 of 2 rows" in answer.notes[-1]
+
+
+def test_rows_that_noise_has_chosen_are_announced() -> None:
+    chosen = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X),), limit=2)
+    sorted_only = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X),))
+    first = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(KEY),), limit=2)
+    noisy = [noisy_answer([1, 2, 3, 4])]
+    assert [len(response(plan, LETTERS, noisy, BUDGET, "r").notes) for plan in (chosen, sorted_only, first)] == [
+        2,
+        1,
+        1,
+    ]
+
+
+def test_a_plan_of_the_planner() -> None:
+    plan = planned(
+        "SELECT CASE WHEN l_tax > 0 THEN 'taxed' ELSE 'free' END AS kind, count(*) AS n, avg(l_quantity) AS mean "
+        "FROM lineitem GROUP BY 1 HAVING count(*) > 10 ORDER BY n DESC LIMIT 1"
+    )
+    domain = Domain((("taxed", "free"),))
+    noisy = [noisy_answer([5, 25], reach=1.0) for _ in plan.releases]
+    answer = response(plan, domain, noisy, BUDGET, "r")
+    assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
+    assert answer.rows == (("free", 25, 50.0),)
+    assert answer.intervals[0][1:] == (Interval(24.0, 26.0), Interval(50 * 24 / 26, 50 * 26 / 24))
+
+
+def test_keys_that_are_moments_of_a_time_zone_say_utc() -> None:
+    plan = answer_plan(KEY, X, types=["timestamptz", "int8"], keys=["timestamp"])
+    domain = Domain((("2024-05-17 12:00:00", None),))
+    answer = response(plan, domain, [noisy_answer([5, 6])], BUDGET, "r")
+    assert [row[0] for row in answer.rows] == ["2024-05-17 12:00:00+00", None]
+    later = replace(plan, outputs=(replace(plan.outputs[0], expression=Apply("coalesce", (KEY, Given("never")))),))
+    assert response(later, domain, [noisy_answer([5, 6])], BUDGET, "r").rows[0] == ("2024-05-17 12:00:00+00",)
+
+
+def _selected(delta: float, minimum: int | None) -> Plan:
+    plan = answer_plan(KEY, X, types=["text", "int8"], keys=["text"])
+    return replace(plan, selection=GroupSelection(exp.Literal.number(1), 0.5, delta, minimum))
+
+
+def test_withheld_groups_are_counted_where_the_public_knows_them() -> None:
+    shown = LETTERS.only(np.array([0, 2]), withheld=2)
+    answer = response(_selected(0.0, 10), shown, [noisy_answer([5, 6])], BUDGET, "r")
+    assert answer.rows == (("a", 5), ("c", 6))
+    assert answer.mechanism == "gem, group_threshold"
+    assert any("2 of 4 groups are withheld" in note and "below 10" in note for note in answer.notes)
+    everything = LETTERS.only(np.arange(4))
+    assert len(response(_selected(0.0, 10), everything, [noisy_answer([1] * 4)], BUDGET, "r").notes) == 1
+
+
+def test_groups_that_votes_have_found_are_told_as_such() -> None:
+    plan = _selected(1e-6, 10)
+    assert plan.selection is not None
+    voted = replace(plan, selection=replace(plan.selection, votes=True))
+    answer = response(voted, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r")
+    assert answer.mechanism == "gem, vote_threshold"
+    assert any("found among private rows" in note and "counted for less" in note for note in answer.notes)
+    assert any("noisy number of privacy units' votes is below 10" in note for note in answer.notes)
+    assert not any("votes" in note for note in response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r").notes)
+
+
+def test_what_the_rule_for_groups_leaves_out_is_told() -> None:
+    shown = LETTERS.only(np.array([0, 2]), withheld=2)
+    for rule, told in ((1, True), (2, False), (None, False)):  # twice two are all four
+        plan = replace(_selected(0.0, 10), group_rule=rule)
+        notes = response(plan, shown, [noisy_answer([5, 6])], BUDGET, "r").notes
+        assert any("of the groups at most" in note for note in notes) == told
+    found = replace(_selected(1e-6, None), group_rule=9)
+    notes = response(found, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
+    assert any("counts in 9 of the groups" in note for note in notes)
+
+
+def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
+    counted = _selected(1e-6, None)
+    values = replace(counted.releases[0], distinct=exp.Literal.number(1))
+    ruled = replace(counted, group_rule=1, releases=(values,))
+    assert ruled.selection is not None
+    for votes in (False, True):
+        plan = replace(ruled, selection=replace(ruled.selection, votes=votes))
+        notes = response(plan, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
+        assert any("counted in 1 of the groups at most" in note for note in notes) != votes
+
+
+def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
+    strong = noisy_answer([5] * 4, signal=[100.0] * 4)
+    for rule, marked in ((1, True), (2, False), (None, False)):
+        plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), group_rule=rule)
+        answer = response(plan, LETTERS, [strong], BUDGET, "r")
+        assert answer.weak == (marked,) * 4
+        assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
+        assert not any("larger epsilon" in note for note in answer.notes), "no epsilon helps"
+        distinct = replace(plan, releases=(replace(plan.releases[0], distinct=exp.Literal.number(1)),))
+        assert response(distinct, LETTERS, [strong], BUDGET, "r").weak == (False,) * 4, "no rule for these"
+        together = replace(plan, mechanism="l2_clip")
+        assert response(together, LETTERS, [strong], BUDGET, "r").weak == (False,) * 4, "nor for all groups together"
+    found = replace(_selected(1e-6, None), group_rule=9)
+    one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
+    assert one.weak == (True,) and any("any part of it" in note for note in one.notes)
+
+
+def test_of_found_groups_no_number_is_told() -> None:
+    shown = LETTERS.only(np.array([0]))
+    for minimum, count in ((None, 2), (10, 3)):
+        notes = response(_selected(1e-6, minimum), shown, [noisy_answer([5])], BUDGET, "r").notes
+        assert len(notes) == count
+        assert any("found among private rows" in note for note in notes)
+        assert not any("of 4" in note or "of 1" in note for note in notes)
+
+
+def test_an_answer_that_has_room_for_no_more_groups_says_so() -> None:
+    """Whether any were left out is not kept: what is shown decides, which everybody sees."""
+    plan = _selected(1e-6, None)
+    most = most_groups(plan.columns)
+    for count, full in ((most, True), (most - 1, False)):
+        shown = Domain((tuple(range(count)),), ((0,),), count)
+        noisy = noisy_answer([5.0] * count, signal=[100.0] * count)
+        notes = response(plan, shown, [noisy], BUDGET, "r").notes
+        assert any("may have, 100,000: others that" in note for note in notes) == full
+    public = _selected(0.0, 10)
+    notes = response(public, Domain((tuple(range(most)),)), [noisy_answer([5.0] * most)], BUDGET, "r").notes
+    assert not any("left out" in note for note in notes), "what is public is refused if it is too much"
+
+
+def test_a_join_on_a_part_of_a_key_is_said_in_the_answer() -> None:
+    """With what its intervals cover, and once."""
+    noisy = [noisy_answer([5.0])]
+    part, whole = planned(PART, policy=unbounded()), planned(f"{PART} AND l_suppkey = ps_suppkey")
+    notes = response(part, PLAIN, noisy, BUDGET, "r").notes
+    assert sum("lineitem joins partsupp on a part of its key, without l_suppkey" in note for note in notes) == 1
+    assert not any("part of its key" in note for note in response(whole, PLAIN, noisy, BUDGET, "r").notes)
+
+
+def test_an_answer_that_is_withheld_has_no_row() -> None:
+    plan = replace(_selected(0.0, 10), group_keys=(), outputs=answer_plan(X, types=["int8"]).outputs)
+    answer = response(plan, PLAIN.only(np.arange(0), withheld=1), [noisy_answer([])], BUDGET, "r")
+    assert answer.rows == ()
+    assert any("The answer is withheld" in note for note in answer.notes)
+
+
+def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
+    plain = response(answer_plan(X), PLAIN, [noisy_answer([1])], BUDGET, "r")
+    ratio = response(answer_plan(Apply("/", (X, Y)), n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
+    assert plain.notes[0].endswith("may lie above.")
+    assert "on either side" in ratio.notes[0]

@@ -1,0 +1,47 @@
+"""What is not used is forgotten."""
+
+from __future__ import annotations
+
+from server.scheduling.lru_cache import LruCache
+from server.scheduling.memory_size import kept_bytes
+from tests.support.planning import planned
+
+
+def test_the_one_unused_for_longest_is_forgotten() -> None:
+    recent: LruCache[str, int] = LruCache(2)
+    recent.put("a", 1)
+    recent.put("b", 2)
+    assert recent.get("a") == 1
+    recent.put("c", 3)
+    assert (recent.get("a"), recent.get("b"), recent.get("c")) == (1, None, 3)
+    assert len(recent) == 2
+
+
+def test_a_key_has_one_value() -> None:
+    recent: LruCache[str, int] = LruCache(2)
+    assert (recent.put("a", 1), recent.put("a", 2), recent.get("a"), len(recent)) == (1, 2, 2, 1)
+
+
+def test_what_takes_too_many_bytes_is_forgotten() -> None:
+    recent: LruCache[str, str] = LruCache(100, 1 << 20)
+    wide = "\N{GRINNING FACE}" * 60_000
+    for n in range(20):
+        recent.put(f"{n}", wide[n:])
+        recent.put(f"{n}", wide[n:])
+    assert len(recent) == 4
+    assert recent.get("19") is not None
+    assert recent.put("alone", wide * 20) == wide * 20
+    assert (len(recent), recent.get("alone")) == (4, None)
+    recent.put("a", "b")
+    assert recent.get("a") == "b"
+
+
+def test_a_plan_counts_with_its_tree() -> None:
+    """Which is many times its statement."""
+    short, long = (
+        kept_bytes(
+            planned("SELECT count(*) FROM orders WHERE " + " OR ".join(f"o_orderkey = {n}" for n in range(most)))
+        )
+        for most in (1, 201)
+    )
+    assert long - short > 20 * len(" OR o_orderkey = 1") * 200

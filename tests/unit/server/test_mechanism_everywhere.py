@@ -1,0 +1,124 @@
+"""Every mechanism of the registry, on the whole way: planned, measured, explained, and offered at each door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from planner.errors import InvalidSetting
+from planner.plan import BackendQuery, Plan
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.postprocessing.write_outer import OuterStatement
+from planner.public.query import PublicStatement
+from planner.rewriting.rewrite import rewrite
+from planner.sql.dialect import Dialect
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.registry import COMPARISON, MECHANISMS, OFFERED
+from privacy.units import ONE
+from server.backends.columns import Domain
+from server.backends.public_rows import Computed, Rows
+from server.backends.query_tuples import QueryTuples
+from server.cli.main import app
+from server.explain.mechanism_reasons import release_mechanisms
+from server.http.bodies.query_body import QueryBody
+from server.pgwire.state.settings import Settings
+from server.workers.measure import measure, plan_measurements
+from tests.support.planning import bound, demo_policy
+from tests.support.tpch_schema import tpch_schema
+from tests.unit.server.http.fakes import send
+
+SQL = "SELECT c_mktsegment, count(*) FROM customer GROUP BY 1"
+SEGMENTS = ("BUILDING", "MACHINERY", "HOUSEHOLD")
+PEOPLE = 3_000
+
+
+@dataclass(frozen=True)
+class OneRowEach:
+    """As many people in each segment."""
+
+    dialect: ClassVar[Dialect] = "postgres"
+
+    def domain(self, query: BackendQuery) -> Domain:
+        raise AssertionError("measuring reads everything at once")
+
+    def check_schema(self, fingerprint: str) -> None:
+        raise AssertionError("nobody asks whether it is there")
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        raise AssertionError("nothing surrounds these answers")
+
+    def public(self, statement: PublicStatement) -> Rows:
+        raise AssertionError("no public query is asked here")
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        people = np.arange(PEOPLE)
+        owner = OwnerColumn("customer", people, np.zeros(PEOPLE, bool))
+        join = JoinTuples((owner,), people % len(SEGMENTS), len(SEGMENTS), np.full((1, PEOPLE), ONE, np.int64))
+        return Domain((SEGMENTS,)), QueryTuples(join, (None,))
+
+
+def _policy() -> Policy:
+    """One that allows every mechanism: a domain, a delta, and a global sensitivity."""
+    policy = demo_policy()
+    segments = replace(policy.tables["customer"], columns={"c_mktsegment": ColumnPolicy(domain=SEGMENTS)})
+    return replace(
+        policy,
+        tables={**policy.tables, "customer": segments},
+        max_epsilon=100.0,
+        delta=1e-3,
+        global_sensitivity=1.0,
+    )
+
+
+def _plan(mechanism: str) -> Plan:
+    policy = _policy()
+    asked = bound(SQL, policy=policy)
+    return make_plan(asked, tpch_schema(), policy, epsilon=100.0, delta=None, mechanism=mechanism)
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_an_offered_mechanism_is_planned_measured_and_explained(name: str) -> None:
+    plan = _plan(name)
+    measuring = plan_measurements(plan, _policy())
+    domain, (noisy,) = measure(OneRowEach(), rewrite(plan), measuring)
+    assert (plan.mechanism, noisy.mechanism) == (name, name)
+    assert len(domain) == len(noisy.values) == len(SEGMENTS)
+    assert np.isfinite(noisy.low).all() and np.isfinite(noisy.values).all()
+    assert not MECHANISMS[name].two_sided or np.isfinite(noisy.high).all()
+    (explained,) = release_mechanisms(plan, measuring)
+    assert (explained.mechanism, explained.reason) == (name, MECHANISMS[name].reason)
+
+
+def test_each_door_offers_the_same_names() -> None:
+    description = send("GET", "/openapi.json", authorized=False).json()
+    offered = description["components"]["schemas"]["QueryBody"]["properties"]["mechanism"]["anyOf"][0]["enum"]
+    assert tuple(offered) == OFFERED == ("gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector")
+    own = Settings("ann", {})
+    for name in OFFERED:
+        assert QueryBody(sql=SQL, mechanism=name).request("ann", "1").mechanism == name
+        own.set("noisegate.mechanism", name)
+        assert own.mechanism() == name
+        told = CliRunner().invoke(app, ["query", "--mechanism", name, "--no-such-option", SQL])
+        assert "--mechanism" not in told.output and "--no-such-option" in told.output
+    help_text = CliRunner().invoke(app, ["query", "--help"], terminal_width=200).output
+    assert f"[{'|'.join(OFFERED)}]" in "".join(help_text.split())
+
+
+@pytest.mark.parametrize("name", COMPARISON)
+def test_each_door_refuses_a_comparison_mechanism_with_its_reason(name: str) -> None:
+    reason = COMPARISON[name].why_not
+    with pytest.raises(InvalidSetting, match="gem, r2t, s4s") as planned:
+        _plan(name)
+    assert planned.value.hint == reason
+    with pytest.raises(InvalidSetting) as wire:
+        Settings("ann", {}).set("noisegate.mechanism", name)
+    assert wire.value.hint == reason
+    assert reason in send("POST", "/v1/query", json={"sql": SQL, "mechanism": name}).text
+    told = CliRunner().invoke(app, ["query", "--mechanism", name, SQL])
+    assert told.exit_code == 2
+    assert reason in " ".join(told.output.replace("│", " ").split())

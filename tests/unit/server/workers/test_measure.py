@@ -1,0 +1,191 @@
+"""What is measured of which tuples, on rows by hand and with next to no noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from planner.limits import MAX_CELLS
+from planner.plan import BackendQuery
+from planner.policy.policy import SOLVERS, ColumnPolicy
+from planner.postprocessing.write_outer import OuterStatement
+from planner.public.query import PublicStatement
+from planner.sql.dialect import Dialect
+from privacy.entropy import Entropy
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.group_measurement import ServedGroupMeasurement
+from privacy.mechanisms.groups import group_lp
+from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.sums import Sum
+from privacy.noisy_answer import NoisyAnswer
+from privacy.registry import MECHANISMS, JointMechanism, group_measurements
+from privacy.truncation.control import SolverName
+from privacy.units import ONE
+from server.backends.columns import Domain
+from server.backends.public_rows import Computed, Rows
+from server.backends.query_tuples import QueryTuples
+from server.workers import measure as measuring
+from server.workers.measure import Measuring, measure, plan_measurements
+from tests.support.planning import demo_policy, planned
+
+PEOPLE, KEYS = 200, 10
+MUCH = 1e3
+"""An epsilon that leaves next to no noise."""
+
+PUBLIC = BackendQuery("join", (None,), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
+FOUND = BackendQuery("join", (None,), ("person",), (None,), (None,), 2, "f")
+SUM = Sum(MUCH, 0.0, Ladder(0, 10))
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """Everybody is in every group, twice in the first; the second weight counts tuples."""
+
+    dialect: ClassVar[Dialect] = "postgres"
+
+    def domain(self, query: BackendQuery) -> Domain:
+        raise AssertionError("measuring reads everything at once")
+
+    def check_schema(self, fingerprint: str) -> None:
+        raise AssertionError("nobody asks whether it is there")
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        raise AssertionError("nothing surrounds these answers")
+
+    def public(self, statement: PublicStatement) -> Rows:
+        raise AssertionError("no public query is asked here")
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        people, keys = (part.ravel() for part in np.meshgrid(np.arange(PEOPLE), np.arange(KEYS)))
+        owners = (OwnerColumn("person", people, np.zeros(len(people), bool)),)
+        weight = np.where(keys == 0, 2 * ONE, ONE)
+        join = JoinTuples(owners, keys, KEYS, np.stack([weight, weight] if query.n_releases == 2 else [weight]))
+        distinct = DistinctTuples(owners, keys, KEYS, people)
+        values = (None if statement is None else distinct for statement in query.distinct)
+        return Domain((tuple(range(KEYS)),)), QueryTuples(join, tuple(values))
+
+
+def _counts(query: BackendQuery, measuring: Measuring) -> dict[object, int]:
+    domain, (noisy, *_) = measure(ByHand(), query, measuring)
+    assert len(noisy.values) == len(noisy.low) == len(noisy.signal) == len(domain)
+    return {key: round(value) for (key,), value in zip(domain.groups, noisy.values.tolist(), strict=True)}
+
+
+def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
+    ruled = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2)
+    assert _counts(PUBLIC, Measuring(ruled, group_rule=1)) == {0: 2 * PEOPLE, **dict.fromkeys(range(1, KEYS), 0)}
+    clipped = group_measurements("l2_clip", [SUM], 0.5, groups_per_unit=2)
+    everywhere = _counts(PUBLIC, Measuring(clipped, group_rule=1))
+    assert min(everywhere.values()) > 0.8 * PEOPLE
+    scalar = Measuring((Gem(MUCH, 2, ladder=Ladder(0, 1)),), group_rule=1)
+    assert sum(_counts(PUBLIC, scalar).values()) == 2 * PEOPLE
+
+
+@pytest.mark.parametrize(("rule", "left_out"), [(4, True), (5, False)])
+def test_a_rule_that_counts_all_groups_leaves_nobody_out(rule: int, left_out: bool) -> None:
+    """Twice five are all ten: the noise is the same without the rule."""
+    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2 * rule)
+    total = sum(_counts(PUBLIC, Measuring(made, group_rule=rule)).values())
+    assert (total < (KEYS + 1) * PEOPLE) is left_out
+
+
+def test_keys_are_found_by_the_tuples_that_the_rule_keeps() -> None:
+    """Then what is left of the groups that are shown is measured, by the rule once more where it binds."""
+    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2)
+    threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
+    assert _counts(FOUND, Measuring(made, threshold, group_rule=1)) == {0: 2 * PEOPLE}
+    assert len(_counts(FOUND, Measuring(made, threshold))) == KEYS
+
+
+def test_no_more_found_groups_are_shown_than_an_answer_may_have() -> None:
+    """The first of them; the answer says that it is full (`test_response.py`)."""
+    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=KEYS)
+    threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=KEYS)
+    wide = replace(FOUND, columns=MAX_CELLS // 4)
+    assert list(_counts(wide, Measuring(made, threshold))) == [0, 1, 2, 3]
+
+
+def test_nobody_shown_is_nothing_measured() -> None:
+    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1)
+    threshold = GroupThreshold(MUCH, groups_per_unit=1, minimum=PEOPLE + 100)
+    domain, (noisy,) = measure(ByHand(), PUBLIC, Measuring(made, threshold))
+    assert (len(domain), domain.withheld, len(noisy.values)) == (0, KEYS, 0)
+
+
+def test_of_found_groups_none_are_said_to_be_withheld() -> None:
+    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1)
+    threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=1, minimum=PEOPLE + 100)
+    domain, _ = measure(ByHand(), FOUND, Measuring(made, threshold))
+    assert (len(domain), domain.withheld) == (0, 0)
+
+
+def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scalar, the joint and the distinct release, and the selection of groups: all four ask it."""
+    asked: list[str] = []
+    for entry in (measuring, group_lp):
+        for name in ("truncate", "truncate_distinct"):
+            solve = getattr(entry, name, None)
+
+            def spied(*args: object, solve: object = solve, name: str = name, **named: object) -> object:
+                asked.append(f"{name} {named.get('solver', args[-1])}")
+                return solve(*args, **named)  # type: ignore[operator]
+
+            if solve is not None:
+                monkeypatch.setattr(entry, name, spied)
+    query = BackendQuery("join", (None, "values"), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
+    (joint,) = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1, solver="reference")
+    counted, threshold = Gem(MUCH, ladder=Ladder(0, 10)), GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
+    measure(ByHand(), query, Measuring((joint, counted), threshold, solver="reference"))
+    assert asked == ["truncate reference", "truncate reference", "truncate_distinct reference"]
+    asked.clear()
+    measure(ByHand(), PUBLIC, Measuring((counted,), solver="reference"))
+    assert asked == ["truncate reference"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_plan_is_measured_with_the_policy_s_solver(solver: SolverName) -> None:
+    policy = replace(demo_policy(), solver=solver)
+    sql = "SELECT l_linenumber, count(*) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey GROUP BY 1"
+    columns = {"l_linenumber": ColumnPolicy(domain=(1, 2))}
+    tables = {**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
+    policy = replace(policy, tables=tables)
+    made = plan_measurements(planned(sql, policy=policy), policy)
+    (joint,) = made.releases
+    assert isinstance(joint, group_lp.GroupLp)
+    assert (made.solver, joint.solver) == (solver, solver)
+
+
+def test_sums_and_distinct_values_keep_their_places() -> None:
+    query = BackendQuery("join", ("values", None), ("person",), (None,), (tuple(range(KEYS)),), 1, "f")
+    (sums,) = group_measurements("l2_clip", [SUM], 0.5)
+    distinct = Gem(MUCH, ladder=Ladder(0, 0))  # a larger one, at times chosen, moves a count by one
+    _, (people, tuples) = measure(ByHand(), query, Measuring((distinct, sums)))
+    assert (people.mechanism, tuples.mechanism) == ("gem", "l2_clip")
+    assert np.rint(people.values).tolist() == [PEOPLE] * KEYS
+    assert tuples.values[0] > 1.5 * PEOPLE
+
+
+def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that releases all sums by one draw is an entry of the registry; counts of distinct values stay apart."""
+    entry = MECHANISMS["l2_clip"]
+    assert isinstance(entry, JointMechanism)
+
+    def by_one_draw(
+        made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
+    ) -> tuple[NoisyAnswer, ...]:
+        only = made[-1].release(tuples, len(made) - 1, entropy)
+        return tuple(replace(only, values=only.values + place) for place in range(len(made)))
+
+    query = BackendQuery("join", (None, "values", None), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
+    first, last = group_measurements("l2_clip", [SUM, SUM], 0.5)
+    monkeypatch.setitem(MECHANISMS, "l2_clip", replace(entry, release=by_one_draw))
+    distinct = Gem(MUCH, ladder=Ladder(0, 0))
+    _, noisy = measure(ByHand(), query, Measuring((first, distinct, last)))
+    assert [one.mechanism for one in noisy] == ["l2_clip", "gem", "l2_clip"]
+    assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
