@@ -128,10 +128,10 @@ def test_a_cancellation_looks_the_same_whatever_it_meets(
 ) -> None:
     """Asked 0.5 s after a question that leaves at 1 s at the earliest: it ends at 1.5 s, cancelled and charged."""
     failures, seconds = pipeline.get("failures", []), pipeline.get("seconds", 0.0)
-    cancelled = Cancellation()
-    timer = threading.Timer(QUANTUM_S / 2, cancelled.set)
-    timer.start()
     made = make(*failures, seconds=seconds)  # type: ignore[misc]
+    made.question(JOIN)  # planned before: the timer runs beside the measurement alone
+    cancelled = Cancellation()
+    threading.Timer(QUANTUM_S / 2, cancelled.set).start()
     took, error = _timed(made, JOIN, cancelled)
     assert isinstance(error, CancelledByClient)
     assert 1.5 * QUANTUM_S - 0.1 <= took < 1.5 * QUANTUM_S + 0.4

@@ -13,13 +13,26 @@ LONGEST_FIRST = ("e2e", "integration", "audit", "property", "golden")
 """Folders of tests. What is long and begun last would keep one processor busy while the other one has nothing."""
 
 
+WAITING = ("tests/e2e/", "tests/integration/", "tests/unit/server/")
+"""Where tests wait for databases, proxies, browsers and threads, which share the machine with whatever else it does."""
+
+ATTEMPTS_AFTER_THE_FIRST = 2
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where pytest runs in several processes: long files first, and each test's group where the scheduler reads it.
+    """Attempts of tests that look at a clock; long files first, and groups, where pytest runs in several processes.
+
+    A busy machine adds time and never takes any: a test that asks for something within a time shows it by any one of
+    its attempts. Each attempt that failed is listed at the end. Tests of privacy and of mechanisms have one: a second
+    one would hide the mistake that is seen by chance.
 
     The scheduler reads groups behind tests' ids. pytest-xdist 3.8 writes them there by an attribute that pytest 9.2
     no longer has: without this, groups count for nothing, and each process starts every proxy.
     """
+    for item in items:
+        if item.nodeid.startswith(WAITING) or item.get_closest_marker("timed"):
+            item.add_marker(pytest.mark.flaky(reruns=ATTEMPTS_AFTER_THE_FIRST))
     if not getattr(config.option, "loadgroup", False):
         return
     items.sort(key=_rank)  # which leaves the order within folders to chance
@@ -31,9 +44,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item._id = coerce_node_id(f"{item.nodeid}@{mark.args[0]}")
 
 
-def _rank(item: pytest.Item) -> int:
+def _folder(item: pytest.Item) -> str:
     parts = item.nodeid.split("/")
-    folder = parts[1] if parts[0] == "tests" and len(parts) > 2 else ""
+    return parts[1] if parts[0] == "tests" and len(parts) > 2 else ""
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = _folder(item)
     return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
 

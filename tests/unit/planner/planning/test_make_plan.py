@@ -193,6 +193,7 @@ def test_domains_come_from_public_tables_the_policy_or_the_type() -> None:
     assert (by_flag.domains, by_flag.values) == ((None,), (("A", "N", "R"),))
 
 
+@pytest.mark.timed
 def test_planning_is_deterministic_and_fast() -> None:
     sql = f"SELECT c_nationkey, {REVENUE}, count(*) {Q5_JOIN} GROUP BY c_nationkey"
     seconds, texts = [], set()

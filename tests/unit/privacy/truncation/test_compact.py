@@ -112,6 +112,7 @@ def test_a_private_table_shows_nothing_of_itself() -> None:
     assert "424242" not in repr(compacted)
 
 
+@pytest.mark.timed
 def test_six_hundred_thousand_rows_take_a_moment() -> None:
     random = np.random.default_rng(1)
     m = 600_000

@@ -115,6 +115,7 @@ def test_a_solver_that_gives_up_leaves_the_program_to_the_others(monkeypatch: py
     assert certified_optimum(program(200, 60), ONE // 50, solver="reference").within(ONE // 50)
 
 
+@pytest.mark.timed
 def test_the_largest_program_of_the_reference_is_soon_over() -> None:
     """It cannot be interrupted; a cancelled question ends within a second on a quiet machine."""
     largest = program(REFERENCE_ENTRIES // 3, 200)

@@ -41,6 +41,7 @@ def _seconds_to_stop(solve: Callable[[Control], object], after_s: float) -> floa
     return time.process_time() - asked[0]
 
 
+@pytest.mark.timed
 def test_a_cancelled_solve_of_a_big_program_ends_within_a_second() -> None:
     program = _big(1_000_000, 60_000)
     certified_optimum(_big(8_000, 2_000), ONE // 100)  # compile first
@@ -51,6 +52,7 @@ def test_a_cancelled_solve_of_a_big_program_ends_within_a_second() -> None:
 @pytest.mark.parametrize(
     "solver", [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver()], ids=["simplex", "ipm", "first_order"]
 )
+@pytest.mark.timed
 def test_every_solver_can_be_cancelled(solver: LinearProgramSolver) -> None:
     program = _big(200_000, 20_000)
     next(solver.points(_big(100, 20)))

@@ -166,6 +166,7 @@ def test_the_splitter_the_shell_and_the_lexer_agree(sql: str) -> None:
     assert [lexeme.text for lexeme in lexemes] == [*written, ""]
 
 
+@pytest.mark.timed
 def test_a_text_of_quotes_takes_no_longer_than_its_length() -> None:
     """Possessive repetitions: nothing is tried twice, whatever does not end."""
     texts = ["''" * 30_000 + "'", "E'" + "\\'" * 30_000, '"' + '""' * 30_000, "$a" * 20_000, "/*" * 30_000]
