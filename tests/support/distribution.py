@@ -14,7 +14,7 @@ LONGEST_FIRST = ("e2e", "integration", "audit", "property", "golden")
 
 
 WAITING = ("tests/e2e/", "tests/integration/", "tests/unit/server/")
-"""Where tests wait for databases, proxies, browsers and threads, which share the machine with whatever else it does."""
+"""Where tests wait for databases, proxies, browsers and threads: all share the machine with whatever else it does."""
 
 ATTEMPTS_AFTER_THE_FIRST = 2
 
