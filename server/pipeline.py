@@ -31,7 +31,6 @@ from sqlglot import exp
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.binding.clock import snapped
-from planner.binding.own_database import read_of
 from planner.binding.placeholders import substitute
 from planner.errors import (
     InvalidSyntax,
@@ -42,6 +41,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.parsing.own_database import read_of
 from planner.parsing.parse import Statement, explained_statement, private_select
 from planner.parsing.syntax.queries import check_syntax
 from planner.plan import BackendQuery, Plan

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from planner.binding.scope import Meaning, Scope, fold
+from planner.binding.scope import Meaning, Scope
 from planner.errors import (
     InvalidSyntax,
     PlannerError,
@@ -16,7 +16,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.sql.trees import position_of
+from planner.sql.trees import fold, position_of
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 """Keys of the meta of a subquery that stands for a view: the view's name; the schema that may stand before it; is it

@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold
-from planner.sql.trees import children, copied, holds
+from planner.sql.trees import children, copied, fold, holds
 
 _CUTS = ("limit", "offset", "fetch", "having", "qualify", "windows")
 

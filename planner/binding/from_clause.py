@@ -13,7 +13,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundSemiJoin, BoundTable, OwnerJoin
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.null_condition import is_strict
-from planner.binding.scope import Meaning, Scope, Source, Tables, fold
+from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
 from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
@@ -21,7 +21,7 @@ from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
 from planner.schema import ForeignKey
 from planner.sql.columns import bound_column, column_ref
-from planner.sql.trees import columns_of, nodes, position_of
+from planner.sql.trees import columns_of, fold, nodes, position_of
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
 """Of optional rows whose owners are not among those of the rows beside them (`planner.sensitivity.own_rows`)."""

@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundKey
 from planner.binding.expression_domain import buckets, expression_domain, of_fields
-from planner.binding.scope import Scope, fold
+from planner.binding.scope import Scope
 from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
 from planner.expressions.scalar import Scalar
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.result_types import ResultType
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, holds, position_of
+from planner.sql.trees import copied, fold, holds, position_of
 
 
 class GroupKeys:

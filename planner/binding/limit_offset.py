@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from planner.binding.scope import fold
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.parsing.postgres_parser import DATE_PART
 from planner.sql.literals import number
-from planner.sql.trees import position_of
+from planner.sql.trees import fold, position_of
 
 _MAX_ROWS = 1 << 62
 

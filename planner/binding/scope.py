@@ -26,20 +26,11 @@ from planner.policy.table_lookup import TableReference, find_table, no_such_tabl
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.sql_types import SqlType
-from planner.sql.trees import LEAVES, copied, nodes, position_of
+from planner.sql.trees import LEAVES, copied, fold, nodes, position_of
 from planner.suggestions import did_you_mean
 
-_UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _MAX_DERIVED_NODES = 4096
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
-
-
-def fold(identifier: exp.Expr) -> str:
-    """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
-    name = identifier.name
-    if identifier.args.get("quoted"):
-        return name
-    return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
 
 
 def table_reference(node: exp.Table) -> TableReference:

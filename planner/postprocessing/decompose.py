@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from planner.binding.group_keys import distinct_as_groups
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold, table_reference
+from planner.binding.scope import table_reference
 from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
@@ -29,7 +29,7 @@ from planner.postprocessing.composed import Composed, Part, relation_name
 from planner.postprocessing.released_core import ReleasedCore, asks_for_groups, subqueries
 from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
 from planner.schema import Schema
-from planner.sql.trees import copied, position_of, quoted, tables_of
+from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 MAX_PARTS = 16
 """Questions of one statement: they share its epsilon."""

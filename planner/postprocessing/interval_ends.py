@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold
 from planner.postprocessing.composed import HIGH, LOW, is_relation
-from planner.sql.trees import copied, nodes
+from planner.sql.trees import copied, fold, nodes
 
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})

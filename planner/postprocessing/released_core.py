@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold
 from planner.postprocessing.beside_answers import BesideAnswers, all_of
 from planner.postprocessing.spreads import spread
-from planner.sql.trees import children, columns_of, copied, holds, position_of
+from planner.sql.trees import children, columns_of, copied, fold, holds, position_of
 
 _LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _ANSWER = "answer"

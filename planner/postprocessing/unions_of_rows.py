@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold
-from planner.sql.trees import copied, holds, nodes
+from planner.sql.trees import copied, fold, holds, nodes
 
 _SAME_FOR_EVERY_TYPE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Star, exp.Paren, exp.And, exp.Or,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import ErrorLevel, exp
 
-from planner.binding.scope import fold
 from planner.errors import UnsupportedSQL
 from planner.policy.policy import Policy
 from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
@@ -19,7 +18,7 @@ from planner.sql.dialect import Dialect
 from planner.sql.result_types import ResultType, shown_type
 from planner.sql.sql_nodes import table_sql
 from planner.sql.sql_types import sql_type
-from planner.sql.trees import copied, position_of, quoted, tables_of
+from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 Cell = str | int | float | bool | None
 

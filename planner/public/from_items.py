@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from planner.binding.derived_columns import NAMESPACE, named, within_view
 from planner.binding.from_clause import CommonTable, is_comma
-from planner.binding.scope import Meaning, Source, fold
+from planner.binding.scope import Meaning, Source
 from planner.errors import AmbiguousColumn, InvalidSyntax, UnsupportedSQL
 from planner.public.relation import Relation, aliased
 from planner.public.scalar import PublicBinder, Subquery
 from planner.public.tables import PublicScope, PublicTables
 from planner.sql.columns import bound_column
 from planner.sql.sql_nodes import conjunction, table_sql
-from planner.sql.trees import position_of
+from planner.sql.trees import fold, position_of
 
 Item = tuple[exp.Expr, list[Source]]
 """SQL of an item of FROM, and what it brings into scope."""

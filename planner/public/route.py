@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.binding.scope import fold, table_reference
+from planner.binding.scope import table_reference
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.schema import Schema
-from planner.sql.trees import tables_of
+from planner.sql.trees import fold, tables_of
 
 
 def names_private_table(

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from planner.binding.group_keys import constant_place
 from planner.binding.limit_offset import default_name, row_count
-from planner.binding.scope import fold
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL
 from planner.expressions.scalar import Scalar, wrap
 from planner.expressions.strings import as_text
@@ -20,7 +19,7 @@ from planner.public.relation import Relation, RelationColumn, SortColumn
 from planner.public.scalar import GroupBinder, PublicBinder, Subquery
 from planner.sql.sql_nodes import cast_sql, named_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, holds, position_of
+from planner.sql.trees import copied, fold, holds, position_of
 
 _TEXT = SqlType(Family.TEXT)
 

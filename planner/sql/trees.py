@@ -15,6 +15,9 @@ LEAVES: frozenset[type[exp.Expr]] = frozenset(
 """What nothing changes once it is made, nor asks for its parent: trees share it."""
 
 
+_UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
 def nodes(tree: exp.Expr) -> list[exp.Expr]:
     """The node and all below it, level by level, in the order of `tree.walk()`. Cost: linear.
 
@@ -138,6 +141,14 @@ def over_leaves(kind: type[Tree], **leaves: object) -> Tree:
 def quoted(name: str) -> exp.Identifier:
     """`"name"`: one of the catalog, or an alias, for `over_leaves`."""
     return exp.Identifier(this=name, quoted=True)
+
+
+def fold(identifier: exp.Expr) -> str:
+    """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
+    name = identifier.name
+    if identifier.args.get("quoted"):
+        return name
+    return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
 
 
 def position_of(node: exp.Expr) -> int | None:

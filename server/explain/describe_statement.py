@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.binding.own_database import read_of
 from planner.describe import Description, describe
+from planner.parsing.own_database import read_of
 from planner.parsing.parse import explained_statement, private_select
 from planner.parsing.syntax.queries import check_syntax
 from planner.policy.policy import Policy

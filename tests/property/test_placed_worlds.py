@@ -19,8 +19,8 @@ from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
-from planner.binding.own_database import read_of
 from planner.errors import PlannerError
+from planner.parsing.own_database import read_of
 from planner.parsing.parse import private_select
 from planner.plan import BackendQuery, Plan
 from planner.planning import make_plan as planning

@@ -18,11 +18,10 @@ from planner.binding.answer.released_clauses import ReleasedClauses
 from planner.binding.bound_query import BoundOutput, BoundQuery
 from planner.binding.group_keys import distinct_as_groups, position_in
 from planner.binding.limit_offset import output_name, row_count
-from planner.binding.scope import fold
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_OUTPUTS
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, RowCount, is_never_true
-from planner.sql.trees import holds, position_of
+from planner.sql.trees import fold, holds, position_of
 
 _CLAUSES = ("where", "order")
 

@@ -11,10 +11,9 @@ from planner.binding.answer.released_binding import Released, ReleasedArithmetic
 from planner.binding.bound_query import BoundOutput
 from planner.binding.group_keys import constant_place
 from planner.binding.limit_offset import output_name
-from planner.binding.scope import fold
 from planner.errors import UnknownColumn, UnsupportedSQL
 from planner.released_expression import ReleasedExpression, SortKey
-from planner.sql.trees import columns_of, position_of
+from planner.sql.trees import columns_of, fold, position_of
 
 
 class ReleasedClauses(ABC):

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from planner.binding.scope import fold
 from planner.parsing.parse import Statement, read
-from planner.sql.trees import nodes
+from planner.sql.trees import fold, nodes
 
 
 def read_of(sql: str, name: str) -> Statement:
