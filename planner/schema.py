@@ -190,6 +190,16 @@ class Schema:
         declared = {name: self.views[name].table for name in names if name in self.views}
         return replace(self, tables={**self.tables, **declared}) if declared else self
 
+    def beside(self, tables: Mapping[str, Table]) -> Schema:
+        """The same schema with tables that stand for rows of one question.
+
+        Its fingerprint is another one, worked out without a walk through all tables.
+        """
+        schema = replace(self, tables={**self.tables, **tables})
+        document = json.dumps([asdict(table) for _, table in sorted(tables.items())], sort_keys=True)
+        schema.__dict__["fingerprint"] = hashlib.sha256(f"{self.fingerprint} {document}".encode()).hexdigest()
+        return schema
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the structure; a plan made for one fingerprint never runs on another.

@@ -46,6 +46,7 @@ from planner.parsing.parse import Statement, explained_statement, private_select
 from planner.parsing.syntax.queries import check_syntax
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
+from planner.planning.person_tables import with_person_tables
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.grammar import check_public_grammar
@@ -240,9 +241,10 @@ class Pipeline:
         n_groups = len(self.groups(rewritten, request.analyst)) if plan.group_keys else 1
         measuring = plan_measurements(plan, self.policy)
         check_explained(plan, rewritten, measuring, n_groups)
-        found = provenance(bound, self.schema, self.policy)
+        persons = with_person_tables(bound, self.schema, self.policy)
+        found = provenance(persons.query, persons.schema, persons.policy)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
-        return explanation(bound, found, plan, rewritten, measuring, n_groups, whole)
+        return explanation(persons.query, found, plan, rewritten, measuring, n_groups, whole)
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""

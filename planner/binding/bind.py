@@ -14,7 +14,7 @@ from planner.binding.answer.released_clauses import ReleasedClauses
 from planner.binding.bound_query import BoundOutput, BoundQuery
 from planner.binding.clock import replace_clock
 from planner.binding.duplicates import without_duplicates
-from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected
+from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import keeps_no_row, row_count
 from planner.binding.normal_form import normal_form
@@ -52,7 +52,7 @@ def _bind(select: exp.Select, schema: Schema, policy: Policy, search_path: Seque
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     inner = inner_answer(select)
-    if inner is not None:
+    if inner is not None and not groups_persons(inner, schema, policy, search_path):
         outer = OuterSelect(select, _bind(inner, schema, policy, search_path))
         if outer.keeps_rows():
             return outer.query()
@@ -61,7 +61,7 @@ def _bind(select: exp.Select, schema: Schema, policy: Policy, search_path: Seque
     select = without_duplicates(distinct_as_groups(select))
     flat = Flattened(Tables(schema, policy, search_path))
     scope = bind_from(select, flat, {})
-    check_connected(scope.tables, flat.predicates, flat.crossed, policy, flat.tables.positions)
+    check_connected(scope.tables, flat.predicates, flat.crossed, policy.is_public, flat.tables.positions)
     keys = GroupKeys(select, scope, flat.predicates)
     return _Answer(select, scope, keys, flat).query()
 

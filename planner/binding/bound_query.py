@@ -9,12 +9,47 @@ from typing import Literal
 from sqlglot import exp
 
 from planner.expressions.intervals import Bounds
+from planner.policy.policy import ColumnPolicy
 from planner.released_expression import ReleasedExpression, SortKey
-from planner.schema import Table
+from planner.schema import Column, Table
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.result_types import KeyCell, ResultType, result_type
 from planner.sql.sql_types import SqlType, sql_type
 from planner.sql.trees import columns_of
+
+
+@dataclass(frozen=True)
+class PersonColumn:
+    """One column of a per-person table.
+
+    Attributes:
+      column: its name in the table, and its type.
+      value: SQL of the group key, or of the aggregate, which raises for no group.
+      declared: what is public of its values: the range of a sum or an extreme, the domain of a key.
+      key: of a key that is a column, that column.
+      is_key: is it one of the group keys? Other columns change where the person loses rows.
+    """
+
+    column: Column
+    value: exp.Expr
+    declared: ColumnPolicy
+    key: tuple[str, str] | None = None
+    is_key: bool = False
+
+
+@dataclass(frozen=True)
+class PersonTable:
+    """What a per-person table is made from (`planner.binding.person_tables`).
+
+    Attributes:
+      query: the join whose tuples are grouped, without aggregates.
+      columns: keys and aggregates.
+      position: 1-based offset of its SELECT, or None.
+    """
+
+    query: BoundQuery
+    columns: tuple[PersonColumn, ...]
+    position: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -31,6 +66,8 @@ class BoundTable:
       position: 1-based offset of the LEFT JOIN to private rows, or None.
       start: 1-based offset of the table's name, or None.
       sampled: can the database sample it? Tables and materialized views; not other views, nor foreign tables.
+      person: of a per-person table, what it is made from; `table` then says no more than its columns.
+      rows: of a per-person table whose owners are proved, the SELECT that it is (`planner.planning.person_tables`).
     """
 
     alias: str
@@ -42,6 +79,8 @@ class BoundTable:
     position: int | None = field(default=None, compare=False)
     sampled: bool = True
     start: int | None = field(default=None, compare=False)
+    person: PersonTable | None = None
+    rows: exp.Select | None = None
 
 
 @dataclass(frozen=True)

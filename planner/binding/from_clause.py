@@ -5,21 +5,25 @@ Private tables that no condition connects are refused: a forgotten one multiplie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundSemiJoin, BoundTable, OwnerJoin
+from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, OwnerJoin
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
+from planner.binding.group_keys import GroupKeys
+from planner.binding.limit_offset import output_name
+from planner.binding.normal_form import normal_form
 from planner.binding.null_condition import is_strict
+from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_be_a_persons
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
-from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
-from planner.schema import ForeignKey
+from planner.schema import ForeignKey, Schema, Table
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.trees import columns_of, fold, nodes, position_of
 
@@ -218,10 +222,54 @@ class _FromClause:
         columns: tuple[str, ...],
         position: int | None,
     ) -> Source:
+        grouped = grouped_select(body)
+        if (
+            grouped is not None
+            and (source := self._per_person(name, grouped, visible, columns, position)) is not None
+        ):
+            return source
         select = select_project_join(body, position)
         first = len(self.scope.tables)
         inner = bind_from(select, self._flat, visible)
         return Source(name, None, named(project(select, inner), columns, position), first, len(self.scope.tables))
+
+    def _per_person(
+        self,
+        name: str | None,
+        select: exp.Select,
+        visible: Mapping[str, CommonTable],
+        columns: tuple[str, ...],
+        position: int | None,
+    ) -> Source | None:
+        """A SELECT with GROUP BY as a table of its groups; None where no group can be one person's."""
+        outer, tables = self._flat.tables, self._flat.tables.apart()
+        inside = Flattened(tables)
+        scope = bind_from(select, inside, visible)
+        rows = PersonRows(select, scope, tables, inside.predicates)
+        if not may_be_a_persons(rows.keys.keys, tables):
+            return None
+        check_person_rows(select, tables.entries, inside.beside_public.values())
+        check_connected(scope.tables, inside.predicates, inside.crossed, tables.is_public_name, tables.positions)
+        made = outer.person_name(name)
+        outer.declare_person(made)
+        first = len(self.scope.tables)
+        alias = outer.add(name or made, Table(made, "", (), (), ()), position).alias
+        shown = [(output_name(item), rows.read(item.unalias(), alias)) for item in select.expressions]
+        having = select.args.get("having")
+        kept = [] if having is None else [rows.read(part, alias) for part in conjuncts(having.this)]
+        query = BoundQuery(
+            tables=tuple(scope.tables),
+            predicates=normal_form(inside.predicates),
+            semi_joins=tuple(inside.semi_joins),
+            keys=tuple(rows.keys.keys),
+            aggregates=(),
+            outputs=(),
+            owner_joins=tuple(inside.owner_joins),
+        )
+        table, person = rows.table(query, made)
+        outer.complete_person(alias, table, person, rows.policies, tables)
+        self._flat.predicates.extend(bind_predicate(part, self.scope) for part in kept)
+        return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
 
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
@@ -405,7 +453,7 @@ def check_connected(
     tables: Sequence[BoundTable],
     conditions: Iterable[exp.Expr],
     crossed: Iterable[tuple[str, str]],
-    policy: Policy,
+    is_public: Callable[[str], bool],
     positions: dict[str, int | None],
 ) -> None:
     """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so.
@@ -420,7 +468,7 @@ def check_connected(
     Raises: UnsupportedSQL at the second of two such tables.
     Cost: linear in the conditions.
     """
-    private = [entry for entry in tables if not policy.is_public(entry.table.name)]
+    private = [entry for entry in tables if not is_public(entry.table.name)]
     if len(private) < 2:
         return
     parts = {entry.alias: entry.alias for entry in tables}
@@ -446,3 +494,21 @@ def check_connected(
             )
             message = f"no condition connects {names}"
             raise UnsupportedSQL(message, hint=hint, position=positions.get(other.alias))
+
+
+def groups_persons(
+    select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> bool:
+    """May a SELECT with GROUP BY be a per-person table, which as an answer of its own would have a group per person?
+
+    Cost: that of binding it; none where it has no GROUP BY.
+    """
+    grouped = grouped_select(select)
+    if grouped is None:
+        return False
+    flat = Flattened(Tables(schema, policy, search_path))
+    try:
+        scope = bind_from(grouped, flat, {})
+        return may_be_a_persons(GroupKeys(grouped, scope, flat.predicates).keys, flat.tables)
+    except PlannerError:
+        return False

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundTable, column_copy, column_type
+from planner.binding.bound_query import BoundTable, PersonTable, column_copy, column_type
 from planner.errors import (
     AmbiguousColumn,
     InvalidSyntax,
@@ -51,6 +52,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
+        self._persons: dict[str, Mapping[str, ColumnPolicy]] = {}
         self._around: list[BoundTable] | None = None
         self.entries: list[BoundTable] = []
         self.positions: dict[str, int | None] = {}
@@ -101,6 +103,61 @@ class Tables:
         """Are the tables of a subquery in WHERE being entered?"""
         return self._around is not None
 
+    def apart(self) -> Tables:
+        """The tables of a subquery that is grouped by itself: none of these, of the same catalog."""
+        tables = Tables(self._schema, self._policy, self._search_path)
+        tables._aside = len(self.entries) + len(self._around or ()) + self._aside
+        tables._persons = self._persons
+        return tables
+
+    def person_name(self, written: str | None) -> str:
+        """A name for a per-person table that no other table has, from the one in the statement."""
+        taken = {*self._schema.tables, *self._schema.views, *self._schema.hidden, *self._persons}
+        stem = written if written and re.fullmatch(r"\w{1,40}", written, re.ASCII) else "subquery"
+        names = (
+            f"subquery {stem}" if stem != "subquery" else stem,
+            *(f"{stem} {n}" for n in range(2, len(taken) + 4)),
+        )
+        return next(name for name in names if name not in taken)
+
+    def declare_person(self, name: str) -> None:
+        """Take a name for a per-person table."""
+        self._persons[name] = {}
+
+    def complete_person(
+        self, alias: str, table: Table, person: PersonTable, declared: Mapping[str, ColumnPolicy], within: Tables
+    ) -> None:
+        """Say what the columns of a per-person table that was entered under an alias have turned out to be."""
+        self._persons[table.name] = declared
+        self._by_alias[alias] = table
+        self._aside += len(within.entries)
+        (index,) = [index for index, entry in enumerate(self.entries) if entry.alias == alias]
+        self.entries[index] = dataclasses.replace(self.entries[index], table=table, person=person, sampled=False)
+
+    def names_a_person(self, columns: Collection[exp.Column]) -> bool:
+        """Do bound columns hold the whole key of a person, of a row that is owned, or of a reference to its owner?"""
+        graph = ownership(self._schema, self._policy)
+        held: dict[str, set[str]] = {}
+        for alias, name in map(column_ref, columns):
+            held.setdefault(alias, set()).add(name)
+        for alias, names in held.items():
+            table = self._by_alias[alias]
+            if table.name in self._persons:
+                return True
+            if not graph.is_owned(table.name):
+                continue
+            leading = [key.columns for key in graph.owning_keys(table.name)]
+            if any(names.issuperset(key) for key in (*table.keys, *leading, graph.unit_key(table.name)) if key):
+                return True
+        return False
+
+    def written_type(self, column: exp.Column) -> str:
+        """The type of a bound column, in the database's words."""
+        alias, name = column_ref(column)
+        found = self._by_alias[alias].column(name)
+        assert found is not None, "bound columns exist"
+        return found.type
+
     def replace(self, index: int, entry: BoundTable) -> None:
         """Change an entry, but not its alias or table."""
         self.entries[index] = entry
@@ -113,6 +170,10 @@ class Tables:
     def is_public(self, table: Table) -> bool:
         """Does the policy say so?"""
         return self._policy.is_public(table.name)
+
+    def is_public_name(self, name: str) -> bool:
+        """Does the policy say so of the table of a name?"""
+        return self._policy.is_public(name)
 
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
         """The foreign keys without whose parents a row of the table is in no answer."""
@@ -135,6 +196,8 @@ class Tables:
         """The name of a bound column's table, and what the policy says of the column."""
         alias, name = column_ref(column)
         table = self._by_alias[alias].name
+        if table in self._persons:
+            return table, self._persons[table].get(name, ColumnPolicy())
         return table, self._policy.column(table, name)
 
     def may_be_null(self, column: exp.Column) -> bool:
@@ -288,6 +351,10 @@ class Scope:
     def type_of(self, column: exp.Column) -> SqlType:
         """The type of a bound column."""
         return self._tables.type_of(column)
+
+    def written_type(self, column: exp.Column) -> str:
+        """The type of a bound column, in the database's words."""
+        return self._tables.written_type(column)
 
     def public_primary_key(self, column: exp.Column) -> tuple[str, ...] | None:
         """The primary key of a bound column's table; None where it has none, and where the table is not public."""

@@ -201,6 +201,13 @@ def check_size(domains: Sequence[GroupDomain], columns: int = 1) -> None:
 
 def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
+    if any(map(sources.is_per_person, key.columns)):
+        message = f"nothing public says which values the group key {names} has, or they are too many"
+        hint = (
+            "narrow it: WHERE n <= 20, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END; of other values "
+        )
+        hint += "than counts the custodian declares the range that they follow from"
+        return SensitivityUnbounded(message, hint=hint, position=key.position)
     if isinstance(key.value, exp.Column):
         message = f"nothing public says which values the group key {names} has"
         hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "

@@ -136,6 +136,10 @@ class KeySources:
         """Table and column as people know them."""
         return f"{self._entries[column[0]].table.name}.{column[1]}"
 
+    def is_per_person(self, column: ColumnRef) -> bool:
+        """Is it a column of a subquery that groups by persons, of which no policy speaks?"""
+        return self._entries[column[0]].rows is not None
+
     def type_of(self, column: ColumnRef) -> SqlType:
         """The type of a column."""
         return column_type(self._entries[column[0]].table, column[1])

@@ -55,6 +55,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Star: frozenset(),
     exp.Count: frozenset({"this", "big_int"}),
     exp.Sum: _UNARY,
+    exp.Min: _UNARY,
+    exp.Max: _UNARY,
 }
 
 _LEVELS = "levels are added up from counts, sums and averages; ask for anything else level by level, by plain columns"
@@ -206,6 +208,8 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return unknown_construct(node)
     if isinstance(node, exp.Select) and node is not root and not (_in_from(node) or _in_semi_join(node)):
         return *_NAMES[exp.Select], node
+    if isinstance(node, (exp.Min, exp.Max)) and not _is_per_person(node, root):
+        return *_NAMES[type(node)], node
     if isinstance(node, exp.Tuple) and not isinstance(node.parent, exp.Distinct):
         return *_row(node), node
     if isinstance(node, exp.Exists) and not _is_conjunct(node):
@@ -238,6 +242,12 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
             name, hint = _SORTED if inside else _PARTS.get(part, ("what stands here", None))
             return name, hint, inner if isinstance(inner, exp.Expr) else node
     return None
+
+
+def _is_per_person(node: exp.Expr, root: exp.Expr) -> bool:
+    """Does it stand in a subquery with GROUP BY, whose groups may be persons?"""
+    select = node.parent_select
+    return select is not None and select is not root and select.args.get("group") is not None
 
 
 def _in_from(node: exp.Expr) -> bool:

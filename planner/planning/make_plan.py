@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,9 +12,10 @@ from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
-from planner.plan import SIZE_CLASSES, GroupDomain, JoinSize, Output, Plan, SamplingPlan
+from planner.plan import GroupDomain, JoinSize, Output, Plan, SamplingPlan
 from planner.planning.answer_times import first_moment_s, least_epsilon
 from planner.planning.group_selection import group_selection, is_selected
+from planner.planning.join_sizes import check_join_size, whole_size
 from planner.planning.list_groups import list_groups
 from planner.planning.mechanism_choice import (
     Circumstances,
@@ -22,9 +23,9 @@ from planner.planning.mechanism_choice import (
     choose_mechanism,
     granted_delta,
 )
+from planner.planning.person_tables import with_person_tables
 from planner.planning.releases import equal_share, releases
 from planner.planning.sampling_strategy import sampling_plan
-from planner.policy.ownership import ownership
 from planner.policy.policy import Policy
 from planner.released_expression import substitute
 from planner.rules.complete_provenance import complete_provenance
@@ -33,9 +34,8 @@ from planner.rules.join_tables import join_tables
 from planner.rules.sample_rows import sample_rows
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
-from planner.sensitivity.join_size import join_size
 from planner.sensitivity.join_steps import JoinSteps
-from planner.sensitivity.own_rows import check_own_rows, with_rows_there
+from planner.sensitivity.own_rows import check_own_rows
 from planner.sensitivity.owner_joins import check_owner_joins
 from planner.sensitivity.partial_joins import partial_joins
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
@@ -89,19 +89,22 @@ def _plan(
 ) -> Plan:
     if not bound.aggregates:
         return list_groups(bound, schema, policy)
-    exchanges = check_own_rows(bound, schema, policy)
+    catalog, contract = schema, policy
+    persons = with_person_tables(bound, schema, policy)
+    bound, schema, policy = persons.query, persons.schema, persons.policy
+    exchanges = check_own_rows(bound, schema, policy) or persons.exchanges
     found = provenance(bound, schema, policy)
     check_owner_joins(bound, found)
     connected = JoinSteps(bound, found, policy)
     check_row_work(bound)
-    size = _size(bound, found, connected, schema, policy)
-    _check_size(size, bound, schema, policy)
+    size = persons.size(whole_size(bound, found, connected, schema, policy))
+    check_join_size(size, bound, schema, policy)
     charge = _epsilon(epsilon, size, policy)
     moment_s = first_moment_s(size, policy.side_channels)
     granted = granted_delta(delta, policy)
 
     def reached(columns: Sequence[ColumnRef]) -> int | None:
-        return groups_per_unit(found.owners, columns, found.equalities)
+        return groups_per_unit(found.owners, columns, found.equalities, persons.unstable)
 
     keys, domains = group_domains(bound, schema, policy, found.equalities)
     selected = is_selected(domains, policy)
@@ -109,7 +112,7 @@ def _plan(
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     _check_exchanges(exchanges, sampling, domains)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
-    determined = reached([column for key in bound.keys for column in key.columns])
+    determined = persons.groups(reached([column for key in bound.keys for column in key.columns]), found)
     limited = limited_groups_per_unit(determined, found.owners, domains, policy)
     discovers = any(domain.is_discovered for domain in domains)
     circumstances = Circumstances(
@@ -146,8 +149,8 @@ def _plan(
         delta=granted if discovers or choice.approximate else 0.0,
         mechanism=choice.mechanism,
         reason=_reason(choice, circumstances, len(released.releases) + selected) + _held(moment_s),
-        fingerprint=schema.fingerprint,
-        policy_hash=policy.hash,
+        fingerprint=catalog.fingerprint,
+        policy_hash=contract.hash,
         tuples_per_unit=tuples,
         sampling=sampling,
         group_rule=limited.rule,
@@ -183,75 +186,12 @@ def _check_exchanges(exchanges: bool, sampling: SamplingPlan | None, domains: Se
 
     Raises: UnsupportedSQL.
     """
-    what = "with NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
+    what = "with NOT EXISTS, NOT IN, a LEFT JOIN to private rows or aggregates per person"
     if exchanges and sampling is not None:
         raise UnsupportedSQL(f"a sample of a question {what} is not supported", hint="ask without sampling")
     if exchanges and any(domain.is_discovered for domain in domains):
         hint = "list the group keys in WHERE: key IN (value, ...)"
         raise UnsupportedSQL(f"group keys that are found among the rows, {what}, are not supported", hint=hint)
-
-
-def _size(bound: BoundQuery, found: Provenance, connected: JoinSteps, schema: Schema, policy: Policy) -> JoinSize:
-    """The size of the join; where rows are optional or asked for by a semi-join, the class of the join with them.
-
-    A database finds no more matches than that join has, so it takes no longer for any person than the class says;
-    what the tuples number is the question's own.
-    """
-    size = join_size(bound, found, connected, schema, policy)
-    if not bound.semi_joins and not any(entry.optional for entry in bound.tables):
-        return size
-    sizes = []
-    for joined in with_rows_there(bound):
-        owners = provenance(joined, schema, policy)
-        sizes.append(join_size(joined, owners, JoinSteps(joined, owners, policy), schema, policy))
-    worst = max(sizes, key=lambda one: (SIZE_CLASSES.index(one.kind), one.free_steps))
-    return replace(size, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart)
-
-
-def _check_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
-    """Refuse a join that may become larger than the policy allows.
-
-    Raises: UnsupportedSQL.
-    """
-    settings = policy.side_channels
-    if size.apart is not None and not settings.unbounded_joins:
-        refusal = _apart(*size.apart, schema, policy)
-        starts = [entry.start for entry in bound.tables if entry.start and entry.table.name in size.apart]
-        refusal.position = max(starts, default=None)
-        raise refusal
-    if settings.max_join_tuples is None:
-        return
-    if size.most_tuples is None:
-        tables = ", ".join(size.undeclared)
-        hint = f"the custodian may declare the rows of {tables}"
-        message = "the policy limits the rows of a join, and does not say how many those of this one may be"
-        raise UnsupportedSQL(message, hint=hint)
-    if size.most_tuples > settings.max_join_tuples:
-        message = f"the join may have {size.most_tuples:,} rows, more than the policy's {settings.max_join_tuples:,}"
-        raise UnsupportedSQL(message, hint="join less, or along keys; what WHERE leaves out does not count")
-
-
-def _apart(first: str, second: str, schema: Schema, policy: Policy) -> UnsupportedSQL:
-    """The refusal of a join in which two tables multiply each other's rows."""
-    why = "one person's rows can make such a join run long, and how long it takes would tell any fact about them"
-    if policy.is_public(first) and policy.is_public(second):
-        hint = (
-            f"join one of them along its key; the custodian may declare how many `rows` {first} and {second} have, "
-            "or allow `unbounded_joins`"
-        )
-        return UnsupportedSQL(f"{first} and {second} both multiply the rows of the join: {why}", hint=hint)
-    named = f"two rows of {first}" if first == second else f"{first} and {second}"
-    ways = [*_references(first, second, schema, policy), *_references(second, first, schema, policy)]
-    along = f"on all columns of a foreign key: {'; '.join(dict.fromkeys(ways))}" if ways else "along foreign keys"
-    hint = f"join them {along}; or ask the custodian, whose policy may allow `unbounded_joins`"
-    return UnsupportedSQL(f"no key connects {named}: {why}", hint=hint)
-
-
-def _references(child: str, parent: str, schema: Schema, policy: Policy) -> Iterator[str]:
-    """The foreign keys of one table to another, in words."""
-    for key in ownership(schema, policy).foreign_keys(child):
-        if key.references == parent:
-            yield f"{child} ({', '.join(key.columns)}) references {parent} ({', '.join(key.key)})"
 
 
 def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import get_args
@@ -212,6 +212,12 @@ class Policy:
         """What is declared of the column: nothing, unless the file says so."""
         declared = self.tables.get(table)
         return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
+
+    def beside(self, tables: Mapping[str, TablePolicy]) -> Policy:
+        """The same policy, of the same hash, with what is public of tables that stand for rows of one question."""
+        policy = replace(self, tables={**self.tables, **tables})
+        policy.__dict__["hash"] = self.hash
+        return policy
 
     def is_public(self, table: str) -> bool:
         """Does the policy say that the table is public? Without a word it is not."""

@@ -18,8 +18,10 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from planner.binding.from_clause import groups_persons
 from planner.binding.group_keys import distinct_as_groups
 from planner.binding.limit_offset import output_name
+from planner.binding.person_tables import grouped_select
 from planner.binding.scope import table_reference
 from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
@@ -124,6 +126,18 @@ class _Decomposition:
             return Reads.ROWS, node
         return Reads.ANSWERS, self._released(node, visible)
 
+    def _named_query(self, node: exp.Query, visible: _Visible) -> tuple[Reads, exp.Query]:
+        """What a query of FROM or WITH reads: one that groups by persons lists private rows, and is no answer."""
+        select = grouped_select(node)
+        if select is not None:
+            try:
+                alone = self._with_rows(copied(select), visible)
+            except NotComposed:
+                return self.query(node, visible)
+            if groups_persons(alone, self._schema, self._policy, self._search_path):
+                return Reads.ROWS, node
+        return self.query(node, visible)
+
     def _with(self, node: exp.Query, visible: _Visible) -> _Visible:
         """The queries that WITH names; those that list private rows are left to the parts that read them."""
         clause = node.args.get("with_")
@@ -134,7 +148,7 @@ class _Decomposition:
         known, left = dict(visible), []
         for entry in clause.expressions:
             written = copied(entry)
-            reads, body = self.query(entry.this, known)
+            reads, body = self._named_query(entry.this, known)
             alias = entry.args["alias"]
             known[fold(alias.this)] = _Common(reads, written, _names(entry))
             if reads is not Reads.ROWS:
@@ -194,7 +208,7 @@ class _Decomposition:
             if isinstance(inner, exp.Subquery) and isinstance(item, exp.Lateral):
                 item, inner = inner, inner.this
             if isinstance(inner, exp.Query):
-                reads, body = self.query(inner, visible)
+                reads, body = self._named_query(inner, visible)
                 if reads is Reads.ROWS and isinstance(item.parent, exp.Lateral):
                     raise NotComposed
                 item.set("this", body)

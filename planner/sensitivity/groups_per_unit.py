@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from planner.plan import GroupDomain
@@ -13,7 +13,12 @@ from planner.sensitivity.provenance import OwnerPosition
 from planner.sql.columns import ColumnRef
 
 
-def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], equalities: Equalities) -> int | None:
+def groups_per_unit(
+    owners: Sequence[OwnerPosition],
+    keys: Sequence[ColumnRef],
+    equalities: Equalities,
+    unstable: Collection[ColumnRef] = (),
+) -> int | None:
     """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
 
     Each owner position that determines every group key is a function from the unit to one group. A unit
@@ -25,12 +30,13 @@ def groups_per_unit(owners: Sequence[OwnerPosition], keys: Sequence[ColumnRef], 
       owners: the distinct owner positions.
       keys: the group keys.
       equalities: closed.
+      unstable: columns that are other values where a unit loses rows: no row determines them.
     Returns: the bound, or None when some owner does not determine some key.
     """
     classes = [equalities.find(key) for key in keys]
     functions: dict[str, set[tuple[str, ...]]] = {}
     for owner in owners:
-        terms = _determined(owner.columns, classes, equalities)
+        terms = _determined(owner.columns, classes, equalities, unstable)
         group = tuple(terms.get(key, "") for key in classes)
         if not all(group):
             return None
@@ -82,7 +88,10 @@ def _number(domains: Sequence[GroupDomain]) -> int | None:
 
 
 def _determined(
-    start: Sequence[ColumnRef], wanted: Sequence[ColumnRef], equalities: Equalities
+    start: Sequence[ColumnRef],
+    wanted: Sequence[ColumnRef],
+    equalities: Equalities,
+    unstable: Collection[ColumnRef] = (),
 ) -> dict[ColumnRef, str]:
     """For the classes that the unit's key determines, the expressions that compute them from the key `u0`, `u1`, ...
 
@@ -103,7 +112,7 @@ def _determined(
                 row = f"{table.name}[{', '.join(f'{n}={t}' for n, t in zip(key, arguments, strict=True))}]"
                 for column in table.columns:
                     root = equalities.find((alias, column.name))
-                    if root not in terms:
+                    if root not in terms and (alias, column.name) not in unstable:
                         terms[root] = f"{row}.{column.name}"
                         changed = True
     return terms

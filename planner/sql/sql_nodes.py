@@ -10,6 +10,9 @@ from sqlglot import exp
 from planner.schema import Table
 from planner.sql.trees import over_leaves, quoted
 
+ROWS = "rows"
+"""Key of the meta of a subquery that is a table of its own: that table, for the types of its columns."""
+
 
 def table_sql(table: Table, alias: str) -> exp.Table:
     """A base table in FROM as a tree, always with its schema: `"namespace"."table" AS "alias"`."""

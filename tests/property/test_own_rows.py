@@ -4,143 +4,42 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-import duckdb
 import pytest
 
 from planner.binding import semi_joins
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
-from planner.errors import PlannerError
-from planner.plan import BackendQuery, Plan
-from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
-from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity import own_rows
-from tests.support.planning import planned
-
-POLICY = """
-name = "clinic"
-[database]
-url = "env:UNUSED"
-[ledger]
-path = "ledger.sqlite"
-[privacy]
-epsilon = 1.0
-max_epsilon = 1.0
-unbounded_joins = true
-[privacy_units]
-person = "id"
-doctor = "id"
-[[foreign_keys]]
-table = "note"
-columns = ["author"]
-references = "doctor"
-key = ["id"]
-owning = false
-[[foreign_keys]]
-table = "branch"
-columns = ["above"]
-references = "branch"
-key = ["id"]
-depth = 1
-[tables.person]
-[tables.doctor]
-[tables.visit]
-[tables.line]
-[tables.shared]
-[tables.note]
-[tables.branch]
-[tables.ward]
-public = true
-"""
-
-_KEYS = {
-    "person": (),
-    "doctor": (),
-    "ward": (),
-    "visit": (("person", "person"),),
-    "line": (("visit", "visit"),),
-    "shared": (("person", "person"), ("doctor", "doctor")),
-    "note": (("person", "person"), ("author", "doctor")),
-    "branch": (("person", "person"), ("above", "branch")),
-}
-"""Tables with their foreign keys, as (column, parent); every table has `id`, and `x`, which may be NULL."""
-
-_REQUIRED = {("visit", "person")}
-"""Columns that are never NULL."""
-
-
-def _table(name: str) -> Table:
-    columns = [Column("id", "bigint", nullable=False), Column("x", "bigint", nullable=True)]
-    columns += [Column(column, "bigint", nullable=(name, column) not in _REQUIRED) for column, _ in _KEYS[name]]
-    keys = tuple(ForeignKey((column,), parent, ("id",)) for column, parent in _KEYS[name])
-    return Table(name, "main", tuple(columns), (("id",),), keys)
-
-
-SCHEMA = Schema({name: _table(name) for name in _KEYS})
-CONTRACT = parse_policy(POLICY)
-
-Row = dict[str, int | None]
-Rows = dict[str, list[Row]]
-Unit = tuple[str, int]
-
-
-def _rows(rng: random.Random) -> Rows:
-    """A few rows of each table; keys lead somewhere, or are NULL where they may be."""
-    rows: Rows = {}
-    for name, keys in _KEYS.items():
-        rows[name] = []
-        for number in range(1, rng.randint(2, 7)):
-            row: Row = {"id": number, "x": rng.choice([1, 1, 2, 2, None])}
-            for column, parent in keys:
-                known = [other["id"] for other in rows[parent]]
-                empty = [] if (name, column) in _REQUIRED else [None]
-                row[column] = rng.choice([*known, *known, *empty]) if known or empty else None
-            if all(row[column] is not None for table, column in _REQUIRED if table == name):
-                rows[name].append(row)
-    return rows
-
-
-def _owners(rows: Rows, name: str, row: Row) -> set[Unit]:
-    """Everybody who owns a row, however far above it."""
-    found = {(name, int(row["id"] or 0))} if name in ("person", "doctor") else set()
-    for column, parent in _KEYS[name]:
-        if (name, column) == ("note", "author") or row[column] is None:
-            continue
-        for above in rows[parent]:
-            if above["id"] == row[column] and above is not row:
-                found |= _owners(rows, parent, above)
-    return found
-
-
-def _less(rows: Rows, rng: random.Random) -> tuple[Rows, Unit]:
-    """The rows less some or all of those that one person owns."""
-    units = [(name, int(row["id"] or 0)) for name in ("person", "doctor") for row in rows[name]]
-    unit = rng.choice(units or [("person", 1)])
-    share = rng.choice([0.3, 0.6, 1.0])
-    return {
-        name: [row for row in held if unit not in _owners(rows, name, row) or rng.random() > share]
-        for name, held in rows.items()
-    }, unit
+from tests.property.clinic_world import (
+    KEYS,
+    SCHEMA,
+    Database,
+    check_removal,
+    checked,
+    opened,
+    plan_of,
+    some_rows,
+    stands,
+)
 
 
 def _condition(rng: random.Random, left: str, right: str) -> str:
     """Mostly a pair of keys that say something of owners; now and then anything."""
     sides = []
     for alias in (left, right):
-        names = ["id", "x", *(column for column, _ in _KEYS[alias.rstrip("12")])]
+        names = ["id", "x", *(column for column, _ in KEYS[alias.rstrip("12")])]
         sides.append(f"{alias}.{rng.choice(names)}")
     return f"{sides[0]} {rng.choice(['=', '=', '=', '=', '<'])} {sides[1]}"
 
 
 def _question(rng: random.Random) -> str:
     """One private table, perhaps joined to another, with a semi-join, a LEFT JOIN or both."""
-    tables = [name for name in _KEYS if name != "ward"]
+    tables = [name for name in KEYS if name != "ward"]
     first = rng.choice(tables) + "1"
     source, where = f"{first[:-1]} AS {first}", []
     if rng.random() < 0.6:
-        second = rng.choice(list(_KEYS)) + "2"
+        second = rng.choice(list(KEYS)) + "2"
         on = " AND ".join(_condition(rng, first, second) for _ in range(rng.choice([1, 1, 2])))
         kind = rng.choice(["LEFT JOIN", "LEFT JOIN", "JOIN"])
         source += f" {kind} {second[:-1]} AS {second} ON {on}"
@@ -149,7 +48,7 @@ def _question(rng: random.Random) -> str:
         if rng.random() < 0.2:
             where.append(f"{second}.id IS {rng.choice(['NULL', 'NOT NULL'])}")
     if "LEFT" not in source or rng.random() < 0.3:
-        inner = rng.choice(list(_KEYS))
+        inner = rng.choice(list(KEYS))
         inside = [_condition(rng, first, inner)] if rng.random() < 0.8 else []
         if rng.random() < 0.4:
             inside.append(f"{inner}.x {rng.choice(['IS NULL', 'IS NOT NULL', '= 2'])}")
@@ -169,7 +68,7 @@ def _question(rng: random.Random) -> str:
 
 def _nested(rng: random.Random, first: str, inner: str) -> str:
     """A semi-join inside the subquery of another: in its WHERE, or in that of a subquery of its FROM."""
-    deep = rng.choice(list(_KEYS)) + "2"
+    deep = rng.choice(list(KEYS)) + "2"
     tied = [_condition(rng, rng.choice([first, inner, inner]), deep) for _ in range(rng.choice([1, 2]))]
     rows = f"{deep[:-1]} AS {deep}"
     if rng.random() < 0.5:
@@ -182,82 +81,18 @@ def _nested(rng: random.Random, first: str, inner: str) -> str:
 
 def _compared_with_one_row(rng: random.Random, first: str) -> str:
     """A comparison with a value of the row that a key finds, if it finds one."""
-    table = rng.choice(list(_KEYS))
-    names = ["id", "x", *(column for column, _ in _KEYS[first.rstrip("12")])]
+    table = rng.choice(list(KEYS))
+    names = ["id", "x", *(column for column, _ in KEYS[first.rstrip("12")])]
     found = rng.choice([*(f"{first}.{name}" for name in names), "2"])
     sides = [f"{first}.{rng.choice(names)}", f"(SELECT {table}.x FROM {table} WHERE {table}.id = {found})"]
     rng.shuffle(sides)
     return f"{sides[0]} {rng.choice(['=', '<>', '<', '>='])} {sides[1]}"
 
 
-@dataclass(frozen=True)
-class Database:
-    """DuckDB, filled anew for each instance."""
-
-    connection: duckdb.DuckDBPyConnection
-
-    def fill(self, rows: Rows, query: BackendQuery) -> None:
-        """The tables that a query reads."""
-        assert query.join is not None
-        script = []
-        for name, held in rows.items():
-            if f'"main"."{name}"' not in query.join:
-                continue
-            script.append(f"DELETE FROM {name}")
-            if held:
-                values = [
-                    ", ".join("NULL" if value is None else str(value) for value in row.values()) for row in held
-                ]
-                script.append(f"INSERT INTO {name} ({', '.join(held[0])}) VALUES ({'), ('.join(values)})")
-        self.connection.execute("; ".join(script))
-
-    def tuples(self, query: BackendQuery) -> dict[tuple[object, ...], int]:
-        """Weight by owners."""
-        assert query.join is not None
-        return {tuple(row[:-1]): row[-1] for row in self.connection.execute(query.join).fetchall()}
-
-
 @pytest.fixture(scope="module")
 def database() -> Iterator[Database]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for name in _KEYS:
-            columns = ", ".join(f"{column.name} bigint" for column in SCHEMA.tables[name].columns)
-            connection.execute(f"CREATE TABLE {name} ({columns})")
-        yield Database(connection)
-
-
-def _plan(text: str) -> Plan | None:
-    try:
-        return planned(text, SCHEMA, CONTRACT)
-    except PlannerError:
-        return None
-
-
-def _carries(query: BackendQuery, owners: tuple[object, ...], unit: Unit) -> bool:
-    return unit in list(zip(query.relations, owners, strict=True))
-
-
-def check_removal(database: Database, text: str, plan: Plan, rng: random.Random) -> int:
-    """Tuples that do not carry the person weigh the same with and without; theirs only vanish, or are exchanged.
-
-    Returns: how many tuples the person carried.
-    """
-    query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
-    rows = _rows(rng)
-    less, unit = _less(rows, rng)
-    database.fill(rows, query)
-    more = database.tuples(query)
-    database.fill(less, query)
-    fewer = database.tuples(query)
-    carried = 0
-    for owners in more.keys() | fewer.keys():
-        before, after = fewer.get(owners, 0), more.get(owners, 0)
-        if _carries(query, owners, unit):
-            carried += after > 0
-            assert plan.exchanges or before <= after, text
-        elif any(owner is not None for owner in owners):
-            assert before == after, text
-    return carried
+    with opened() as database:
+        yield database
 
 
 OWN = {
@@ -302,23 +137,16 @@ WITH_ANOTHER = (
 """Where v is there, p.x is p's own key, and so w is p's own; where v is not, w is anybody's."""
 
 
-def _checked(database: Database, text: str, trials: int = 60) -> int:
-    """How many tuples the people who left had carried; raises where another's tuple changed."""
-    plan, rng = _plan(text), random.Random(3)
-    assert plan is not None, "it must be answered"
-    return sum(check_removal(database, text, plan, rng) for _ in range(trials))
-
-
 @pytest.mark.parametrize("rule", OWN)
 def test_one_person_changes_only_tuples_of_their_own(database: Database, rule: str) -> None:
-    assert _checked(database, OWN[rule]) > 0
+    assert checked(database, OWN[rule]) > 0
 
 
 def test_one_person_changes_only_tuples_of_their_own_in_random_questions(database: Database) -> None:
     rng, answered = random.Random(11), 0
     for _ in range(250):
         text = _question(rng)
-        plan = _plan(text)
+        plan = plan_of(text)
         if plan is not None:
             answered += 1
             for _ in range(3):
@@ -328,7 +156,7 @@ def test_one_person_changes_only_tuples_of_their_own_in_random_questions(databas
 
 @pytest.mark.parametrize("text", [*OTHERS.values(), WITH_ANOTHER])
 def test_a_question_over_rows_of_others_is_refused(text: str) -> None:
-    assert _plan(text) is None
+    assert plan_of(text) is None
 
 
 def test_questions_mean_what_plain_sql_says(database: Database) -> None:
@@ -339,13 +167,13 @@ def _compared(database: Database, questions: int) -> int:
     """How many answers were compared with plain SQL, over rows that all stand; raises at the first that differs."""
     rng, compared = random.Random(5), 0
     for text in [*OWN.values(), *(_question(rng) for _ in range(questions))]:
-        plan = _plan(text)
+        plan = plan_of(text)
         if plan is None:
             continue
         query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
         for _ in range(20 if text in OWN.values() else 3):
-            rows = _rows(rng)
-            standing = {name: [row for row in held if _stands(rows, name, row)] for name, held in rows.items()}
+            rows = some_rows(rng)
+            standing = {name: [row for row in held if stands(rows, name, row)] for name, held in rows.items()}
             database.fill(standing, query)
             tuples = database.tuples(query)
             ((plain,),) = database.connection.execute(text).fetchall()
@@ -354,21 +182,13 @@ def _compared(database: Database, questions: int) -> int:
     return compared
 
 
-def _stands(rows: Rows, name: str, row: Row) -> bool:
-    """Is somebody its owner, and the chain of references no longer than the policy's depth?"""
-    if name != "ward" and not _owners(rows, name, row):
-        return False
-    above = [other for other in rows[name] if other["id"] == row.get("above")]
-    return not above or (above[0]["above"] is None and _stands(rows, name, above[0]))
-
-
 @pytest.mark.parametrize("rule", OTHERS)
 def test_a_mutant_that_asks_nobody_whose_rows_they_are_is_caught(
     database: Database, monkeypatch: pytest.MonkeyPatch, rule: str
 ) -> None:
     monkeypatch.setattr(own_rows._OwnRows, "_not_own", lambda *_: None)
     with pytest.raises(AssertionError, match="SELECT"):
-        _checked(database, OTHERS[rule], trials=400)
+        checked(database, OTHERS[rule], trials=400)
 
 
 def test_a_mutant_that_takes_all_optional_rows_to_be_there_is_caught(
@@ -379,7 +199,7 @@ def test_a_mutant_that_takes_all_optional_rows_to_be_there_is_caught(
 
     monkeypatch.setattr(own_rows._OwnRows, "_there_with", everything)
     with pytest.raises(AssertionError, match="SELECT"):
-        _checked(database, WITH_ANOTHER, trials=400)
+        checked(database, WITH_ANOTHER, trials=400)
 
 
 def test_a_mutant_that_forgets_what_is_unknown_in_not_in_is_caught(
@@ -404,4 +224,4 @@ def test_a_mutant_that_drops_the_exchange_is_caught(
 
     monkeypatch.setattr(own_rows._OwnRows, "check", check)
     with pytest.raises(AssertionError, match="SELECT"):
-        _checked(database, OWN[rule], trials=400)
+        checked(database, OWN[rule], trials=400)

@@ -15,15 +15,15 @@ A construct that is not listed here has not been compared on both databases and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects import duckdb_conditions, duckdb_numbers, duckdb_values
+from planner.rewriting.dialects import duckdb_aggregates, duckdb_conditions, duckdb_numbers, duckdb_values
 from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, literal
 from planner.schema import Schema, Table
-from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_nodes import ROWS, cast_sql
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import position_of
 
@@ -48,17 +48,18 @@ def duckdb_sql(tree: exp.Expr, schema: Schema, *, pretty: bool = False) -> str:
     Raises: UnsupportedSQL where DuckDB would answer differently or could fail for some row.
     """
     tables = dict(_tables(tree, schema))
-    written = Writer(tables).write(tree).sql
+    written = Writer(tables, schema=schema).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
 
 
 def _tables(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
     """By alias; of derived tables, those whose columns they have."""
-    for node in tree.find_all(exp.Table, exp.Subquery):
+    for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
         if isinstance(node, exp.Subquery):
-            if "declared" in node.meta:
-                yield node.alias, node.meta["declared"]
-        elif isinstance(node.this, exp.Identifier):
+            for known in ("declared", ROWS):
+                if known in node.meta:
+                    yield node.alias, node.meta[known]
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             table = schema.at(node.text("db"), node.name)
             assert table is not None, "rules write tables of the catalog only"
             yield node.alias_or_name, table
@@ -72,11 +73,13 @@ class Writer:
       tables: by alias, for the columns' types.
       handlers: per construct.
       clauses: what stays the same over rewritten parts.
+      schema: the catalog, for the columns of subqueries that are tables of their own.
     """
 
     tables: Mapping[str, Table]
     handlers: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: HANDLERS)
     clauses: tuple[type[exp.Expr], ...] = CLAUSES
+    schema: Schema = field(default_factory=lambda: Schema({}))
 
     def write(self, node: exp.Expr) -> Typed:
         """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
@@ -94,6 +97,12 @@ class Writer:
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
         if isinstance(node, exp.Subquery) and "declared" in node.meta:  # public values, which both read alike
             return Typed(node.copy(), SqlType(Family.OTHER))
+        if isinstance(node, exp.Subquery) and ROWS in node.meta:
+            known = dict(_tables(node.this, self.schema))
+            inside = replace(self, tables=known, handlers={**self.handlers, **duckdb_aggregates.HANDLERS})
+            return Typed(
+                exp.Subquery(this=inside.write(node.this).sql, alias=node.args["alias"]), SqlType(Family.OTHER)
+            )
         handler = self.handlers.get(type(node))
         if handler is not None:
             return handler(node, self.write)

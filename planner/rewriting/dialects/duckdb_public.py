@@ -7,14 +7,12 @@ from collections.abc import Mapping
 
 from sqlglot import ErrorLevel, exp
 
+from planner.rewriting.dialects import duckdb_aggregates
 from planner.rewriting.dialects.duckdb import CLAUSES, HANDLERS, Writer
-from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, numeric
+from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
 from planner.schema import Table
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType, sql_type
 
-_MOST_DIGITS = 38
-_ROW_DIGITS = 12
 _OTHER = SqlType(Family.OTHER)
 _CLAUSES = (
     *CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except,
@@ -31,32 +29,6 @@ def duckdb_public_sql(tree: exp.Expr, tables: Mapping[str, Table], *, pretty: bo
     """
     written = Writer(tables, HANDLERS | _HANDLERS, _CLAUSES).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
-
-
-def _aggregate(node: exp.Expr, write: Write) -> Typed:
-    """An aggregate with its FILTER."""
-    call = node.this if isinstance(node, exp.Filter) else node
-    argument = call.this
-    distinct = isinstance(argument, exp.Distinct)
-    if isinstance(argument, exp.Star):
-        value = Typed(exp.Star(), _OTHER)
-    else:
-        value = write(argument.expressions[0] if distinct else argument)
-    taken = exp.Distinct(expressions=[value.sql]) if distinct else value.sql
-    sql: exp.Expr = type(call)(this=taken)
-    if isinstance(node, exp.Filter):
-        sql = exp.Filter(this=sql, expression=exp.Where(this=write(node.expression.this).sql))
-    return _typed(call, sql, value)
-
-
-def _typed(call: exp.Expr, sql: exp.Expr, value: Typed) -> Typed:
-    if isinstance(call, exp.Count):
-        return Typed(sql, SqlType(Family.INTEGER))
-    if not isinstance(call, exp.Sum) or value.type.family is Family.FLOAT:
-        return Typed(sql, value.type)
-    whole = min(value.whole + _ROW_DIGITS, _MOST_DIGITS - value.scale)
-    kind = numeric(whole, value.scale)
-    return Typed(cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
 
 
 def _exists(node: exp.Expr, write: Write) -> Typed:
@@ -96,12 +68,7 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
 
 
 _HANDLERS: dict[type[exp.Expr], Handler] = {
-    exp.Count: _aggregate,
-    exp.Sum: _aggregate,
-    exp.Avg: _aggregate,
-    exp.Min: _aggregate,
-    exp.Max: _aggregate,
-    exp.Filter: _aggregate,
+    **duckdb_aggregates.HANDLERS,
     exp.Exists: _exists,
     exp.In: _in,
     exp.Subquery: _subquery,

@@ -125,7 +125,7 @@ NOT_MONOTONE = (
     Refusal("SELECT count(*) FROM orders ^INTERSECT SELECT count(*) FROM lineitem", UnsupportedSQL, "INTERSECT"),
     Refusal("SELECT count(*) FROM orders ^EXCEPT SELECT count(*) FROM lineitem", UnsupportedSQL, "EXCEPT"),
     Refusal(
-        "SELECT count(*), sum(o_totalprice) FROM (SELECT ^DISTINCT o_custkey, o_totalprice FROM orders) AS buyers",
+        "SELECT count(*), sum(o_totalprice) FROM (SELECT ^DISTINCT o_clerk, o_totalprice FROM orders) AS buyers",
         UnsupportedSQL,
         "DISTINCT",
         "COUNT(DISTINCT",
@@ -139,7 +139,7 @@ NOT_MONOTONE = (
         "SELECT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority",
     ),
     Refusal(
-        "SELECT count(*) FROM (SELECT o_custkey FROM orders ^GROUP BY o_custkey) AS x",
+        "SELECT count(*) FROM (SELECT o_clerk FROM orders ^GROUP BY o_clerk) AS x JOIN customer ON c_name = o_clerk",
         UnsupportedSQL,
         "GROUP BY",
     ),

@@ -37,14 +37,9 @@ _ASKED: list[tuple[str, str, str]] = [
         "over public tables alone it is free",
     ),
     (
-        "SELECT n, count(*) FROM (SELECT customer_id, count(*) n FROM orders GROUP BY ^customer_id) s GROUP BY n",
-        "an aggregate for each row of customers inside FROM",
-        "divide count(*) by count(DISTINCT key)",
-    ),
-    (
-        "SELECT n, count(*) FROM (SELECT ^customer_id, count(*) n FROM orders GROUP BY 1) s GROUP BY n",
-        "an aggregate for each row of customers inside FROM",
-        "at the top",
+        "SELECT n, count(*) FROM (SELECT customer_id, count(*) n FROM orders GROUP BY customer_id) s GROUP BY ^n",
+        "the group key subquery s.count(*) has",
+        "GROUP BY LEAST(n, 20)",
     ),
     ("SELECT customer_id, rank() OVER (ORDER BY count(*)) FROM orders GROUP BY ^customer_id",
         "a group for each row of customers", "count(DISTINCT customer_id)"),

@@ -174,7 +174,7 @@ REFUSED = [
         "LEFT",
     ),
     (
-        "SELECT avg(n) FROM (SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) s",
+        "SELECT avg(n) FROM (SELECT o_orderstatus, count(*) AS n FROM orders GROUP BY o_orderstatus) s",
         UnsupportedSQL,
         "one person's rows",
         "GROUP BY",

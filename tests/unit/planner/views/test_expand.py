@@ -114,7 +114,7 @@ def test_which_names_mean_a_view(sql: str, tables: list[str]) -> None:
          UnsupportedSQL, "materialized"),
         ([_view("keys", "SELECT @ o_orderkey AS x FROM public.orders", "orders")], UnsupportedSQL, "keys"),
         ([_view("keys", "SELECT a.x FROM public.inner_one a", "inner_one"),
-          _view("inner_one", "SELECT DISTINCT o_orderkey AS x FROM public.orders", "orders")],
+          _view("inner_one", "SELECT DISTINCT o_clerk AS x FROM public.orders", "orders")],
          UnsupportedSQL, "the view 'inner_one' is an answer of its own.*: DISTINCT"),
     ],
 )  # fmt: skip

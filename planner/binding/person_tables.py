@@ -1,0 +1,362 @@
+"""Per-person tables: a subquery of FROM that groups private rows by the key of the person whose rows they are.
+
+    SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visit GROUP BY patient_id HAVING count(*) > 1) AS p
+
+What is grouped is bound like any SELECT, its keys and aggregates become the columns of one table, and its select list
+and HAVING are expressions over that table, as those of any subquery of FROM are over theirs:
+
+    table   SELECT patient_id AS k1, count(*) AS a1 FROM visit GROUP BY patient_id
+    p       SELECT k1 AS patient_id, a1 AS n FROM table WHERE a1 > 1
+
+Whose each of its rows is, `planner.planning.person_tables` proves: this module only asks whether it may be anybody's.
+Every value is one of a person's own rows alone and of public ones, so it must not hang on anything else, as the order
+in which a database adds up doubles does: sums are exact (`_total`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.binding.aggregates import Aggregates
+from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.binding.group_keys import GroupKeys, distinct_as_groups
+from planner.binding.scope import Scope, Tables
+from planner.errors import UnsupportedSQL
+from planner.expressions.bind_scalar import bind_predicate, bind_scalar
+from planner.expressions.scalar import Scalar, unfit
+from planner.parsing.keyword_positions import LABEL
+from planner.policy.policy import ColumnPolicy
+from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
+from planner.schema import Column, Table
+from planner.sql.columns import bound_column, column_ref
+from planner.sql.literals import number_sql
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied, nodes, position_of
+
+MOST_ROWS = 1 << 19
+"""A count per person is clamped to it where it is added up: a person's further rows count no more.
+
+A power of two, by which weights are divided exactly, and fewer values than a group key may be computed from.
+"""
+
+_MOST_ADDED_UP = 1024
+"""A sum per person is clamped to as many times the range of its argument where it is added up."""
+
+_EXACT_BITS = 40
+
+_WHOLE = 2.0**40
+"""The largest clamped sum that is a bigint: a longer one would need more than 2^36 rows of one person's."""
+
+_SMALLEST = 1e-290
+
+_LONGEST_NAME = 40
+"""Letters of a column's name that is what was written; no name of a database's is cut at as few."""
+
+_EXTREMES = (exp.Min, exp.Max)
+_CALLS = (exp.Count, exp.Sum, exp.Avg, *_EXTREMES)
+
+_TYPES = {
+    Family.INTEGER: "bigint",
+    Family.FLOAT: "double precision",
+    Family.BOOL: "boolean",
+    Family.DATE: "date",
+    Family.TIMESTAMP: "timestamp without time zone",
+    Family.UUID: "uuid",
+}
+
+
+def grouped_select(body: exp.Expr) -> exp.Select | None:
+    """The SELECT of a subquery, where it groups rows by keys; one with DISTINCT is one that does."""
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
+        body = body.this
+    if not isinstance(body, exp.Select):
+        return None
+    select = distinct_as_groups(body)
+    group = select.args.get("group")
+    plain = group is not None and group.expressions and not any(map(group.args.get, ("rollup", "cube", "all")))
+    return select if plain and select.args.get("distinct") is None else None
+
+
+def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
+    """Refuse what a table of persons cannot have: samples, rows of nobody, a cut among the groups.
+
+    Raises: UnsupportedSQL.
+    """
+    for part in ("limit", "offset", "fetch"):
+        if select.args.get(part):
+            hint = "use HAVING"
+            message = f"{part.upper()} inside FROM is not supported: one person's row would push out another's"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(select.args[part]))
+    for entry in entries:
+        if entry.sample is not None:
+            message = "TABLESAMPLE inside a subquery with GROUP BY is not supported"
+            raise UnsupportedSQL(message, hint="leave it out, or sample without the subquery", position=entry.start)
+    for position in beside_public:
+        hint = "use an inner JOIN; join the table of the people by LEFT JOIN to count those without rows"
+        raise UnsupportedSQL(
+            "LEFT JOIN from a public table per person is not supported", hint=hint, position=position
+        )
+
+
+def may_be_a_persons(keys: Sequence[BoundKey], tables: Tables) -> bool:
+    """Do the group keys hold a key of a person, or of a row that is one person's? If not, nobody owns a group."""
+    return tables.names_a_person([key.value for key in keys if isinstance(key.value, exp.Column)])
+
+
+class PersonRows:
+    """A SELECT that groups rows, as a table of its groups.
+
+    Args:
+      select: with GROUP BY.
+      scope, tables, given: the names and the tables of its FROM, and the conditions that hold in it.
+    """
+
+    def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
+        self._select = select
+        self._scope = scope
+        self._tables = tables
+        self._given = given
+        self._aggregates = Aggregates(scope, given)
+        self._columns: list[PersonColumn] = []
+        self._places: dict[exp.Expr, int] = {}
+        self.keys = GroupKeys(select, scope, given)
+        for key in list(self.keys.keys):
+            self._enter_key(key)
+
+    def table(self, query: BoundQuery, name: str) -> tuple[Table, PersonTable]:
+        """The table of what has been asked for by now, under a name that no other table has.
+
+        Nothing is said of its keys and of who owns its rows: `planner.planning.person_tables` does.
+        """
+        columns = tuple(column.column for column in self._columns)
+        person = PersonTable(query, tuple(self._columns), position_of(self._select))
+        return Table(name, "", columns, (), ()), person
+
+    def read(self, node: exp.Expr, alias: str) -> exp.Expr:
+        """An expression of the select list or of HAVING, over the table's columns under an alias.
+
+        Raises: UnsupportedSQL for a column that is neither a key nor within an aggregate, and for aggregates that no
+          table of persons has.
+        """
+        return self._read(self._scope.bind(node), alias)
+
+    @property
+    def policies(self) -> Mapping[str, ColumnPolicy]:
+        """What is public of each column's values, by name."""
+        return {column.column.name: column.declared for column in self._columns}
+
+    def _read(self, node: exp.Expr, alias: str) -> exp.Expr:
+        place = self.keys.place(node)
+        if place is not None:
+            key = self.keys.keys[place]
+            if key.written not in self._places:
+                self._enter_key(key)
+            return self._column(alias, self._places[key.written])
+        call = node.this if isinstance(node, exp.Filter) else node
+        if isinstance(call, exp.AggFunc):
+            return self._column(alias, self._call(node, call))
+        if isinstance(node, exp.Column):
+            hint = "put it into GROUP BY, or inside an aggregate"
+            message = f"the column {node.name!r} is neither a group key nor inside an aggregate"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+        arguments: dict[str, object] = {}
+        for name, value in node.args.items():
+            if isinstance(value, list):
+                arguments[name] = [self._read(one, alias) if isinstance(one, exp.Expr) else one for one in value]
+            else:
+                arguments[name] = self._read(value, alias) if isinstance(value, exp.Expr) else value
+        read = type(node)(**arguments)
+        if node.meta:
+            read.meta.update(node.meta)
+        return read
+
+    def _column(self, alias: str, index: int) -> exp.Column:
+        column = bound_column(alias, self._columns[index].column.name)
+        column.meta["bound"] = True
+        return column
+
+    def _enter_key(self, key: BoundKey) -> None:
+        self._places[key.written] = len(self._columns)
+        taken = {column.column.name for column in self._columns}
+        own = key.value.name if isinstance(key.value, exp.Column) else ""
+        name = own if own and own not in taken and len(own) <= _LONGEST_NAME else f"k{len(self._columns) + 1}"
+        self._columns.append(_key_column(key, self._scope, self._given, name))
+
+    def _call(self, node: exp.Expr, call: exp.Expr) -> int:
+        if not isinstance(call, _CALLS):
+            name = type(call).__name__.upper()
+            hint = "per person there are count, sum, avg, min and max"
+            raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, position=position_of(call))
+        label = str(node.meta.get(LABEL, ""))
+        made = self._extreme(node, call, label) if isinstance(call, _EXTREMES) else self._added_up(node, label)
+        for index, other in enumerate(self._columns):
+            if not other.is_key and replace(other, column=made.column) == made:
+                return index
+        self._columns.append(made)
+        return len(self._columns) - 1
+
+    def _named(self, kind: str, label: str, *, nullable: bool) -> Column:
+        """A column under what the analyst wrote, where that is short."""
+        taken = {column.column.name for column in self._columns}
+        plain = label.isascii() and 0 < len(label) <= _LONGEST_NAME and label not in taken
+        return Column(label if plain else f"a{len(self._columns) + 1}", kind, nullable)
+
+    def _added_up(self, node: exp.Expr, label: str) -> PersonColumn:
+        """COUNT, SUM and AVG: their arguments are what they are in any question."""
+        found = self._aggregates.bind(node)
+        assert found is not None, "one of the calls that Aggregates knows"
+        if isinstance(found, ReleasedValue):
+            one = self._aggregates.found[found.release]
+            return self._sum(one, label) if one.function == "sum" else self._count(one, label)
+        total, count = self._quotient(found)
+        assert total.bounds is not None, "of a sum"
+        known = exp.Nullif(this=_real(_count(count)), expression=_number(0))
+        value = exp.Div(this=_real(_total(total)), expression=known, typed=True)
+        declared = ColumnPolicy(range=(total.bounds.lo, total.bounds.hi))
+        return PersonColumn(
+            self._named("double precision", label, nullable=True), cast_sql(value, "DOUBLE"), declared
+        )
+
+    def _quotient(self, found: ReleasedExpression) -> tuple[BoundAggregate, BoundAggregate]:
+        assert isinstance(found, Apply), "AVG is a sum over a count"
+        places = [part.release for part in found.arguments if isinstance(part, ReleasedValue)]
+        total, count = (self._aggregates.found[place] for place in places)
+        return total, count
+
+    def _count(self, one: BoundAggregate, label: str) -> PersonColumn:
+        least = 1 if one.condition is None and one.function == "count" else 0
+        return PersonColumn(
+            self._named("bigint", label, nullable=False),
+            _count(one),
+            ColumnPolicy(range=(float(least), float(MOST_ROWS))),
+        )
+
+    def _sum(self, one: BoundAggregate, label: str) -> PersonColumn:
+        bounds = one.bounds
+        assert bounds is not None and one.argument is not None, "of a sum"
+        low = bounds.lo * _MOST_ADDED_UP if bounds.lo < 0 else bounds.lo
+        high = bounds.hi * _MOST_ADDED_UP if bounds.hi > 0 else bounds.hi
+        whole = bounds.integral and max(-low, high) <= _WHOLE
+        value = cast_sql(_total(one), "BIGINT" if whole else "DOUBLE")
+        column = self._named("bigint" if whole else "double precision", label, nullable=True)
+        return PersonColumn(column, value, ColumnPolicy(range=(low, high)))
+
+    def _extreme(self, node: exp.Expr, call: exp.Expr, label: str) -> PersonColumn:
+        """MIN and MAX of numbers, dates and timestamps: of values as they are; their range is the argument's."""
+        argument = call.this
+        if call.expressions or isinstance(argument, exp.Distinct):
+            hint = "write min(x)"
+            raise UnsupportedSQL("this MIN or MAX is not supported", hint=hint, position=position_of(call))
+        nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
+        if nested is not None:
+            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
+        scalar = bind_scalar(argument, self._scope, self._given)
+        kind, declared = self._kept(argument, scalar)
+        if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment):
+            name = type(call).__name__.upper()
+            hint = f"{name.lower()} takes numbers, dates and timestamps"
+            raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, position=position_of(call))
+        value = scalar.sql
+        if isinstance(node, exp.Filter):
+            where = bind_predicate(node.expression.this, self._scope)
+            value = exp.Case().when(where, value, copy=False)
+        made = type(call)(this=value)
+        declared = ColumnPolicy(range=declared.range, dates=declared.dates, step=declared.step)
+        return PersonColumn(self._named(kind, label, nullable=True), made, declared)
+
+    def _kept(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
+        """The type of a value of the argument, and what is public of it."""
+        argument = argument.unnest()
+        if isinstance(argument, exp.Column):
+            return self._tables.written_type(argument), self._scope.declared(argument)[1]
+        return None if scalar.type is None else _written(scalar), _declared(scalar)
+
+
+def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: str) -> PersonColumn:
+    """A key as a column. Values that follow from its expression are its domain."""
+    if isinstance(key.value, exp.Column):
+        column = key.value
+        declared = scope.declared(column)[1]
+        made = Column(name, scope.written_type(column), scope.may_be_null(column))
+        return PersonColumn(made, copied(key.value), declared, key=column_ref(column), is_key=True)
+    scalar = bind_scalar(key.written, scope, given)
+    kind = _written_as(key.type)
+    if kind is None or (key.shown is not None and scalar.zoned):
+        raise UnsupportedSQL(f"GROUP BY {scalar.kind} per person is not supported", position=key.position)
+    declared = _declared(scalar)
+    if key.values is not None and key.type.family in (Family.TEXT, Family.INTEGER):
+        values = tuple(value for value in key.values if value is not None)
+        declared = ColumnPolicy(domain=values or None, null_group=None in key.values)
+    return PersonColumn(Column(name, kind, True), copied(key.value), declared, is_key=True)
+
+
+def _declared(scalar: Scalar) -> ColumnPolicy:
+    """What is public of the values of an expression."""
+    if scalar.is_number and not scalar.is_null:
+        bounds = None if scalar.unranged else scalar.bounds
+        if bounds is None or not math.isfinite(bounds.lo) or not math.isfinite(bounds.hi):
+            return ColumnPolicy()
+        return ColumnPolicy(range=(bounds.lo, bounds.hi))
+    span = scalar.span or scalar.declared
+    step = scalar.calendar.unit if scalar.calendar is not None and scalar.calendar.days == 0 else None
+    return ColumnPolicy(dates=span, step=step) if span is not None else ColumnPolicy()
+
+
+def _written(scalar: Scalar) -> str | None:
+    assert scalar.type is not None, "asked before"
+    return None if scalar.zoned else _written_as(scalar.type)
+
+
+def _written_as(kind: SqlType) -> str | None:
+    """A type in the database's words; None for one whose values are not written the same everywhere."""
+    if kind.family is Family.TEXT:
+        return "text"
+    if kind.family is Family.NUMERIC:
+        return f"numeric({kind.precision},{kind.scale})" if kind.precision is not None else None
+    return _TYPES.get(kind.family)
+
+
+def _count(one: BoundAggregate) -> exp.Expr:
+    """COUNT of rows, or of distinct values, where a condition is true."""
+    if one.function == "distinct":
+        assert one.argument is not None, "of COUNT(DISTINCT x)"
+        value = (
+            one.argument if one.condition is None else exp.Case().when(copied(one.condition), copied(one.argument))
+        )
+        return exp.Count(this=exp.Distinct(expressions=[copied(value)]), big_int=True)
+    if one.condition is None:
+        return exp.Count(this=exp.Star(), big_int=True)
+    return exp.Count(this=exp.Case().when(copied(one.condition), _number(1), copy=False), big_int=True)
+
+
+def _total(one: BoundAggregate) -> exp.Expr:
+    """SUM of an argument within bounds, exactly: of whole numbers of units of a power of two.
+
+    Doubles are added up in an order that other people's rows may decide, and each order rounds in its own way. Of
+    whole numbers every order gives the same sum; a value is at most 2^-40 of the largest one below itself.
+    """
+    bounds, argument = one.bounds, one.argument
+    assert bounds is not None and argument is not None, "of a sum"
+    if bounds.integral:
+        return exp.Sum(this=cast_sql(copied(argument), "BIGINT"))
+    scale = 2.0 ** (_EXACT_BITS - math.frexp(bounds.size)[1])
+    if min(bounds.least, bounds.least * scale) < _SMALLEST:
+        raise unfit(argument)
+    unit = number_sql(Decimal(scale))
+    inner = argument if isinstance(argument, (exp.Column, exp.Cast, exp.Case)) else exp.Paren(this=argument)
+    whole = cast_sql(exp.Floor(this=exp.Mul(this=copied(inner), expression=_real(unit))), "BIGINT")
+    return exp.Div(this=_real(exp.Sum(this=whole)), expression=_real(copied(unit)), typed=True)
+
+
+def _real(value: exp.Expr) -> exp.Expr:
+    return cast_sql(value, "DOUBLE")
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)

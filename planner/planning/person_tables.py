@@ -1,0 +1,297 @@
+"""Per-person tables: whose each row is, and the catalog and policy in which they are tables like any other.
+
+    SELECT patient_id AS k1, count(*) AS a1 FROM visit WHERE ... GROUP BY patient_id
+
+Let J be the tuples of the inner join, which pass its conditions. Condition, decided from keys and equal columns
+alone:
+
+    (one) every tuple of J has one owner position, and the group keys hold its key, or a key of a row of the tuple
+          that is owned.
+
+Proof that T, the table of the groups, is a table of private rows of which each has one owner, the person u of its
+key: by (one) the tuples behind a row of T are u's and nobody else's, since its owner position holds u in each of
+them, and rows where it is NULL, which nobody owns, are left out. Keys and aggregates are functions of these tuples
+(sums are exact, so the order in which they are read does not matter), and each tuple is made of rows of u's and
+public ones. Let I' be I without some or all of the rows that v owns. The tuples of u != v are the same in both
+(privacy.md section 1, and `planner.sensitivity.own_rows` where the inner join has optional rows or semi-joins), so
+the rows of u are the same in T and T'. The rows of v may be any.
+
+So T takes part in a join as a table with a foreign key to the relation of u, which owns its rows. It has one row per
+group, and where u determines all keys one row per u, which its key says. What differs from a table is that v's rows
+do not only go where v loses rows: they *exchange*, T = T0 + A and T' = T0 + B, as `planner.sensitivity.own_rows`
+defines and with what follows from it there. Not where T has no aggregates, as SELECT DISTINCT has none, and the inner
+join does not exchange either: fewer tuples then have fewer groups.
+
+Where rows exchange, what hangs on an aggregate is another value in I' than in I: it is not determined by u
+(`Persons.unstable`), and L0 follows from (one row per u): in each of both, v's tuples are at most Delta, so at most 2
+Delta groups hold any of them. Delta rests there on enforced keys alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.errors import PlannerError, UnsupportedSQL
+from planner.plan import JoinSize
+from planner.planning.join_sizes import check_join_size, larger, whole_size
+from planner.policy.ownership import ownership
+from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
+from planner.rules.complete_provenance import complete_provenance
+from planner.rules.filter_semi_joins import filter_semi_joins
+from planner.rules.join_tables import join_tables
+from planner.schema import Column, ForeignKey, Schema, Table
+from planner.sensitivity.groups_per_unit import groups_per_unit
+from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.own_rows import check_own_rows
+from planner.sensitivity.owner_joins import check_owner_joins
+from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
+from planner.sensitivity.row_work import check_row_work
+from planner.sensitivity.tuples_per_unit import tuples_per_unit
+from planner.sql.columns import ColumnRef, bound_column
+from planner.sql.sql_nodes import add_conditions, named_sql
+from planner.sql.trees import copied
+
+_HINT = (
+    "group by the key of the one whose rows they are, in a subquery over rows of that one alone; or aggregate once"
+)
+
+
+@dataclass(frozen=True)
+class Persons:
+    """A question whose per-person tables are tables of a catalog.
+
+    Attributes:
+      query: with the rows of each (`BoundTable.rows`).
+      schema, policy: the catalog and the policy with them; the question's own where it has none.
+      exchanges: may rows of a person appear in them where that person loses rows?
+      unstable: their columns that are aggregates.
+      sizes: of the joins that they are made from.
+    """
+
+    query: BoundQuery
+    schema: Schema
+    policy: Policy
+    exchanges: bool = False
+    unstable: frozenset[ColumnRef] = frozenset()
+    sizes: tuple[JoinSize, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Has the question any?"""
+        return bool(self.sizes)
+
+    def size(self, own: JoinSize) -> JoinSize:
+        """The class of the largest of its joins."""
+        for size in self.sizes:
+            own = larger(own, size)
+        return own
+
+    def groups(self, determined: int | None, found: Provenance) -> int | None:
+        """L0: by what its owners determine, or by the tuples that one unit has at most, by enforced keys.
+
+        Args:
+          determined: by functional dependency, of what is stable.
+          found: the provenance of the question.
+        """
+        if not self.any:
+            return determined
+        enforced = _without_promises(self.policy)
+        steps = JoinSteps(self.query, found, enforced)
+        tuples = tuples_per_unit(self.query, found, steps, self.schema, enforced)
+        if tuples is None:
+            return determined
+        return min(one for one in (determined, tuples * (1 + self.exchanges)) if one is not None)
+
+
+def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:
+    """Prove whose the rows of each per-person table are, and enter it into catalog and policy.
+
+    Args:
+      query: a bound question; one without such tables comes back as it is.
+      schema, policy: the catalog and the policy that it was bound with.
+    Raises: UnsupportedSQL where rows may be several people's; what planning a join raises.
+    Cost: per table that of finding the owners of its join.
+    """
+    entries = [*query.tables, *(entry for one in query.semi_joins for entry in one.tables)]
+    if all(entry.person is None for entry in entries):
+        return Persons(query, schema, policy)
+    made = {entry.alias: _Made.of(entry, entry.person, schema, policy) for entry in entries if entry.person}
+    changed = {alias: one.entry for alias, one in made.items()}
+    tables = tuple(changed.get(entry.alias, entry) for entry in query.tables)
+    semi_joins = tuple(
+        replace(one, tables=tuple(changed.get(entry.alias, entry) for entry in one.tables))
+        for one in query.semi_joins
+    )
+    return Persons(
+        replace(query, tables=tables, semi_joins=semi_joins),
+        schema.beside({one.entry.table.name: one.entry.table for one in made.values()}),
+        policy.beside({one.entry.table.name: one.declared for one in made.values()}),
+        any(one.exchanges for one in made.values()),
+        frozenset(
+            (alias, column.column.name)
+            for alias, one in made.items()
+            if one.exchanges
+            for column in one.person.columns
+            if not column.is_key
+        ),
+        tuple(size for one in made.values() for size in one.sizes),
+    )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """One table: its entry in FROM, what the policy says of it, and of the join behind it."""
+
+    entry: BoundTable
+    person: PersonTable
+    declared: TablePolicy
+    exchanges: bool
+    sizes: tuple[JoinSize, ...] = field(default=())
+
+    @classmethod
+    def of(cls, entry: BoundTable, person: PersonTable, schema: Schema, policy: Policy) -> _Made:
+        try:
+            return cls._of(entry, person, schema, policy)
+        except PlannerError as refusal:
+            if refusal.position is None:
+                refusal.position = person.position
+            raise
+
+    @classmethod
+    def _of(cls, entry: BoundTable, person: PersonTable, schema: Schema, policy: Policy) -> _Made:
+        inner = with_person_tables(person.query, schema, policy)
+        query, schema, policy = inner.query, inner.schema, inner.policy
+        exchanges = check_own_rows(query, schema, policy) or inner.exchanges
+        found = provenance(query, schema, policy)
+        check_owner_joins(query, found)
+        check_row_work(query)
+        size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
+        check_join_size(size, query, schema, policy)
+        owner, unit = _owner(found, person, schema, policy)
+        table = Table(
+            entry.table.name, "", _columns(person, unit), (_key(found, person, unit, inner.unstable),), (unit,)
+        )
+        most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
+        declared = TablePolicy(
+            columns={column.column.name: _declared(column, most) for column in person.columns}, rows=size.most_tuples
+        )
+        aggregates = any(not column.is_key for column in person.columns)
+        return cls(
+            replace(entry, table=table, rows=_rows(query, found, person, owner, unit)),
+            person,
+            declared,
+            exchanges or aggregates,
+            (inner.size(size),),
+        )
+
+
+def _owner(
+    found: Provenance, person: PersonTable, schema: Schema, policy: Policy
+) -> tuple[OwnerPosition, ForeignKey]:
+    """The one owner position of the tuples, and the foreign key of the groups that leads to it.
+
+    Raises: UnsupportedSQL where a tuple has several positions, or the group keys hold neither the person's key nor
+      that of a row of the tuple that is owned.
+    """
+    relations = sorted({owner.relation for owner in found.owners})
+    if len(found.owners) != 1:
+        twice = f"{relations[0]} twice" if len(relations) == 1 else " and ".join(relations)
+        message = f"the rows of this subquery with GROUP BY belong to {twice}: one of them would change another's row"
+        raise UnsupportedSQL(message, hint=_HINT)
+    (owner,) = found.owners
+    if owner.orphan_of:
+        message = f"a row of {owner.relation} may be a person of its own, so GROUP BY inside FROM is not supported"
+        raise UnsupportedSQL(message, hint=_HINT)
+    by_class = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
+
+    def held(columns: Sequence[ColumnRef]) -> tuple[str, ...] | None:
+        names = [by_class.get(found.equalities.find(column)) for column in columns]
+        return tuple(name for name in names if name is not None) if all(names) else None
+
+    names = held(owner.columns)
+    if names is not None:
+        return owner, ForeignKey(names, owner.relation, policy.privacy_units[owner.relation])
+    graph = ownership(schema, policy)
+    for alias, table in found.equalities.tables.items():
+        for key in table.keys if graph.is_owned(table.name) else ():
+            names = held([(alias, name) for name in key])
+            if names is not None and (_is_there(found, alias, key) or _leads(found, alias, owner)):
+                return owner, ForeignKey(names, table.name, key)
+    message = (
+        "GROUP BY inside FROM is not supported without a key of the person or of a row that is one person's: "
+        "one person's rows would change rows that others share"
+    )
+    raise UnsupportedSQL(message, hint=f"add the key of {owner.relation} to GROUP BY; or aggregate once, at the top")
+
+
+def _is_there(found: Provenance, alias: str, key: Sequence[str]) -> bool:
+    return all(found.equalities.known((alias, name)) for name in key)
+
+
+def _leads(found: Provenance, alias: str, owner: OwnerPosition) -> bool:
+    """Is a row on the chain by which the owner is found, so that nobody owns a tuple without it?"""
+    children = {completion.alias: completion.child for completion in found.completions}
+    current: str | None = owner.columns[0][0]
+    while current is not None and current != alias:
+        current = children.get(current)
+    return current is not None
+
+
+def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
+    """The columns; those that lead to the owner are never NULL, for rows of nobody are left out."""
+    return tuple(
+        replace(column.column, nullable=column.column.nullable and column.column.name not in unit.columns)
+        for column in person.columns
+    )
+
+
+def _key(found: Provenance, person: PersonTable, unit: ForeignKey, unstable: frozenset[ColumnRef]) -> tuple[str, ...]:
+    """What identifies a row: the columns that lead to the owner where they determine the other group keys, else all.
+
+    What one position determines is one value: `groups_per_unit` asks for it as if the columns were an owner's.
+    """
+    led = [column for column in person.columns if column.column.name in unit.columns and column.key is not None]
+    others = [column for column in person.columns if column.is_key and column.column.name not in unit.columns]
+    position = OwnerPosition("", tuple(column.key for column in led if column.key is not None))
+    keys = [column.key for column in others if column.key is not None]
+    if len(keys) == len(others) and groups_per_unit([position], keys, found.equalities, unstable) == 1:
+        return unit.columns
+    return tuple(column.column.name for column in person.columns if column.is_key)
+
+
+def _declared(column: PersonColumn, most: int | None) -> ColumnPolicy:
+    """What is public of a column: a count is at most the number of tuples that follows from declared fan-outs."""
+    if most is None or not isinstance(column.value, exp.Count) or column.declared.range is None:
+        return column.declared
+    low, high = column.declared.range
+    return replace(column.declared, range=(low, max(low, min(high, float(most)))))
+
+
+def _rows(
+    query: BoundQuery, found: Provenance, person: PersonTable, owner: OwnerPosition, unit: ForeignKey
+) -> exp.Select:
+    """The SELECT: the join, completed, of tuples that somebody owns and whose keys lead to that person, grouped."""
+    select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
+    select = filter_semi_joins(select, query.semi_joins) if query.semi_joins else select
+    leading = [
+        column.key for column in person.columns if column.column.name in unit.columns and column.key is not None
+    ]
+    unsure = [column for column in dict.fromkeys([*owner.columns, *leading]) if not found.equalities.known(column)]
+    add_conditions(select, [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure])
+    select.set("expressions", [named_sql(copied(column.value), column.column.name) for column in person.columns])
+    places = [place for place, column in enumerate(person.columns, 1) if column.is_key]
+    select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
+    return select
+
+
+def _without_promises(policy: Policy) -> Policy:
+    """The policy without fan-outs and numbers of rows, which no constraint enforces."""
+    return replace(
+        policy,
+        foreign_keys=tuple(replace(key, fanout=None) for key in policy.foreign_keys),
+        tables={name: replace(table, rows_per_unit={}) for name, table in policy.tables.items()},
+    )

@@ -1,0 +1,257 @@
+"""Per-person tables over random worlds: what they mean in plain SQL, and what one person can change."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from planner.binding.bound_query import BoundQuery
+from planner.errors import UnsupportedSQL
+from planner.plan import Plan
+from planner.planning import make_plan, person_tables
+from planner.policy.policy import Policy
+from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema
+from planner.sensitivity.provenance import Provenance
+from tests.property.clinic_world import (
+    SCHEMA,
+    Database,
+    check_removal,
+    checked,
+    less_of,
+    opened,
+    plan_of,
+    some_rows,
+    stands,
+)
+
+_PER_PERSON = "(SELECT person, count(*) AS n, max(x) AS m FROM visit GROUP BY person)"
+_PER_VISIT = "(SELECT visit, count(*) AS n, min(x) AS m FROM line GROUP BY visit)"
+
+OWN = {
+    "a count": f"SELECT count(*) FROM {_PER_PERSON} AS t WHERE n > 1",
+    "having": "SELECT count(*) FROM (SELECT person FROM visit GROUP BY person"
+    " HAVING max(x) = 2 AND count(x) < 3) AS t",
+    "an extreme": f"SELECT count(*) FROM {_PER_PERSON} AS t WHERE m = 1",
+    "WITH": f"WITH t AS {_PER_PERSON} SELECT count(*) FROM t JOIN person AS p ON p.id = t.person WHERE p.x < n",
+    "LEFT JOIN": f"SELECT count(*) FROM person AS p LEFT JOIN {_PER_PERSON} AS t ON t.person = p.id WHERE n IS NULL",
+    "two": f"SELECT count(*) FROM {_PER_PERSON} AS t JOIN (SELECT v.person, count(*) AS k FROM line AS l"
+    " JOIN visit AS v ON v.id = l.visit GROUP BY 1) AS u ON u.person = t.person WHERE k >= n",
+    "several a person": "SELECT count(*) FROM (SELECT person, x, count(*) AS n FROM visit GROUP BY 1, 2) AS t"
+    " WHERE n > 1",
+    "a row of theirs": f"SELECT count(*) FROM {_PER_VISIT} AS t WHERE n > 1",
+    "joined to its row": f"SELECT count(*) FROM {_PER_VISIT} AS t JOIN visit AS v ON v.id = t.visit WHERE n >= v.x",
+    "nested": f"SELECT count(*) FROM (SELECT v.person, max(n) AS most FROM {_PER_VISIT} AS t"
+    " JOIN visit AS v ON v.id = t.visit GROUP BY v.person) AS u WHERE most > 1",
+    "optional rows inside": "SELECT count(*) FROM (SELECT p.id, count(v.id) AS n FROM person AS p"
+    " LEFT JOIN visit AS v ON v.person = p.id GROUP BY p.id) AS t WHERE n < 2",
+    "absent rows inside": "SELECT count(*) FROM (SELECT v.person, count(*) AS n FROM visit AS v WHERE NOT EXISTS"
+    " (SELECT 1 FROM line AS l WHERE l.visit = v.id) GROUP BY 1) AS t WHERE n > 1",
+    "distinct": "SELECT count(*) FROM (SELECT DISTINCT person, x FROM visit) AS t JOIN ward AS w ON w.id = t.x",
+    "public rows inside": "SELECT count(*) FROM (SELECT v.person, count(*) AS n FROM visit AS v JOIN ward AS w"
+    " ON w.x = v.x GROUP BY 1) AS t WHERE n > 1",
+    "distinct values": "SELECT count(*) FROM (SELECT person, count(DISTINCT x) AS k FROM visit GROUP BY 1) t"
+    " WHERE k > 1",
+}
+"""By form, a question whose groups are each one person's."""
+
+OTHERS = {
+    "no key": "SELECT count(*) FROM (SELECT x, count(*) AS n FROM visit GROUP BY x) AS t WHERE n > 1",
+    "two owners": "SELECT count(*) FROM (SELECT person, count(*) AS n FROM shared GROUP BY person) AS t WHERE n > 1",
+    "another's rows": "SELECT count(*) FROM (SELECT v.person, count(*) AS n FROM visit AS v JOIN visit AS w"
+    " ON w.x = v.x GROUP BY v.person) AS t WHERE n > 1",
+    "a join that is no key": "SELECT count(*) FROM (SELECT p.id, count(v.id) AS n FROM person AS p"
+    " LEFT JOIN visit AS v ON v.x = p.x GROUP BY p.id) AS t WHERE n > 1",
+    "exists": "SELECT count(*) FROM (SELECT v.person, count(*) AS n FROM visit AS v WHERE EXISTS"
+    " (SELECT 1 FROM visit AS w WHERE w.x = v.x AND w.id <> v.id) GROUP BY 1) AS t WHERE n > 1",
+    "an author": "SELECT count(*) FROM (SELECT author, count(*) AS n FROM note GROUP BY author) AS t WHERE n > 1",
+    "beside others": f"SELECT count(*) FROM person AS p LEFT JOIN {_PER_PERSON} AS t ON t.n = p.x",
+}
+"""By form, a question of which one person could change another's row."""
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with opened() as database:
+        yield database
+
+
+def _question(rng: random.Random) -> str:
+    """A subquery that groups one or two tables by some columns, perhaps in another one, joined to some table."""
+    inner, key = _grouped(rng)
+    if rng.random() < 0.3:
+        inner = f"SELECT {key}, max(n) AS n, count(*) AS m FROM ({inner}) AS s GROUP BY {key}"
+    source = f"({inner}) AS t"
+    others = ("person", "visit", "line", "shared", "note", "branch", "ward")
+    if rng.random() < 0.6:
+        other = rng.choice(others)
+        column = rng.choice(
+            ["id", "id", "x", {"visit": "person", "line": "visit", "shared": "person"}.get(other, "id")]
+        )
+        kind = rng.choice(["JOIN", "JOIN", "LEFT JOIN"])
+        left = rng.choice([key, key, key, "n"])
+        source = f"{source} {kind} {other} AS o ON o.{column} = t.{left}"
+        if rng.random() < 0.3:
+            source = f"{other} AS o LEFT JOIN ({inner}) AS t ON t.{left} = o.{column}"
+    where = rng.choice(["n > 1", "n = 1", "n IS NULL", "m = 1", "n < 3 OR m = 2", "t.n >= t.m"])
+    return f"SELECT count(*) FROM {source} WHERE {where}"
+
+
+def _grouped(rng: random.Random) -> tuple[str, str]:
+    table, key = rng.choice(
+        [
+            ("visit AS a", "person"),
+            ("visit AS a", "id"),
+            ("line AS a", "visit"),
+            ("line AS a JOIN visit AS v ON v.id = a.visit", "person"),
+            ("shared AS a", "person"),
+            ("note AS a", rng.choice(["person", "author"])),
+            ("branch AS a", rng.choice(["person", "above", "id"])),
+            ("person AS a LEFT JOIN visit AS v ON v.person = a.id", "a.id"),
+            ("visit AS a JOIN ward AS w ON w.id = a.x", "person"),
+            ("visit AS a JOIN visit AS v ON v.x = a.x", "a.person"),
+            ("visit AS a JOIN visit AS v ON v.person = a.person", "a.person"),
+        ]
+    )
+    more = rng.choice(["", "", "", ", a.x"])
+    having = rng.choice(["", "", " HAVING count(*) > 1", " HAVING min(a.x) = 1"])
+    counted = rng.choice(["count(*)", "count(a.x)", "max(a.x)", "count(DISTINCT a.x)"])
+    where = rng.choice(["", "", " WHERE a.x = 2", " WHERE EXISTS (SELECT 1 FROM line AS l WHERE l.visit = a.id)"])
+    shown = f"{key} AS k{', a.x AS y' if more else ''}, {counted} AS n, min(a.x) AS m"
+    return f"SELECT {shown} FROM {table}{where} GROUP BY {key}{more}{having}", "k"
+
+
+@pytest.mark.parametrize("form", OWN)
+def test_one_person_changes_only_rows_of_their_own(database: Database, form: str) -> None:
+    assert checked(database, OWN[form], trials=120) > 0
+
+
+def test_one_person_changes_only_rows_of_their_own_in_random_questions(database: Database) -> None:
+    """Some two thousand removals."""
+    rng, answered, carried = random.Random(23), 0, 0
+    for _ in range(1_200):
+        text = _question(rng)
+        plan = plan_of(text)
+        if plan is not None:
+            answered += 1
+            carried += sum(check_removal(database, text, plan, rng) for _ in range(6))
+    assert answered > 330
+    assert carried > 200
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_rows_that_others_could_change_are_refused(form: str) -> None:
+    assert plan_of(OTHERS[form]) is None
+
+
+def test_questions_mean_what_plain_sql_says(database: Database) -> None:
+    rng, compared = random.Random(7), 0
+    for text in [*OWN.values(), *(_question(rng) for _ in range(600))]:
+        plan = plan_of(text)
+        if plan is None:
+            continue
+        query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
+        for _ in range(20 if text in OWN.values() else 3):
+            rows = some_rows(rng)
+            database.fill(
+                {name: [row for row in held if stands(rows, name, row)] for name, held in rows.items()}, query
+            )
+            tuples = database.tuples(query)
+            ((plain,),) = database.connection.execute(text).fetchall()
+            assert sum(tuples.values()) == plain << 30, text
+            compared += 1
+    assert compared > 500
+
+
+GROUPED = (
+    f"SELECT least(n, 3) AS k, count(*) FROM {_PER_PERSON} AS t GROUP BY 1",
+    f"SELECT coalesce(n, 0) AS k, count(*) FROM person p LEFT JOIN {_PER_PERSON} t ON t.person = p.id"
+    " WHERE n < 9 OR n IS NULL GROUP BY 1",
+    f"SELECT m AS k, count(*) FROM {_PER_PERSON} AS t WHERE m IN (1, 2) GROUP BY 1",
+    f"SELECT CASE WHEN n > 1 THEN 'often' ELSE 'once' END AS k, count(*) FROM {_PER_PERSON} AS t GROUP BY 1",
+    f"SELECT w.x AS k, count(*) FROM {_PER_PERSON} AS t JOIN ward AS w ON w.id = n GROUP BY 1",
+    f"SELECT p.x AS k, count(*) FROM {_PER_PERSON} AS t JOIN person AS p ON p.id = t.person"
+    " WHERE n > 1 AND p.x IN (1, 2) GROUP BY 1",
+)
+
+
+@pytest.mark.parametrize("text", GROUPED)
+def test_one_person_changes_no_more_groups_than_the_plan_says(database: Database, text: str) -> None:
+    assert _most_changed(database, text) <= (_grouped_plan(text).groups_per_unit or 99)
+
+
+def _grouped_plan(text: str) -> Plan:
+    plan = plan_of(text)
+    assert plan is not None, "it must be answered"
+    return plan
+
+
+def _most_changed(database: Database, text: str) -> int:
+    """The most groups in which tuples of one person appear or vanish, over many removals."""
+    plan, rng, most = _grouped_plan(text), random.Random(1), 0
+    query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
+    for _ in range(250):
+        rows = some_rows(rng)
+        less, _ = less_of(rows, rng)
+        database.fill(rows, query)
+        before = database.tuples(query)
+        database.fill(less, query)
+        after = database.tuples(query)
+        changed = {key[-1] for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        most = max(most, len(changed))
+    return most
+
+
+def test_a_histogram_of_counts_changes_in_two_groups(database: Database) -> None:
+    """A person who loses a row leaves one group and enters another: 1 would be a false L0."""
+    assert _most_changed(database, GROUPED[0]) == 2
+    assert _grouped_plan(GROUPED[0]).groups_per_unit == 2
+    assert _grouped_plan(GROUPED[5]).groups_per_unit == 1
+
+
+def test_a_mutant_that_takes_aggregates_to_be_stable_is_caught(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _patch(monkeypatch, unstable=frozenset())
+    assert _most_changed(database, GROUPED[4]) > (_grouped_plan(GROUPED[4]).groups_per_unit or 99)
+
+
+@pytest.mark.parametrize("form", ["two owners", "another's rows", "no key"])
+def test_a_mutant_that_asks_nobody_whose_groups_they_are_is_caught(
+    database: Database, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    real = person_tables._owner
+
+    def anybody(found: Provenance, *rest: object) -> object:
+        try:
+            return real(found, *rest)  # type: ignore[arg-type]
+        except UnsupportedSQL:
+            one = Provenance(found.owners[:1], found.completions, found.ends, found.equalities)
+            return real(one, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(person_tables, "_owner", anybody)
+    if form == "no key":
+        assert plan_of(OTHERS[form]) is None, "nothing would lead to an owner"
+        return
+    with pytest.raises(AssertionError, match="SELECT"):
+        checked(database, OTHERS[form], trials=400)
+
+
+def test_a_mutant_that_drops_the_exchange_is_caught(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person who loses a row enters the group of those with one: no sum that only grows."""
+    _patch(monkeypatch, exchanges=False)
+    text = "SELECT count(*) FROM (SELECT person, count(*) AS n FROM visit GROUP BY 1) t WHERE n = 1"
+    with pytest.raises(AssertionError, match="SELECT"):
+        checked(database, text, 400)
+
+
+def _patch(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+    real = person_tables.with_person_tables
+
+    def patched(query: BoundQuery, schema: Schema, policy: Policy) -> person_tables.Persons:
+        return replace(real(query, schema, policy), **changes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(make_plan, "with_person_tables", patched)
