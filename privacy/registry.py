@@ -197,6 +197,8 @@ def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.mechanisms.gem import Gem
 
     ladder = useful_ladder(of.whole, of.tuples_per_unit)
+    if len(ladder) == 1 and of.sample is None:
+        return _fixed(of)  # one threshold, 1: a selection would take half of epsilon to choose it
     return Gem(of.epsilon, of.groups_per_unit, of.gap, ladder=ladder, sample=of.sample, monotone=not of.exchanges)
 
 
@@ -320,7 +322,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism, ...] = (
     ),
     ScalarMechanism(
         "fixed",
-        "one unit reaches one value at most, so the threshold is 1 and nothing is selected",
+        "one unit adds 1 at most, so the threshold is 1 and nothing is selected",
         two_sided=True,
         offered=False,
         takes_exchanges=True,
