@@ -28,6 +28,7 @@ class PersonColumn:
       declared: what is public of its values: the range of a sum or an extreme, the domain of a key.
       key: of a key that is a column, that column.
       is_key: is it one of the group keys? Other columns change where the person loses rows.
+      label: what the analyst wrote, for messages; a database gets none of it.
     """
 
     column: Column
@@ -35,6 +36,7 @@ class PersonColumn:
     declared: ColumnPolicy
     key: tuple[str, str] | None = None
     is_key: bool = False
+    label: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

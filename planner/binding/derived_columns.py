@@ -37,6 +37,10 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
     "fetch": ("FETCH inside FROM is not supported: one person's row would push out another's", "use WHERE"),
     "order": ("ORDER BY inside FROM is not supported", "sort at the top"),
 }
+
+GROUPS_OF_NOBODY = frozenset(_INSIDE[part][0] for part in ("group", "having"))
+"""What is wrong with a subquery of FROM whose groups are not one person's each."""
+
 _INSTEAD_OF_A_VIEW = "ask its tables themselves; if it says nothing of a person, the policy may declare it public"
 _OF_AN_ANSWER = f"ask for its rows, by themselves or beside other answers; or {_INSTEAD_OF_A_VIEW}"
 

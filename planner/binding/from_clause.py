@@ -267,7 +267,7 @@ class _FromClause:
             owner_joins=tuple(inside.owner_joins),
         )
         table, person = rows.table(query, made)
-        outer.complete_person(alias, table, person, rows.policies, tables)
+        outer.complete_person(alias, table, person, rows.described, tables)
         self._flat.predicates.extend(bind_predicate(part, self.scope) for part in kept)
         return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
 

@@ -55,8 +55,6 @@ _WHOLE = 2.0**40
 
 _SMALLEST = 1e-290
 
-_LONGEST_NAME = 40
-"""Letters of a column's name that is what was written; no name of a database's is cut at as few."""
 
 _EXTREMES = (exp.Min, exp.Max)
 _CALLS = (exp.Count, exp.Sum, exp.Avg, *_EXTREMES)
@@ -147,9 +145,9 @@ class PersonRows:
         return self._read(self._scope.bind(node), alias)
 
     @property
-    def policies(self) -> Mapping[str, ColumnPolicy]:
-        """What is public of each column's values, by name."""
-        return {column.column.name: column.declared for column in self._columns}
+    def described(self) -> Mapping[str, tuple[str, ColumnPolicy]]:
+        """By name, what each column is for people, and what is public of its values."""
+        return {column.column.name: (column.label, column.declared) for column in self._columns}
 
     def _read(self, node: exp.Expr, alias: str) -> exp.Expr:
         place = self.keys.place(node)
@@ -183,45 +181,38 @@ class PersonRows:
 
     def _enter_key(self, key: BoundKey) -> None:
         self._places[key.written] = len(self._columns)
-        taken = {column.column.name for column in self._columns}
-        own = key.value.name if isinstance(key.value, exp.Column) else ""
-        name = own if own and own not in taken and len(own) <= _LONGEST_NAME else f"k{len(self._columns) + 1}"
-        self._columns.append(_key_column(key, self._scope, self._given, name))
+        made = _key_column(key, self._scope, self._given, f"k{len(self._columns) + 1}")
+        self._columns.append(replace(made, label=_shown(key)))
 
     def _call(self, node: exp.Expr, call: exp.Expr) -> int:
         if not isinstance(call, _CALLS):
             name = type(call).__name__.upper()
             hint = "per person there are count, sum, avg, min and max"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, position=position_of(call))
-        label = str(node.meta.get(LABEL, ""))
-        made = self._extreme(node, call, label) if isinstance(call, _EXTREMES) else self._added_up(node, label)
+        made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
+        made = replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")
         for index, other in enumerate(self._columns):
             if not other.is_key and replace(other, column=made.column) == made:
                 return index
         self._columns.append(made)
         return len(self._columns) - 1
 
-    def _named(self, kind: str, label: str, *, nullable: bool) -> Column:
-        """A column under what the analyst wrote, where that is short."""
-        taken = {column.column.name for column in self._columns}
-        plain = label.isascii() and 0 < len(label) <= _LONGEST_NAME and label not in taken
-        return Column(label if plain else f"a{len(self._columns) + 1}", kind, nullable)
+    def _named(self, kind: str, *, nullable: bool) -> Column:
+        return Column(f"a{len(self._columns) + 1}", kind, nullable)
 
-    def _added_up(self, node: exp.Expr, label: str) -> PersonColumn:
+    def _added_up(self, node: exp.Expr) -> PersonColumn:
         """COUNT, SUM and AVG: their arguments are what they are in any question."""
         found = self._aggregates.bind(node)
         assert found is not None, "one of the calls that Aggregates knows"
         if isinstance(found, ReleasedValue):
             one = self._aggregates.found[found.release]
-            return self._sum(one, label) if one.function == "sum" else self._count(one, label)
+            return self._sum(one) if one.function == "sum" else self._count(one)
         total, count = self._quotient(found)
         assert total.bounds is not None, "of a sum"
         known = exp.Nullif(this=_real(_count(count)), expression=_number(0))
         value = exp.Div(this=_real(_total(total)), expression=known, typed=True)
         declared = ColumnPolicy(range=(total.bounds.lo, total.bounds.hi))
-        return PersonColumn(
-            self._named("double precision", label, nullable=True), cast_sql(value, "DOUBLE"), declared
-        )
+        return PersonColumn(self._named("double precision", nullable=True), cast_sql(value, "DOUBLE"), declared)
 
     def _quotient(self, found: ReleasedExpression) -> tuple[BoundAggregate, BoundAggregate]:
         assert isinstance(found, Apply), "AVG is a sum over a count"
@@ -229,25 +220,25 @@ class PersonRows:
         total, count = (self._aggregates.found[place] for place in places)
         return total, count
 
-    def _count(self, one: BoundAggregate, label: str) -> PersonColumn:
+    def _count(self, one: BoundAggregate) -> PersonColumn:
         least = 1 if one.condition is None and one.function == "count" else 0
         return PersonColumn(
-            self._named("bigint", label, nullable=False),
+            self._named("bigint", nullable=False),
             _count(one),
             ColumnPolicy(range=(float(least), float(MOST_ROWS))),
         )
 
-    def _sum(self, one: BoundAggregate, label: str) -> PersonColumn:
+    def _sum(self, one: BoundAggregate) -> PersonColumn:
         bounds = one.bounds
         assert bounds is not None and one.argument is not None, "of a sum"
         low = bounds.lo * _MOST_ADDED_UP if bounds.lo < 0 else bounds.lo
         high = bounds.hi * _MOST_ADDED_UP if bounds.hi > 0 else bounds.hi
         whole = bounds.integral and max(-low, high) <= _WHOLE
         value = cast_sql(_total(one), "BIGINT" if whole else "DOUBLE")
-        column = self._named("bigint" if whole else "double precision", label, nullable=True)
+        column = self._named("bigint" if whole else "double precision", nullable=True)
         return PersonColumn(column, value, ColumnPolicy(range=(low, high)))
 
-    def _extreme(self, node: exp.Expr, call: exp.Expr, label: str) -> PersonColumn:
+    def _extreme(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
         """MIN and MAX of numbers, dates and timestamps: of values as they are; their range is the argument's."""
         argument = call.this
         if call.expressions or isinstance(argument, exp.Distinct):
@@ -268,7 +259,7 @@ class PersonRows:
             value = exp.Case().when(where, value, copy=False)
         made = type(call)(this=value)
         declared = ColumnPolicy(range=declared.range, dates=declared.dates, step=declared.step)
-        return PersonColumn(self._named(kind, label, nullable=True), made, declared)
+        return PersonColumn(self._named(kind, nullable=True), made, declared)
 
     def _kept(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
         """The type of a value of the argument, and what is public of it."""
@@ -276,6 +267,11 @@ class PersonRows:
         if isinstance(argument, exp.Column):
             return self._tables.written_type(argument), self._scope.declared(argument)[1]
         return None if scalar.type is None else _written(scalar), _declared(scalar)
+
+
+def _shown(key: BoundKey) -> str:
+    """A key as people know it."""
+    return key.value.name if isinstance(key.value, exp.Column) else "the group key"
 
 
 def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: str) -> PersonColumn:

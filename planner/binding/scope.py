@@ -52,7 +52,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
-        self._persons: dict[str, Mapping[str, ColumnPolicy]] = {}
+        self._persons: dict[str, Mapping[str, tuple[str, ColumnPolicy]]] = {}
         self._around: list[BoundTable] | None = None
         self.entries: list[BoundTable] = []
         self.positions: dict[str, int | None] = {}
@@ -125,10 +125,15 @@ class Tables:
         self._persons[name] = {}
 
     def complete_person(
-        self, alias: str, table: Table, person: PersonTable, declared: Mapping[str, ColumnPolicy], within: Tables
+        self,
+        alias: str,
+        table: Table,
+        person: PersonTable,
+        described: Mapping[str, tuple[str, ColumnPolicy]],
+        within: Tables,
     ) -> None:
         """Say what the columns of a per-person table that was entered under an alias have turned out to be."""
-        self._persons[table.name] = declared
+        self._persons[table.name] = described
         self._by_alias[alias] = table
         self._aside += len(within.entries)
         (index,) = [index for index, entry in enumerate(self.entries) if entry.alias == alias]
@@ -193,12 +198,13 @@ class Tables:
         return column_type(self._by_alias[alias], name)
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """The name of a bound column's table, and what the policy says of the column."""
+        """A bound column as people know it, with its table, and what the policy says of it."""
         alias, name = column_ref(column)
         table = self._by_alias[alias].name
         if table in self._persons:
-            return table, self._persons[table].get(name, ColumnPolicy())
-        return table, self._policy.column(table, name)
+            label, declared = self._persons[table].get(name, (name, ColumnPolicy()))
+            return f"{label} of {table}", declared
+        return f"{table}.{name}", self._policy.column(table, name)
 
     def may_be_null(self, column: exp.Column) -> bool:
         """May a bound column be NULL in some join tuple?"""
@@ -361,7 +367,7 @@ class Scope:
         return self._tables.public_primary_key(column)
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """The name of a bound column's table, and what the policy says of the column."""
+        """A bound column as people know it, with its table, and what the policy says of it."""
         return self._tables.declared(column)
 
     def may_be_null(self, column: exp.Column) -> bool:

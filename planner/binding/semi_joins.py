@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
-from planner.binding.derived_columns import project
+from planner.binding.derived_columns import GROUPS_OF_NOBODY, project
 from planner.binding.normal_form import normal_form
 from planner.binding.null_condition import is_null
+from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.parsing.grammar import COMPARISONS
 from planner.sql.columns import ColumnRef, bound_column, column_ref
-from planner.sql.trees import columns_of, holds, position_of
+from planner.sql.trees import columns_of, copied, holds, position_of
 
 _INSIDE = {
     "having": "a condition on groups of rows has no sound answer here; use a condition on one row",
@@ -28,6 +29,9 @@ _INSIDE = {
     "fetch": "leave FETCH out: one row is enough",
     "with_": "write WITH before the whole statement",
 }
+
+GROUPED = "grouped"
+_GROUPS, _VALUE = "groups", "value"
 
 Inner = Callable[[exp.Select], tuple[Scope, list[exp.Expr]]]
 """Enters FROM and WHERE of a subquery: its names, which include those around it, and its conditions."""
@@ -78,7 +82,12 @@ def _conditions(
 ) -> list[exp.Expr]:
     """The conditions of the inner rows, the one of their selected value among them."""
     before = len(tables.entries)
-    inside, conditions = enter(select)
+    try:
+        inside, conditions = enter(select)
+    except UnsupportedSQL as refusal:
+        if GROUPED in select.meta and refusal.message in GROUPS_OF_NOBODY:
+            _check_clauses(select.meta[GROUPED], _label(test))
+        raise
     shown = project(select, inside)
     if isinstance(test, exp.In):
         return [*conditions, _members(test, shown, scope, inside, conditions, negated=negated)]
@@ -173,11 +182,10 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     if not isinstance(body, exp.Select):
         hint = "write one EXISTS for each SELECT, joined by AND"
         raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, position=position_of(body))
-    for part, hint in _INSIDE.items():
-        found = body.args.get(part)
-        if found:
-            name = "WITH" if part == "with_" else "GROUP BY" if part == "group" else part.upper()
-            raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, position=position_of(found))
+    grouped = grouped_select(body) if isinstance(test, exp.In) and body.args.get("group") is not None else None
+    if grouped is not None and len(grouped.expressions) == 1 and not body.args.get("limit"):
+        return _of_groups(grouped)
+    _check_clauses(body, label)
     aggregate = next((item for item in body.expressions if holds(item, exp.AggFunc)), None)
     if aggregate is not None:
         hint = "select a column; a number that rows add up to has no sound answer here"
@@ -190,6 +198,26 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     if body.args.get("from_") is None:
         raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(body))
     return body
+
+
+def _of_groups(select: exp.Select) -> exp.Select:
+    """`SELECT g.k FROM (SELECT ... GROUP BY ...) AS g`: what a per-person table has, in the place of its SELECT."""
+    (item,) = select.expressions
+    named = copied(select)
+    named.set("expressions", [exp.alias_(item.unalias().copy(), _VALUE, quoted=True)])
+    subquery = exp.Subquery(this=named, alias=exp.TableAlias(this=exp.to_identifier(_GROUPS, quoted=True)))
+    around = exp.select(exp.column(exp.to_identifier(_VALUE, quoted=True)), copy=False)
+    around.set("from_", exp.From(this=subquery))
+    around.meta[GROUPED] = select
+    return around
+
+
+def _check_clauses(body: exp.Select, label: str) -> None:
+    for part, hint in _INSIDE.items():
+        found = body.args.get(part)
+        if found:
+            name = "WITH" if part == "with_" else "GROUP BY" if part == "group" else part.upper()
+            raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, position=position_of(found))
 
 
 def _check_rows(entries: list[BoundTable], label: str, position: int | None) -> None:

@@ -35,7 +35,7 @@ class Names(Protocol):
         """The type of a bound column."""
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """The name of a bound column's table, and what the policy says of the column."""
+        """A bound column as people know it, with its table, and what the policy says of it."""
 
 
 def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> Scalar:
@@ -119,10 +119,10 @@ class _Binder:
         kind = self._scope.type_of(found)
         if kind.family is Family.ENUM:
             return Scalar(node, kind, cast_sql(found, "TEXT"), lambda: _no_number(node, found, kind))
-        table, declared = self._scope.declared(found)
+        name, declared = self._scope.declared(found)
         if not kind.is_number:
             return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)
-        missing = ((f"{table}.{found.name}", node),) if declared.range is None else ()
+        missing = ((name, node),) if declared.range is None else ()
         low, high = declared.range or (0.0, 0.0)
         for interval in self._known.get(column_ref(found), ()):
             low, high = interval.within(low, high, kind)

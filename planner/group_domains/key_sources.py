@@ -134,7 +134,11 @@ class KeySources:
 
     def name(self, column: ColumnRef) -> str:
         """Table and column as people know them."""
-        return f"{self._entries[column[0]].table.name}.{column[1]}"
+        entry = self._entries[column[0]]
+        if entry.person is not None:
+            label = next((one.label for one in entry.person.columns if one.column.name == column[1]), column[1])
+            return f"{label} of {entry.table.name}"
+        return f"{entry.table.name}.{column[1]}"
 
     def is_per_person(self, column: ColumnRef) -> bool:
         """Is it a column of a subquery that groups by persons, of which no policy speaks?"""

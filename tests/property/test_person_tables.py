@@ -55,6 +55,10 @@ OWN = {
     " ON w.x = v.x GROUP BY 1) AS t WHERE n > 1",
     "distinct values": "SELECT count(*) FROM (SELECT person, count(DISTINCT x) AS k FROM visit GROUP BY 1) t"
     " WHERE k > 1",
+    "in groups": "SELECT count(*) FROM visit AS v WHERE v.person IN"
+    " (SELECT person FROM visit GROUP BY person HAVING count(*) > 1)",
+    "not in groups": "SELECT count(*) FROM person AS p WHERE p.id NOT IN"
+    " (SELECT person FROM visit GROUP BY person HAVING min(x) = 1)",
 }
 """By form, a question whose groups are each one person's."""
 
@@ -68,6 +72,8 @@ OTHERS = {
     "exists": "SELECT count(*) FROM (SELECT v.person, count(*) AS n FROM visit AS v WHERE EXISTS"
     " (SELECT 1 FROM visit AS w WHERE w.x = v.x AND w.id <> v.id) GROUP BY 1) AS t WHERE n > 1",
     "an author": "SELECT count(*) FROM (SELECT author, count(*) AS n FROM note GROUP BY author) AS t WHERE n > 1",
+    "in another's groups": "SELECT count(*) FROM visit AS v WHERE v.x IN"
+    " (SELECT person FROM visit GROUP BY person HAVING count(*) > 1)",
     "beside others": f"SELECT count(*) FROM person AS p LEFT JOIN {_PER_PERSON} AS t ON t.n = p.x",
 }
 """By form, a question of which one person could change another's row."""

@@ -87,7 +87,10 @@ class HostileNames:
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
         """The same range for every number."""
         kind = self.type_of(column)
-        return "h", self._numbers if kind.is_number else self._dates if kind.is_moment else ColumnPolicy()
+        return (
+            f"h.{column.name}",
+            self._numbers if kind.is_number else self._dates if kind.is_moment else ColumnPolicy(),
+        )
 
 
 def create_table() -> str:

@@ -38,7 +38,7 @@ _ASKED: list[tuple[str, str, str]] = [
     ),
     (
         "SELECT n, count(*) FROM (SELECT customer_id, count(*) n FROM orders GROUP BY customer_id) s GROUP BY ^n",
-        "the group key subquery s.count(*) has",
+        "the group key count(*) of subquery s has",
         "GROUP BY LEAST(n, 20)",
     ),
     ("SELECT customer_id, rank() OVER (ORDER BY count(*)) FROM orders GROUP BY ^customer_id",

@@ -1,0 +1,162 @@
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) BETWEEN 0 AND 107520000
+                THEN CASE
+                  WHEN ABS(CAST("t_0"."a2" AS DOUBLE PRECISION)) < 0.000000000000000000000000000000000000000000000000000000000001
+                  THEN 0
+                  ELSE CAST("t_0"."a2" AS DOUBLE PRECISION)
+                END
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) < 0
+                THEN 0
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) <> 'NaN'
+                THEN 107520000
+              END AS DOUBLE PRECISION) / 107520000 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w0",
+  CAST(LEAST(
+    SUM(
+      CAST(CASE WHEN NOT (
+        "t_0"."a2" IS NULL
+      ) THEN 1073741824 ELSE 0 END AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w1",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN "t_0"."a3" BETWEEN 0 AND 50
+                THEN "t_0"."a3"
+                WHEN "t_0"."a3" < 0
+                THEN 0
+                WHEN "t_0"."a3" <> 'NaN'
+                THEN 50
+              END AS DOUBLE PRECISION) / 50 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w2",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) BETWEEN 0 AND 0.08
+                THEN CASE
+                  WHEN ABS(CAST("t_0"."a4" AS DOUBLE PRECISION)) < 0.000000000000000000000000000000000000000000000000000000000001
+                  THEN 0
+                  ELSE CAST("t_0"."a4" AS DOUBLE PRECISION)
+                END
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) < 0
+                THEN 0
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) <> 'NaN'
+                THEN 0.08
+              END AS DOUBLE PRECISION) / 0.08 * 1073741824
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w3",
+  CAST(LEAST(
+    SUM(
+      CAST(CASE WHEN NOT (
+        "t_0"."a4" IS NULL
+      ) THEN 1073741824 ELSE 0 END AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w4",
+  CAST(LEAST(
+    SUM(CAST(CASE WHEN "t_0"."a5" > 3 THEN 1073741824 ELSE 0 END AS BIGINT)),
+    4611686018427387904
+  ) AS BIGINT) AS "w5"
+FROM (
+  SELECT
+    "lineitem_0"."l_orderkey" AS "k1",
+    CAST(CAST(SUM(
+      CAST(FLOOR(
+        (
+          CAST(CASE
+            WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
+            THEN "lineitem_0"."l_extendedprice"
+            WHEN "lineitem_0"."l_extendedprice" < 0
+            THEN 0
+            WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
+            THEN 105000
+          END AS DOUBLE PRECISION) * (
+            CAST(1 AS DOUBLE PRECISION) - CAST(CASE
+              WHEN "lineitem_0"."l_discount" BETWEEN 0 AND 0.1
+              THEN "lineitem_0"."l_discount"
+              WHEN "lineitem_0"."l_discount" < 0
+              THEN 0
+              WHEN "lineitem_0"."l_discount" <> 'NaN'
+              THEN 0.1
+            END AS DOUBLE PRECISION)
+          )
+        ) * CAST(8388608 AS DOUBLE PRECISION)
+      ) AS BIGINT)
+    ) AS DOUBLE PRECISION) / CAST(8388608 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a2",
+    MAX("lineitem_0"."l_quantity") AS "a3",
+    CAST(CAST(CAST(SUM(
+      CAST(FLOOR(
+        CASE
+          WHEN "lineitem_0"."l_quantity" > 10
+          THEN CAST(CASE
+            WHEN "lineitem_0"."l_tax" BETWEEN 0 AND 0.08
+            THEN "lineitem_0"."l_tax"
+            WHEN "lineitem_0"."l_tax" < 0
+            THEN 0
+            WHEN "lineitem_0"."l_tax" <> 'NaN'
+            THEN 0.08
+          END AS DOUBLE PRECISION)
+        END * CAST(8796093022208 AS DOUBLE PRECISION)
+      ) AS BIGINT)
+    ) AS DOUBLE PRECISION) / CAST(8796093022208 AS DOUBLE PRECISION) AS DOUBLE PRECISION) / NULLIF(
+      CAST(COUNT(CASE WHEN "lineitem_0"."l_quantity" > 10 THEN 1 END) AS DOUBLE PRECISION),
+      0
+    ) AS DOUBLE PRECISION) AS "a4",
+    COUNT(DISTINCT CAST("lineitem_0"."l_suppkey" AS BIGINT)) AS "a5"
+  FROM "public"."lineitem" AS "lineitem_0"
+  LEFT JOIN "public"."orders" AS "orders_1"
+    ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+  WHERE
+    "orders_1"."o_orderkey" IS NOT NULL
+  GROUP BY
+    1
+) AS "t_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "t_0"."k1" = "orders_1"."o_orderkey"
+WHERE
+  "orders_1"."o_orderkey" IS NOT NULL
+GROUP BY
+  1;

@@ -1,0 +1,36 @@
+SELECT
+  CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."orders" AS "orders_0"
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM (
+      SELECT
+        "lineitem_0"."l_orderkey" AS "k1",
+        CAST(CAST(SUM(
+          CAST(FLOOR(
+            CAST(CASE
+              WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+              THEN "lineitem_0"."l_quantity"
+              WHEN "lineitem_0"."l_quantity" < 0
+              THEN 0
+              WHEN "lineitem_0"."l_quantity" <> 'NaN'
+              THEN 50
+            END AS DOUBLE PRECISION) * CAST(17179869184 AS DOUBLE PRECISION)
+          ) AS BIGINT)
+        ) AS DOUBLE PRECISION) / CAST(17179869184 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a2"
+      FROM "public"."lineitem" AS "lineitem_0"
+      LEFT JOIN "public"."orders" AS "orders_1"
+        ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+      WHERE
+        "orders_1"."o_orderkey" IS NOT NULL
+      GROUP BY
+        1
+    ) AS "t_0_s0"
+    WHERE
+      "orders_0"."o_orderkey" = "t_0_s0"."k1" AND "t_0_s0"."a2" > 150
+  )
+GROUP BY
+  1;
