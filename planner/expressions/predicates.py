@@ -91,13 +91,17 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def listed(node: exp.Expr, binder: Binder) -> Scalar:
-    """x IN (literal, ...). Raises: UnsupportedSQL."""
+    """x IN (literal, ...), each literal once and in one order, so that lists of the same values are one question.
+
+    Raises: UnsupportedSQL.
+    """
     for written in node.expressions:
         if written.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
             raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(written))
     first, *rest = _aligned(node, [node.this, *node.expressions], binder)
-    return truth(node, exp.In(this=wrap(first), expressions=rest))
+    values = {value.sql("postgres"): value for value in rest}
+    return truth(node, exp.In(this=wrap(first), expressions=[values[text] for text in sorted(values)]))
 
 
 def tested(node: exp.Expr, binder: Binder) -> Scalar:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from planner.parsing.keyword_positions import LABEL
 from planner.sql.trees import copied, holds
 
 _KINDS: Mapping[type[exp.Expr], tuple[bool, bool]] = {
@@ -40,16 +41,23 @@ def spread(call: exp.Expr, released: Callable[[exp.Expr], exp.Expr]) -> exp.Expr
     rooted, sampled = kind
     value = call.this
 
-    def one(made: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-        return released(made(copied(value)))
+    label = str(call.meta.get(LABEL) or type(call).__name__.lower())
+
+    def one(what: str, made: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+        aggregate = made(copied(value))
+        aggregate.meta[LABEL] = f"{label}, {what}"
+        return released(aggregate)
 
     def count() -> exp.Expr:
-        return one(lambda x: exp.Count(this=x, big_int=True))
+        return one("how many", lambda x: exp.Count(this=x, big_int=True))
 
     def total() -> exp.Expr:
-        return one(lambda x: exp.Sum(this=x))
+        return one("sum", lambda x: exp.Sum(this=x))
 
-    squares = one(lambda x: exp.Sum(this=exp.Mul(this=exp.Paren(this=x), expression=exp.Paren(this=copied(x)))))
+    def square(x: exp.Expr) -> exp.Expr:
+        return exp.Mul(this=exp.Paren(this=x), expression=exp.Paren(this=copied(x)))
+
+    squares = one("sum of squares", lambda x: exp.Sum(this=square(x)))
     mean_part = exp.Div(this=exp.Mul(this=total(), expression=total()), expression=count(), typed=True)
     around = exp.Greatest(this=exp.Literal.number(0), expressions=[exp.Sub(this=squares, expression=mean_part)])
     fewer = exp.Paren(this=exp.Sub(this=count(), expression=exp.Literal.number(1))) if sampled else count()

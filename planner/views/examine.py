@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.binding.answer.outer_select import inner_answer
 from planner.binding.bind import bind
 from planner.binding.clock import replace_clock
-from planner.binding.from_clause import Flattened, bind_from
+from planner.binding.from_clause import Flattened, bind_from, groups_persons
 from planner.binding.scope import Tables
 from planner.errors import PlannerError, UnknownColumn, UnknownTable
 from planner.parsing.grammar import check_grammar
@@ -130,7 +130,8 @@ def _shown(view: View, schema: Schema, policy: Policy) -> ShownView:
 
 def _shown_private(view: View, select: exp.Select, schema: Schema, policy: Policy) -> ShownView:
     """A view over private tables that is, or asks, one question."""
-    if inner_answer(select) is not None:
+    inner = inner_answer(select)
+    if inner is not None and not groups_persons(inner, schema, policy):
         return ShownView(view.table.name, False, _answer_columns(view, select, schema, policy), answers=True)
     return ShownView(view.table.name, False, _private_columns(view, select, schema, policy))
 
@@ -181,6 +182,7 @@ def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Pol
         meaning = meant.get(column.name)
         if isinstance(meaning, exp.Column):
             meaning = (meaning.table, meaning.name)
-        base = (names[meaning[0]], meaning[1]) if isinstance(meaning, tuple) else None
+        known = isinstance(meaning, tuple) and names[meaning[0]] in schema.tables  # not of a per-person table
+        base = (names[meaning[0]], meaning[1]) if known and isinstance(meaning, tuple) else None
         found.append(ShownColumn(column, base))
     return tuple(found)

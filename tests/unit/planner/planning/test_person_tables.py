@@ -1,0 +1,125 @@
+"""Per-person tables in the demonstration's catalog: what they are, what bounds them, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.policy.policy import DeclaredForeignKey, Policy
+from planner.rewriting.rewrite import rewrite
+from planner.schema import Column, Table, View
+from planner.views.examine import ShownView, examined_views
+from tests.support.planning import demo_policy, planned
+from tests.support.tpch_schema import tpch_schema
+
+PER_CUSTOMER = "(SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) AS p"
+PER_ORDER = "(SELECT l_orderkey, count(*) AS n FROM lineitem GROUP BY l_orderkey) AS p"
+
+
+def fanned_out(fanout: int) -> Policy:
+    """The demonstration's policy, with so many orders of a customer at most."""
+    key = DeclaredForeignKey("orders", ("o_custkey",), "customer", ("c_custkey",), fanout=fanout)
+    policy = demo_policy()
+    return replace(policy, foreign_keys=(*policy.foreign_keys, key))
+
+
+def test_each_person_has_one_row() -> None:
+    plan = planned(f"SELECT avg(n) FROM {PER_CUSTOMER}")
+    assert [owner.relation for owner in plan.owners] == ["customer"]
+    assert (plan.tuples_per_unit, plan.groups_per_unit, plan.exchanges) == (1, 1, True)
+    assert plan.fingerprint == tpch_schema().fingerprint
+    assert plan.policy_hash == demo_policy().hash
+
+
+def test_a_row_of_a_persons_leads_to_that_person() -> None:
+    plan = planned(f"SELECT avg(n) FROM {PER_ORDER}")
+    assert [owner.relation for owner in plan.owners] == ["customer"]
+    assert plan.tuples_per_unit is None
+    join = rewrite(plan).join
+    assert join is not None and 'LEFT JOIN "public"."orders"' in join
+
+
+def test_groups_without_numbers_only_vanish() -> None:
+    found = planned("SELECT count(*) FROM (SELECT DISTINCT o_custkey, o_clerk FROM orders) p JOIN customer ON true"
+                    " AND c_custkey = o_custkey")  # fmt: skip
+    assert not found.exchanges
+
+
+def test_a_histogram_leaves_one_group_and_enters_another() -> None:
+    plan = planned(f"SELECT least(n, 20) AS n, count(*) FROM {PER_CUSTOMER} GROUP BY 1")
+    assert plan.groups_per_unit == 2
+    by_nation = f"SELECT n_name, avg(n) FROM {PER_CUSTOMER} JOIN customer ON c_custkey = o_custkey"
+    by_nation += " JOIN nation ON n_nationkey = c_nationkey GROUP BY n_name"
+    assert planned(by_nation).groups_per_unit == 1
+
+
+def test_a_declared_fanout_bounds_a_count() -> None:
+    sql = f"SELECT n, count(*) FROM {PER_CUSTOMER} GROUP BY n"
+    with pytest.raises(SensitivityUnbounded, match=r"count\(\*\) of subquery p has") as refused:
+        planned(sql)
+    assert "LEAST(n, 20)" in (refused.value.hint or "")
+    assert refused.value.position == sql.index("GROUP BY n") + len("GROUP BY n")
+    (domain,) = planned(sql, policy=fanned_out(40)).domains
+    assert domain.values == tuple(range(1, 41))
+
+
+@pytest.mark.parametrize(
+    ("sql", "words", "near"),
+    [
+        ("SELECT avg(n) FROM (SELECT ps_suppkey, count(*) AS n FROM partsupp JOIN orders ON o_orderkey = ps_availqty"
+         " GROUP BY ps_suppkey) p", "belong to customer and supplier", "SELECT ps_suppkey"),
+        ("SELECT avg(n) FROM (SELECT o_clerk, count(*) AS n FROM orders GROUP BY o_clerk) p",
+         "GROUP BY inside FROM is not supported", "GROUP BY"),
+        ("SELECT avg(n) FROM (SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey LIMIT 5) p",
+         "LIMIT inside FROM", "LIMIT"),
+        ("SELECT avg(n) FROM (SELECT o_custkey, o_clerk AS n FROM orders GROUP BY o_custkey) p",
+         "'o_clerk' is neither a group key nor inside an aggregate", "o_clerk"),
+        ("SELECT avg(n) FROM (SELECT o_custkey, sum(o_totalprice) AS n FROM orders GROUP BY o_custkey) p",
+         "no range is declared for orders.o_totalprice", "o_totalprice"),
+        ("SELECT avg(n) FROM (SELECT o_custkey, min(o_clerk) AS n FROM orders GROUP BY o_custkey) p",
+         "MIN of char is not supported", "min"),
+        ("SELECT avg(n) FROM (SELECT o_custkey, count(*) AS n FROM orders TABLESAMPLE BERNOULLI (5) GROUP BY 1) p",
+         "TABLESAMPLE inside a subquery with GROUP BY", "orders"),
+        ("SELECT count(*) FROM customer WHERE c_nationkey IN (SELECT c_nationkey FROM customer GROUP BY 1"
+         " HAVING count(*) > 3)", "HAVING inside IN is not supported", "HAVING"),
+        (f"SELECT count(*) FROM customer LEFT JOIN {PER_CUSTOMER} ON n = c_nationkey",
+         "one person's row would replace another row", "LEFT"),
+    ],
+)  # fmt: skip
+def test_what_others_could_change_is_refused_with_its_place(sql: str, words: str, near: str) -> None:
+    with pytest.raises(PlannerError, match=re.escape(words)) as refused:
+        planned(sql)
+    assert refused.value.position == sql.index(near) + 1
+
+
+def test_aggregates_outside_of_it_keep_their_rules() -> None:
+    for sql in (f"SELECT max(n) FROM {PER_CUSTOMER}", "SELECT max(l_tax) FROM lineitem"):
+        with pytest.raises(UnsupportedSQL, match="MAX is not supported"):
+            planned(sql)
+
+
+def test_sums_are_exact() -> None:
+    """Whole numbers are added, whose sum is the same in every order."""
+    join = rewrite(planned("SELECT avg(s) FROM (SELECT l_orderkey, sum(l_tax) AS s FROM lineitem GROUP BY 1) p")).join
+    assert join is not None
+    assert "SUM(CAST(FLOOR(" in join
+
+
+def test_lists_of_the_same_values_are_one_question() -> None:
+    one, other = (
+        rewrite(planned(f"SELECT count(*) FROM orders WHERE o_orderstatus IN ({listed})")).join
+        for listed in ("'F', 'O', 'F'", "'O', 'F'")
+    )
+    assert one == other
+
+
+def test_a_view_of_persons_is_asked_like_a_table() -> None:
+    shown = Table("per_customer", "public", (Column("c", "bigint", nullable=True),), (), ())
+    text = "SELECT orders.o_custkey AS c FROM public.orders GROUP BY orders.o_custkey HAVING count(*) > 1"
+    schema = replace(tpch_schema(), views={"per_customer": View(shown, "view", text, ("orders",))})
+    (view,) = examined_views(schema, demo_policy())
+    assert isinstance(view, ShownView)
+    assert not view.answers
