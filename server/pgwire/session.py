@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 import structlog
 
 from planner.errors import UnsupportedSQL
-from server.errors import CancelledByClient, WireError
+from server.errors import CancelledByClient, CancelledEarly, WireError
 from server.pgwire.codec import encode
 from server.pgwire.codec import messages as m
 from server.pgwire.codec.bind_values import bound_values
@@ -111,13 +111,16 @@ class Session:
         else:
             self._skipping = not await self._tried(self._step(message))
 
-    async def _tried(self, step: Awaitable[None], start: int = 0) -> bool:
+    async def _tried(self, step: Awaitable[None], start: int = 0, *, first: bool = True) -> bool:
         """Whether a step succeeded; if not, the client knows why.
 
+        A cancellation is of what is being done for one message: the statements of one text, of which only the `first`
+        step forgets one that came before.
         This catches everything on purpose: a foreign exception's text could quote a private value, so only its
         kind is logged and only the sentence of the error table is sent.
         """
-        self._interpreter.cancelled.clear()
+        if first:
+            self._interpreter.cancelled.clear()
         self._interpreter.request_id = uuid.uuid4().hex
         try:
             await step
@@ -141,7 +144,7 @@ class Session:
         for statement in statements:
             await self._pause()
             self._interpreter.begin_implicitly(block=len(statements) > 1)
-            succeeded = await self._tried(self._simple(statement), statement.start)
+            succeeded = await self._tried(self._simple(statement), statement.start, first=False)
             if not succeeded:
                 break
         self._interpreter.end_implicitly(committed=succeeded)
@@ -152,6 +155,8 @@ class Session:
         statements += await cut(sql)
 
     async def _simple(self, statement: Words) -> None:
+        if self._interpreter.cancelled.is_set():
+            raise CancelledEarly("the rest was cancelled", hint="asking again is free")
         command = await read(Words(statement.text, 0, statement.words, statement.names))
         self._check_runs(command)
         wants_shape = isinstance(command, c.Question) and not command.catalog and self.settings.flag("intervals")

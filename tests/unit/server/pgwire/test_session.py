@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import struct
 import time
 
@@ -122,13 +123,32 @@ def test_a_cancelled_statement_sends_no_more_rows(monkeypatch: pytest.MonkeyPatc
     talk = Talk()
     talk.gateway.made = lambda: large(10_000)
 
+    pauses = itertools.count()
+
     async def cancel() -> None:
-        talk.session.cancel()
+        if next(pauses):  # the first is before the statement begins
+            talk.session.cancel()
 
     monkeypatch.setattr(talk.session, "_pause", cancel)
     said = talk.say(query("SELECT 1 FROM t"))
     assert error(said)["C"] == "57014"
-    assert sum(kind == "D" for kind, _ in said) < 1_000
+    assert 0 < sum(kind == "D" for kind, _ in said) < 1_000
+
+
+def test_a_cancellation_is_of_all_statements_of_a_text_and_of_no_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk()
+    pauses = itertools.count()
+
+    async def cancel() -> None:
+        if next(pauses) == 1:  # between the two, when nothing runs
+            talk.session.cancel()
+
+    monkeypatch.setattr(talk.session, "_pause", cancel)
+    said = talk.say(query("SHOW search_path; SELECT nation, count(*) FROM t GROUP BY nation"))
+    assert [kind for kind, _ in said] == ["T", "D", "C", "E", "Z"]
+    assert error(said)["C"] == "57014"
+    assert talk.gateway.asked == []
+    assert rows(talk.say(query("SELECT nation, count(*) FROM t GROUP BY nation"))) == ROWS
 
 
 def test_a_long_text_lets_others_go_on() -> None:
