@@ -86,6 +86,10 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
 
     Raises: UnsupportedSQL.
     """
+    star = next((item for item in select.expressions if item.is_star), None)
+    if star is not None:
+        hint = "name the group keys, and aggregates of the other columns"
+        raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, position=position_of(star))
     for part in ("limit", "offset", "fetch"):
         if select.args.get(part):
             hint = "use HAVING"
@@ -133,6 +137,7 @@ class PersonRows:
         Nothing is said of its keys and of who owns its rows: `planner.planning.person_tables` does.
         """
         columns = tuple(column.column for column in self._columns)
+        assert len({column.name for column in columns}) == len(columns), "each has a name of its own"
         person = PersonTable(query, tuple(self._columns), position_of(self._select))
         return Table(name, "", columns, (), ()), person
 

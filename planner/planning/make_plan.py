@@ -87,11 +87,11 @@ def _plan(
     mechanism: str | None,
     sampling_rate: float | None,
 ) -> Plan:
-    if not bound.aggregates:
-        return list_groups(bound, schema, policy)
     catalog, contract = schema, policy
     persons = with_person_tables(bound, schema, policy)
     bound, schema, policy = persons.query, persons.schema, persons.policy
+    if not bound.aggregates:
+        return replace(list_groups(bound, schema, policy), fingerprint=catalog.fingerprint, policy_hash=contract.hash)
     exchanges = check_own_rows(bound, schema, policy) or persons.exchanges
     found = provenance(bound, schema, policy)
     check_owner_joins(bound, found)
@@ -112,7 +112,8 @@ def _plan(
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     _check_exchanges(exchanges, sampling, domains)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
-    determined = persons.groups(reached([column for key in bound.keys for column in key.columns]), found)
+    determined = reached([column for key in bound.keys for column in key.columns])
+    determined = persons.groups(determined, found, exchanges)
     limited = limited_groups_per_unit(determined, found.owners, domains, policy)
     discovers = any(domain.is_discovered for domain in domains)
     circumstances = Circumstances(

@@ -22,9 +22,10 @@ do not only go where v loses rows: they *exchange*, T = T0 + A and T' = T0 + B, 
 defines and with what follows from it there. Not where T has no aggregates, as SELECT DISTINCT has none, and the inner
 join does not exchange either: fewer tuples then have fewer groups.
 
-Where rows exchange, what hangs on an aggregate is another value in I' than in I: it is not determined by u
-(`Persons.unstable`), and L0 follows from (one row per u): in each of both, v's tuples are at most Delta, so at most 2
-Delta groups hold any of them. Delta rests there on enforced keys alone.
+Where a question exchanges, by such tables or by optional rows and semi-joins of its own, what hangs on an aggregate
+is another value in I' than in I: it is not determined by u (`Persons.unstable`), and L0 follows from (one row per u):
+in each of both, v's tuples are at most Delta, so at most 2 Delta groups hold any of them. Delta rests there on
+enforced keys alone.
 """
 
 from __future__ import annotations
@@ -90,12 +91,13 @@ class Persons:
             own = larger(own, size)
         return own
 
-    def groups(self, determined: int | None, found: Provenance) -> int | None:
+    def groups(self, determined: int | None, found: Provenance, exchanges: bool) -> int | None:
         """L0: by what its owners determine, or by the tuples that one unit has at most, by enforced keys.
 
         Args:
           determined: by functional dependency, of what is stable.
           found: the provenance of the question.
+          exchanges: does the question exchange, by its own optional rows and semi-joins or by those of its tables?
         """
         if not self.any:
             return determined
@@ -104,7 +106,7 @@ class Persons:
         tuples = tuples_per_unit(self.query, found, steps, self.schema, enforced)
         if tuples is None:
             return determined
-        return min(one for one in (determined, tuples * (1 + self.exchanges)) if one is not None)
+        return min(one for one in (determined, tuples * (1 + exchanges)) if one is not None)
 
 
 def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:
@@ -163,6 +165,7 @@ class _Made:
 
     @classmethod
     def _of(cls, entry: BoundTable, person: PersonTable, schema: Schema, policy: Policy) -> _Made:
+        catalog = schema
         inner = with_person_tables(person.query, schema, policy)
         query, schema, policy = inner.query, inner.schema, inner.policy
         exchanges = check_own_rows(query, schema, policy) or inner.exchanges
@@ -171,7 +174,7 @@ class _Made:
         check_row_work(query)
         size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
         check_join_size(size, query, schema, policy)
-        owner, unit = _owner(found, person, schema, policy)
+        owner, unit = _owner(found, person, catalog, policy)
         table = Table(
             entry.table.name, "", _columns(person, unit), (_key(found, person, unit, inner.unstable),), (unit,)
         )
@@ -217,7 +220,7 @@ def _owner(
         return owner, ForeignKey(names, owner.relation, policy.privacy_units[owner.relation])
     graph = ownership(schema, policy)
     for alias, table in found.equalities.tables.items():
-        for key in table.keys if graph.is_owned(table.name) else ():
+        for key in table.keys if table.name in schema.tables and graph.is_owned(table.name) else ():
             names = held([(alias, name) for name in key])
             if names is not None and (_is_there(found, alias, key) or _leads(found, alias, owner)):
                 return owner, ForeignKey(names, table.name, key)

@@ -181,6 +181,14 @@ GROUPED = (
     f"SELECT w.x AS k, count(*) FROM {_PER_PERSON} AS t JOIN ward AS w ON w.id = n GROUP BY 1",
     f"SELECT p.x AS k, count(*) FROM {_PER_PERSON} AS t JOIN person AS p ON p.id = t.person"
     " WHERE n > 1 AND p.x IN (1, 2) GROUP BY 1",
+    "SELECT CASE WHEN t.k IS NULL THEN 'no' ELSE 'yes' END AS k, count(*) FROM person p"
+    " LEFT JOIN (SELECT DISTINCT person AS k FROM visit) t ON t.k = p.id GROUP BY 1",
+    "WITH t AS (SELECT DISTINCT person FROM visit) SELECT CASE WHEN t.person IS NULL THEN 0 ELSE 1 END AS k, count(*)"
+    " FROM person p LEFT JOIN t ON t.person = p.id GROUP BY 1",
+    "SELECT CASE WHEN p.x IS NULL THEN 'no' ELSE 'yes' END AS k, count(*) FROM (SELECT DISTINCT person FROM visit) t"
+    " LEFT JOIN person p ON p.id = t.person GROUP BY 1",
+    "SELECT CASE WHEN n.id IS NULL THEN 0 ELSE 1 END AS k, count(*) FROM (SELECT person FROM visit GROUP BY 1) t"
+    " LEFT JOIN person n ON n.id = t.person WHERE EXISTS (SELECT 1 FROM note o WHERE o.person = t.person) GROUP BY 1",
 )
 
 
@@ -195,11 +203,11 @@ def _grouped_plan(text: str) -> Plan:
     return plan
 
 
-def _most_changed(database: Database, text: str) -> int:
+def _most_changed(database: Database, text: str, trials: int = 250) -> int:
     """The most groups in which tuples of one person appear or vanish, over many removals."""
-    plan, rng, most = _grouped_plan(text), random.Random(1), 0
+    plan, rng, most = _grouped_plan(text), random.Random(len(text)), 0
     query = rewrite(plan, dialect="duckdb", schema=SCHEMA)
-    for _ in range(250):
+    for _ in range(trials):
         rows = some_rows(rng)
         less, _ = less_of(rows, rng)
         database.fill(rows, query)
@@ -209,6 +217,51 @@ def _most_changed(database: Database, text: str) -> int:
         changed = {key[-1] for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
         most = max(most, len(changed))
     return most
+
+
+def _random_groups(rng: random.Random) -> str:
+    """Groups of persons, by what their rows are, which stand alone, optionally, or beside others."""
+    inner = rng.choice(
+        [
+            "SELECT person AS k, count(*) AS n, max(x) AS m FROM visit GROUP BY person",
+            "SELECT DISTINCT person AS k, 1 AS n, 2 AS m FROM visit",
+            "SELECT DISTINCT person AS k, person AS n, x AS m FROM visit",
+            "SELECT v.person AS k, count(l.id) AS n, min(l.x) AS m FROM visit AS v"
+            " LEFT JOIN line AS l ON l.visit = v.id GROUP BY v.person",
+            "SELECT person AS k, x AS n, count(*) AS m FROM visit GROUP BY 1, 2",
+            "SELECT id AS k, person AS n, count(*) AS m FROM visit GROUP BY 1, 2",
+            "SELECT person AS k, count(*) AS n, max(x) AS m FROM branch GROUP BY person",
+        ]
+    )
+    other, key = rng.choice([("person", "id"), ("visit", "person"), ("visit", "id"), ("note", "person")])
+    source = rng.choice(
+        [
+            f"({inner}) AS t JOIN {other} AS o ON o.{key} = t.k",
+            f"({inner}) AS t LEFT JOIN {other} AS o ON o.{key} = t.k",
+            f"{other} AS o LEFT JOIN ({inner}) AS t ON t.k = o.{key}",
+            f"({inner}) AS t JOIN ward AS o ON o.id = t.n",
+        ]
+    )
+    value = rng.choice(["t.n > 1", "t.k IS NULL", "t.m = 2", "o.x IS NULL", "o.id IS NULL", "o.x = t.n"])
+    group = rng.choice([f"CASE WHEN {value} THEN 'a' ELSE 'b' END", f"{value}", "least(t.n, 2)", "o.x"])
+    where = rng.choice(["", " WHERE t.n < 3", " WHERE EXISTS (SELECT 1 FROM note AS e WHERE e.person = t.k)"])
+    more = " WHERE o.x IN (1, 2)" if group == "o.x" else where
+    return f"SELECT {group} AS g, count(*) FROM {source}{more} GROUP BY 1"
+
+
+def test_one_person_changes_no_more_groups_in_random_questions(database: Database) -> None:
+    rng, answered, bounded = random.Random(31), 0, 0
+    for _ in range(700):
+        text = _random_groups(rng)
+        plan = plan_of(text)
+        if plan is None:
+            continue
+        answered += 1
+        if plan.groups_per_unit is not None:
+            bounded += 1
+            assert _most_changed(database, text, 4) <= plan.groups_per_unit, text
+    assert answered > 120
+    assert bounded > 60
 
 
 def test_a_histogram_of_counts_changes_in_two_groups(database: Database) -> None:
@@ -252,6 +305,19 @@ def test_a_mutant_that_drops_the_exchange_is_caught(database: Database, monkeypa
     text = "SELECT count(*) FROM (SELECT person, count(*) AS n FROM visit GROUP BY 1) t WHERE n = 1"
     with pytest.raises(AssertionError, match="SELECT"):
         checked(database, text, 400)
+
+
+def test_a_mutant_that_forgets_exchanges_of_the_question_itself_is_caught(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = person_tables.Persons.groups
+    monkeypatch.setattr(
+        person_tables.Persons,
+        "groups",
+        lambda self, determined, found, _: real(self, determined, found, self.exchanges),
+    )
+    text = next(text for text in GROUPED if "LEFT JOIN (SELECT DISTINCT" in text)
+    assert _most_changed(database, text) > (_grouped_plan(text).groups_per_unit or 99)
 
 
 def _patch(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:

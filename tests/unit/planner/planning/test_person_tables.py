@@ -123,3 +123,20 @@ def test_a_view_of_persons_is_asked_like_a_table() -> None:
     (view,) = examined_views(schema, demo_policy())
     assert isinstance(view, ShownView)
     assert not view.answers
+
+
+def test_groups_of_persons_are_named_without_a_number() -> None:
+    plan = planned(f"SELECT DISTINCT n FROM {PER_CUSTOMER} WHERE n < 4")
+    assert not plan.releases
+    assert plan.policy_hash == demo_policy().hash
+
+
+def test_the_key_of_a_row_may_be_grouped_by_again() -> None:
+    inner = "SELECT l_orderkey, l_suppkey, count(*) AS n FROM lineitem GROUP BY 1, 2"
+    plan = planned(f"SELECT avg(most) FROM (SELECT l_orderkey, max(n) AS most FROM ({inner}) q GROUP BY l_orderkey) p")
+    assert [owner.relation for owner in plan.owners] == ["customer"]
+
+
+def test_a_star_beside_group_by_is_refused() -> None:
+    with pytest.raises(UnsupportedSQL, match=r"\* beside GROUP BY"):
+        planned("SELECT count(*) FROM (SELECT *, count(*) AS n FROM orders GROUP BY o_custkey) p")
