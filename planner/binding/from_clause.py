@@ -501,6 +501,10 @@ def groups_persons(
 ) -> bool:
     """May a SELECT with GROUP BY be a per-person table, which as an answer of its own would have a group per person?
 
+    Args:
+      select: of FROM or WITH; it is not changed.
+      schema, policy, search_path: as for `planner.binding.bind.bind`.
+    Returns: whether its keys are somebody's; whose every row is, `planner.planning.person_tables` proves.
     Cost: that of binding it; none where it has no GROUP BY.
     """
     grouped = grouped_select(select)

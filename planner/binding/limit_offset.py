@@ -69,6 +69,8 @@ def default_name(node: exp.Expr) -> str:
         return inner if inner != "?column?" else node.args["to"].this.name.lower()
     if isinstance(node, exp.TimestampTrunc):
         return "date_trunc"
+    if isinstance(node, exp.GroupConcat):
+        return "string_agg"
     if isinstance(node, (exp.Func, exp.Case)) and not isinstance(node, (exp.And, exp.Or)):
         return node.key.lower()
     return "?column?"

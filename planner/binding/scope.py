@@ -132,7 +132,14 @@ class Tables:
         described: Mapping[str, tuple[str, ColumnPolicy]],
         within: Tables,
     ) -> None:
-        """Say what the columns of a per-person table that was entered under an alias have turned out to be."""
+        """Say what the columns of a per-person table that was entered under an alias have turned out to be.
+
+        Args:
+          alias: of its entry.
+          table, person: what it is, and what it is made from.
+          described: by column, what it is for people, and what is public of its values.
+          within: the tables that it is made from, which count among those of the statement.
+        """
         self._persons[table.name] = described
         self._by_alias[alias] = table
         self._aside += len(within.entries)

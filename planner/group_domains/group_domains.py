@@ -203,10 +203,9 @@ def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
     if any(map(sources.is_per_person, key.columns)):
         message = f"nothing public says which values the group key {names} has, or they are too many"
-        hint = (
-            "narrow it: WHERE n <= 20, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END; of other values "
-        )
-        hint += "than counts the custodian declares the range that they follow from"
+        hint = "narrow it in WHERE, as in n <= 20, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
+        if any(sources.type_of(column).is_moment for column in key.columns):
+            hint = "narrow its days by WHERE or HAVING; or ask the custodian for the range of the column behind it"
         return SensitivityUnbounded(message, hint=hint, position=key.position)
     if isinstance(key.value, exp.Column):
         message = f"nothing public says which values the group key {names} has"

@@ -9,6 +9,7 @@ from planner.group_domains.column_values import listed_literals
 from planner.group_domains.key_sources import ColumnSources, ColumnValues, KeySources
 from planner.sql.columns import ColumnRef
 from planner.sql.sql_types import Family
+from planner.sql.trees import holds
 
 
 def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> str | None:
@@ -27,7 +28,9 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
         if sources.rows(column[0]) is not None:
             continue
         ways = [*(["NULL"] if _drops_null(column, key, sources) else [])]
-        if _drops_values(column, key, meant, sources):
+        if not itself and sources.is_per_person(column):  # whose values no policy declares: all that there are count
+            ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways
+        elif _drops_values(column, key, meant, sources):
             ways.append("not among its declared values")
         if ways:
             reasons.append(f"{sources.name(column)} is {' or '.join(ways)}")

@@ -24,6 +24,11 @@ def whole_size(
 
     A database finds no more matches than that join has, so it takes no longer for any person than the class says;
     what the tuples number is the question's own.
+
+    Args:
+      bound, found, connected: the question, its provenance and the steps of its join.
+      schema, policy: the catalog, and what the custodian declares.
+    Raises: as `planner.sensitivity.provenance.provenance`.
     """
     size = join_size(bound, found, connected, schema, policy)
     if not bound.semi_joins and not any(entry.optional for entry in bound.tables):
@@ -39,6 +44,10 @@ def whole_size(
 def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
     """Refuse a join that may become larger than the policy allows.
 
+    Args:
+      size: of the join.
+      bound: the question, for the places of its tables.
+      schema, policy: the catalog, and the policy that limits joins.
     Raises: UnsupportedSQL.
     """
     settings = policy.side_channels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from planner.errors import PlannerError
 from planner.postprocessing.write_outer import Cell
@@ -13,6 +14,8 @@ from server.postprocessing.composition import Composition, DescribedComposition,
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape
 from server.question import Question
 from server.results.public_result import NOTE
+
+Value = TypeVar("Value")
 
 _PARTS = (
     "{count} noisy answers were released; everything else was computed from them exactly. Asked again with another "
@@ -91,8 +94,8 @@ def computed_response(
         confidence=_confidence(answers, composition.shown.values),
         covers=covers[0] if len(covers) == 1 else "truncated_full" if covers else "exact",
         mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in answers)) or "none",
-        epsilon=sum(answer.epsilon for answer in answers),
-        delta=sum(answer.delta for answer in answers),
+        epsilon=sum(answer.epsilon for answer in _each(composition, answers)),
+        delta=sum(answer.delta for answer in _each(composition, answers)),
         budget=budget,
         request_id=request_id,
         weak=(any(any(answer.weak) for answer in answers),) * len(rows),
@@ -138,7 +141,8 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
     if not answers:
         yield NOTE
         return
-    yield _PART if len(answers) == 1 else _PARTS.format(count=len(answers))
+    count = len(_each(composition, answers))
+    yield _PART if count == 1 else _PARTS.format(count=count)
     yield from dict.fromkeys(note for answer in answers for note in answer.notes)
 
 
@@ -154,9 +158,11 @@ def composed_explanation(
     """
     width = len(computed.columns) - 2 * len(composition.shown.places)
     columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
-    statements = [one.rewritten_sql for one in explanations]
     names = [part.relation for part in composition.parts]
-    around = f"-- computed from {', '.join(names) or 'public tables'}, exactly\n{composition.statement.sql}"
+    relations = ", ".join(names) or "public tables"
+    names, explanations = _each(composition, names), _each(composition, explanations)
+    statements = [one.rewritten_sql for one in explanations]
+    around = f"-- computed from {relations}, exactly\n{composition.statement.sql}"
     reasons = [f"{name}: {one.reason}" for name, one in zip(names, explanations, strict=True)]
     if not explanations:
         reasons = ["none: it reads public tables only, so the answer is exact and free"]
@@ -182,6 +188,12 @@ def composed_explanation(
         mechanisms=tuple(release for one in explanations for release in one.mechanisms),
         selection=" ".join(dict.fromkeys(one.selection for one in explanations if one.selection)) or None,
     )
+
+
+def _each(composition: Composition, values: Sequence[Value]) -> list[Value]:
+    """Of each question one, in their order: several parts may be one question, which is charged once."""
+    first = {part.number: value for part, value in reversed(list(zip(composition.parts, values, strict=True)))}
+    return [first[number] for number in sorted(first)]
 
 
 def _once(parts: Iterator[tuple[str, ...]] | Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
 from planner.plan import Output, Plan
-from planner.released_expression import Apply, KeyValue, RowCount
+from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.result_types import NUMBERS
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
@@ -251,11 +251,29 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
 
 
 def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> tuple[bool, ...]:
-    """Per row: is every release behind some column weak (one part of a split sum may well be nothing)?"""
+    """Per row: does some column say next to nothing?"""
     weak = np.zeros(len(groups), np.bool_)
-    for used in _used(plan):
-        weak |= np.logical_and.reduce([noisy[release].weak[groups] for release in used])
+    for output in plan.outputs:
+        found = _says_nothing(output.expression, noisy)
+        if found is not None:
+            weak |= found[groups]
     return tuple(weak.tolist())
+
+
+def _says_nothing(value: ReleasedExpression, noisy: Sequence[NoisyAnswer]) -> NDArray[np.bool_] | None:
+    """Per group: is a value weak? None for what nothing released stands in.
+
+    A quotient is as weak as the weaker of its sides; anything else where all that it is computed from is, since one
+    part of a sum that is split by its sign may well be nothing.
+    """
+    if isinstance(value, ReleasedValue):
+        return noisy[value.release].weak
+    if not isinstance(value, Apply):
+        return None
+    parts = [part for inner in value.arguments if (part := _says_nothing(inner, noisy)) is not None]
+    if not parts:
+        return None
+    return np.asarray((np.logical_or if value.operator == "/" else np.logical_and).reduce(parts))
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:

@@ -359,3 +359,14 @@ def test_the_database_itself_is_asked_what_a_statement_would_read(tpch_url: str)
     beside = 'SELECT a1, (SELECT max(c_name) FROM public.customer WHERE c_custkey > a1) FROM "noisegate answer 1"'
     with pytest.raises(BackendFailed, match="another table"):
         backend.compute(replace(named, sql=beside, reads=(), relations=(answer,)), rows=True)
+
+
+def test_parts_that_are_one_question_are_charged_and_told_once(pipeline: Pipeline, ledger: Ledger) -> None:
+    largest = "SELECT c_mktsegment FROM customer GROUP BY c_mktsegment ORDER BY count(*) DESC LIMIT 2"
+    joined = f"customer c JOIN ({largest}) t ON t.c_mktsegment = c.c_mktsegment"
+    sql = f"SELECT t.c_mktsegment, count(*) FROM {joined} GROUP BY t.c_mktsegment"
+    assert pipeline.explain(QueryRequest("ada", sql, epsilon=0.5, request_id="request-1")).epsilon == 0.5
+    answer = _asked(pipeline, sql, epsilon=0.5)
+    assert (answer.epsilon, len(answer.rows)) == (0.5, 2)
+    assert answer.notes[0].startswith("One noisy answer")
+    assert ledger.budget("ada").epsilon_left == 19.5

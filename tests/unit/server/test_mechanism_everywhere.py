@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from planner.errors import InvalidSetting
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
-from planner.policy.policy import ColumnPolicy, Policy
+from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.rewriting.rewrite import rewrite
@@ -32,7 +32,7 @@ from tests.support.planning import bound, demo_policy
 from tests.support.tpch_schema import tpch_schema
 from tests.unit.server.http.fakes import send
 
-SQL = "SELECT c_mktsegment, count(*) FROM customer GROUP BY 1"
+SQL = "SELECT o_clerk, count(*) FROM orders GROUP BY 1"
 SEGMENTS = ("BUILDING", "MACHINERY", "HOUSEHOLD")
 PEOPLE = 3_000
 
@@ -65,10 +65,12 @@ class OneRowEach:
 def _policy() -> Policy:
     """One that allows every mechanism: a domain, a delta, and a global sensitivity."""
     policy = demo_policy()
-    segments = replace(policy.tables["customer"], columns={"c_mktsegment": ColumnPolicy(domain=SEGMENTS)})
+    segments = replace(policy.tables["orders"], columns={"o_clerk": ColumnPolicy(domain=SEGMENTS)})
+    orders = DeclaredForeignKey("orders", ("o_custkey",), "customer", ("c_custkey",), fanout=64)
     return replace(
         policy,
-        tables={**policy.tables, "customer": segments},
+        tables={**policy.tables, "orders": segments},
+        foreign_keys=(*policy.foreign_keys, orders),
         max_epsilon=100.0,
         delta=1e-3,
         global_sensitivity=1.0,

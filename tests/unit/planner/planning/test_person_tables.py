@@ -133,7 +133,9 @@ def test_groups_of_persons_are_named_without_a_number() -> None:
 
 def test_the_key_of_a_row_may_be_grouped_by_again() -> None:
     inner = "SELECT l_orderkey, l_suppkey, count(*) AS n FROM lineitem GROUP BY 1, 2"
-    plan = planned(f"SELECT avg(most) FROM (SELECT l_orderkey, max(n) AS most FROM ({inner}) q GROUP BY l_orderkey) p")
+    plan = planned(
+        f"SELECT avg(most) FROM (SELECT l_orderkey, max(n) AS most FROM ({inner}) q GROUP BY l_orderkey) p"
+    )
     assert [owner.relation for owner in plan.owners] == ["customer"]
 
 

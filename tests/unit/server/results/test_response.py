@@ -131,6 +131,14 @@ def test_a_row_is_weak_when_all_releases_of_a_column_are() -> None:
     assert response(split, PLAIN, [weak, weak], BUDGET, "r").weak == (True,)
 
 
+def test_a_quotient_is_as_weak_as_the_weaker_of_its_sides() -> None:
+    mean = answer_plan(Apply("/", (X, Y)), n_releases=2)
+    strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
+    for sides in ([strong, weak], [weak, strong]):
+        assert response(mean, PLAIN, sides, BUDGET, "r").weak == (True,)
+    assert response(mean, PLAIN, [strong, strong], BUDGET, "r").weak == (False,)
+
+
 def test_weak_rows_are_those_that_are_shown() -> None:
     plan = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X, descending=True),), limit=2)
     noisy = noisy_answer([1, 2, 3, 4], signal=[9, 9, 1, 9])
