@@ -137,8 +137,13 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 def _is_any_year(sql: exp.Expr, bounds: Bounds) -> bool:
-    """The year of dates without a declared range, or the years to one: thousands of groups would be noise."""
+    """The year of dates without a declared range, or the years to one: thousands of groups would be noise.
+
+    So are the years between two such dates: where all years of one of them remain, nobody has said any.
+    """
     field = field_of(sql)
+    if field is None and bounds.hi - bounds.lo >= ALWAYS[1].year - ALWAYS[0].year:
+        return any(part.this.name.upper() in _YEARS for part in sql.find_all(exp.Extract))
     unknown = field is not None and field.this.name.upper() in _YEARS and bounds.hi - bounds.lo > _MOST_YEARS
     return unknown or (field is not None and bounds.hi == ALWAYS[1].year)
 

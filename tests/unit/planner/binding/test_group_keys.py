@@ -315,3 +315,15 @@ def test_a_part_of_a_primary_key_determines_nothing() -> None:
     with pytest.raises(UnsupportedSQL, match="column 'n_name' is not a group key"):
         planned(sql, schema)
     assert len(planned(f"{sql}, n.n_regionkey", schema).group_keys) == 3
+
+
+def test_years_between_dates_that_nobody_bounds_are_no_groups() -> None:
+    """Twenty thousand groups of noise would be charged for."""
+    joined = "FROM orders JOIN lineitem ON l_orderkey = o_orderkey"
+    sql = f"SELECT extract(year FROM o_orderdate) - extract(year FROM l_shipdate) AS years, count(*) {joined}"
+    with pytest.raises(SensitivityUnbounded, match=r"computed from orders\.o_orderdate and lineitem\.l_shipdate"):
+        planned(f"{sql} GROUP BY 1")
+    within = (
+        "WHERE o_orderdate BETWEEN '1998-01-01' AND '1998-06-30' AND l_shipdate BETWEEN '1998-01-01' AND '1999-12-31'"
+    )
+    assert planned(f"{sql} {within} GROUP BY 1").domains[0].statement is not None
