@@ -45,7 +45,7 @@ def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[s
         yield sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(sql.Identifier(namespace), sql.Identifier(reader))
     for table in tables:
         yield sql.SQL("CREATE TABLE {} ({})").format(_name(table.name), sql.SQL(", ").join(_definitions(table)))
-        yield from _shown_and_not_read(table.name, reader)
+        yield from _shown_and_not_read(table.name, reader, public=policy.is_public(table.name))
         yield _comment(sql.SQL("TABLE {}").format(_name(table.name)), _words_for(table, policy))
         for column in table.columns:
             words = _words_for_column(policy.column(table.name, column.name), sql_type(column.type).labels)
@@ -91,11 +91,12 @@ def refusing_function() -> sql.SQL:
     )
 
 
-def _shown_and_not_read(table: str, reader: str) -> Iterator[sql.Composed]:
-    """The right to SELECT, and a row policy that refuses every statement that would."""
+def _shown_and_not_read(table: str, reader: str, *, public: bool) -> Iterator[sql.Composed]:
+    """The right to SELECT, and a row policy that refuses every statement that would; psql's \\d shows its name."""
     yield _granted(table, reader)
     yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(_name(table))
-    yield sql.SQL("CREATE POLICY rows_are_not_shown ON {} USING ({})").format(_name(table), _refusal(table))
+    name = sql.Identifier("rows_are_public" if public else "rows_are_not_shown")
+    yield sql.SQL("CREATE POLICY {} ON {} USING ({})").format(name, _name(table), _refusal(table))
 
 
 def _granted(relation: str, reader: str) -> sql.Composed:
