@@ -18,6 +18,7 @@ from planner.errors import UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.postprocessing.composed import RELATION_PREFIX, is_relation
 from planner.public.grammar import PUBLIC
+from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.sql.dialect import Dialect
 from planner.sql.trees import nodes, position_of
 
@@ -95,8 +96,6 @@ _WORDS = _FIELDS | {
 }  # fmt: skip
 """What a part of a construct may be that is written into the statement as it stands, without quotes."""
 
-_DUCKDB_REFUSES = frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs})
-
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
@@ -138,13 +137,13 @@ def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
         return name, "a field of a moment is year, month, day, hour and the like", node
     if isinstance(node, exp.Anonymous):
         known = isinstance(node.this, str) and node.this.lower() in _BY_NAME
-        if known and dialect != "postgres":
+        if known and not DIALECTS[dialect].by_name:
             name, near = unknown_construct(node)[::2]
             return name, "around answers only PostgreSQL has it: select what it is computed from", near
         return None if known else unknown_construct(node)
     if kind not in ALLOWED and kind not in PUBLIC:
         return unknown_construct(node)
-    if dialect == "duckdb" and kind in _DUCKDB_REFUSES:
+    if kind in DIALECTS[dialect].refused:
         return unknown_construct(node)
     if isinstance(node, exp.Cast) and (type(node.to) is not exp.DataType or node.to.this.name not in _TYPES):
         return f"a cast to {node.to.sql('postgres').lower()}", "cast to text, a number, a date or a time", node

@@ -13,6 +13,7 @@ from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_typ
 from planner.postprocessing.reread import check_written, functions_of_from
 from planner.public.route import means_cte
 from planner.public.tables import PublicTables
+from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_types import ResultType, shown_type
@@ -21,19 +22,6 @@ from planner.sql.sql_types import sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 Cell = str | int | float | bool | None
-
-_SQL_TYPES: Mapping[ResultType, str] = {
-    "int8": "BIGINT",
-    "float8": "DOUBLE PRECISION",
-    "numeric": "NUMERIC",
-    "text": "TEXT",
-    "bool": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
-
-_DUCKDB_TYPES: Mapping[ResultType, str] = {**_SQL_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"}
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,7 @@ class Relation:
 
     def sql(self, dialect: Dialect) -> str:
         """A query in WITH that is these rows. Cost: linear."""
-        types = _SQL_TYPES if dialect == "postgres" else _DUCKDB_TYPES
+        types = DIALECTS[dialect].types
         names = [_quoted(name) for name, _ in self.columns]
         places = [f"c{place}" for place in range(len(self.columns))]
         cast = ", ".join(

@@ -65,3 +65,8 @@ _PARAMETERS = [part for part in exp.DataType.arg_types if part != "this"]
 @cache
 def _type_name(kind: exp.DType) -> str:
     return PostgresGenerator(dialect=_DIALECT).datatype_sql(exp.DataType(this=kind))
+
+
+def postgres_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
+    """SQL of a tree, which stays as it is; raises rather than drop what the dialect lacks."""
+    return PostgresWriter(pretty=pretty).generate(tree, copy=False)

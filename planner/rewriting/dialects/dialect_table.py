@@ -1,0 +1,64 @@
+"""The one table of databases: what a dialect needs for questions, for public statements, and around answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
+from planner.rewriting.dialects.postgres import postgres_sql
+from planner.schema import Schema, Table
+from planner.sql.dialect import Dialect
+from planner.sql.result_types import ResultType
+
+_TYPES: Mapping[ResultType, str] = {
+    "int8": "BIGINT",
+    "float8": "DOUBLE PRECISION",
+    "numeric": "NUMERIC",
+    "text": "TEXT",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
+
+
+@dataclass(frozen=True)
+class DialectSql:
+    """What is written for one database.
+
+    Attributes:
+      question: the rewritten SQL of a question as text, given the catalog that it was planned with.
+      public: a statement over public tables as text, given its tables by alias.
+      types: what the columns of a relation of released answers are cast to.
+      by_name: does it have the functions that are known by PostgreSQL's name alone?
+      refused: constructs that may surround answers elsewhere, and not here.
+    """
+
+    question: Callable[[exp.Expr, Schema | None], str]
+    public: Callable[[exp.Expr, Mapping[str, Table]], str]
+    types: Mapping[ResultType, str]
+    by_name: bool = False
+    refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
+
+
+def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
+    assert schema is not None, "DuckDB's statements depend on the columns' types"
+    return duckdb_sql(tree, schema)
+
+
+DIALECTS: Mapping[Dialect, DialectSql] = {
+    "postgres": DialectSql(
+        lambda tree, _: postgres_sql(tree), lambda tree, _: postgres_sql(tree), _TYPES, by_name=True
+    ),
+    "duckdb": DialectSql(
+        _question_on_duckdb,
+        duckdb_public_sql,
+        {**_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
+        refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
+    ),
+}
+"""By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""
