@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from planner.binding.answer.outer_select import groups_itself, inner_answer
 from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, OwnerJoin
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.group_keys import GroupKeys
@@ -509,7 +510,8 @@ def groups_persons(
     """
     grouped = grouped_select(select)
     if grouped is None:
-        return False
+        inner = inner_answer(select)
+        return inner is not None and not groups_itself(select) and groups_persons(inner, schema, policy, search_path)
     flat = Flattened(Tables(schema, policy, search_path))
     try:
         scope = bind_from(grouped, flat, {})

@@ -52,6 +52,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
+        self._made_from: dict[str, tuple[PersonTable, Tables]] = {}
         self._persons: dict[str, Mapping[str, tuple[str, ColumnPolicy]]] = {}
         self._around: list[BoundTable] | None = None
         self.entries: list[BoundTable] = []
@@ -141,6 +142,7 @@ class Tables:
           within: the tables that it is made from, which count among those of the statement.
         """
         self._persons[table.name] = described
+        self._made_from[table.name] = person, within
         self._by_alias[alias] = table
         self._aside += len(within.entries)
         (index,) = [index for index, entry in enumerate(self.entries) if entry.alias == alias]
@@ -154,8 +156,12 @@ class Tables:
             held.setdefault(alias, set()).add(name)
         for alias, names in held.items():
             table = self._by_alias[alias]
-            if table.name in self._persons:
-                return True
+            if table.name in self._made_from:
+                person, within = self._made_from[table.name]
+                led = [one.key for one in person.columns if one.key is not None and one.column.name in names]
+                if within.names_a_person([bound_column(*column) for column in led]):
+                    return True
+                continue
             if not graph.is_owned(table.name):
                 continue
             leading = [key.columns for key in graph.owning_keys(table.name)]

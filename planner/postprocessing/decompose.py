@@ -27,6 +27,7 @@ from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
+from planner.postprocessing.common_names import with_own_names
 from planner.postprocessing.composed import Composed, Part, relation_name
 from planner.postprocessing.released_core import ReleasedCore, asks_for_groups, subqueries
 from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
@@ -76,7 +77,7 @@ def decompose(
     """
     splitting = _Decomposition(schema, policy, search_path)
     try:
-        reads, outer = splitting.query(copied(tree), MappingProxyType({}))
+        reads, outer = splitting.query(with_own_names(copied(tree)), MappingProxyType({}))
     except NotComposed:
         return None
     if reads is Reads.ROWS:

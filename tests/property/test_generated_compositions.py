@@ -44,6 +44,29 @@ def test_on_duckdb(tpch_duckdb: Path, seed: int) -> None:
         _check(_duckdb(connection), "duckdb", seed, 15)
 
 
+SHADOWED = (
+    "WITH t AS (SELECT o_custkey AS k FROM orders WHERE o_orderkey < 1000), u AS (SELECT k FROM t), s AS ("
+    "WITH t AS (SELECT o_custkey AS k FROM orders) SELECT (SELECT count(*) FROM u) AS a, "
+    "(SELECT count(*) FROM t) AS b) SELECT a, b FROM s",
+    "WITH customer AS (SELECT * FROM customer WHERE c_custkey < 500) SELECT c_mktsegment, count(*), "
+    "rank() OVER (ORDER BY c_mktsegment) FROM customer GROUP BY c_mktsegment",
+    "WITH orders AS (SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) "
+    "SELECT (SELECT count(*) FROM orders WHERE n > 9) AS a, (SELECT count(*) FROM orders) AS b",
+    "WITH t AS (SELECT c_custkey FROM customer WHERE c_custkey < 500) SELECT s.c + 1 FROM "
+    "(WITH t AS (SELECT c_custkey FROM t WHERE c_custkey > 100) SELECT count(*) AS c FROM t) AS s",
+    "SELECT s.c, s.d FROM (WITH customer AS (SELECT * FROM customer v WHERE v.c_custkey < 300) "
+    "SELECT count(*) AS c, count(*) + 1 AS d FROM customer) AS s",
+)
+"""Names of WITH that mean a table, or another query, in another place."""
+
+
+@pytest.mark.parametrize("sql", SHADOWED)
+def test_a_name_of_with_means_what_it_means_where_it_stands(tpch_url: str, sql: str) -> None:
+    """DuckDB takes no query in WITH that reads a table of its own name, so it has nothing to compare with."""
+    with psycopg.connect(tpch_url) as connection:
+        _check_one(_postgres(connection), "postgres", sql)
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -43,7 +43,7 @@ def answer_within(body: exp.Expr) -> exp.Select | None:
         body = body.this
     if not isinstance(body, exp.Select):
         return None
-    return body if _is_grouped(body) or inner_answer(body) is not None else None
+    return body if groups_itself(body) or inner_answer(body) is not None else None
 
 
 def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
@@ -67,7 +67,7 @@ def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
     return name or fold(item.this), entry.this
 
 
-def _is_grouped(select: exp.Select) -> bool:
+def groups_itself(select: exp.Select) -> bool:
     """Has it GROUP BY, HAVING, DISTINCT or an aggregate of its own?"""
     if any(select.args.get(part) for part in ("group", "having", "distinct")):
         return True
@@ -96,7 +96,7 @@ class OuterSelect(ReleasedClauses):
         assert source is not None, "inner_answer found one"
         self._inner = inner
         self._row = AnswerColumns(source[0], inner.outputs)
-        self._grouped = _is_grouped(self._select)
+        self._grouped = groups_itself(self._select)
         self._binder = AnswerColumns(source[0], inner.outputs, self._groups()) if self._grouped else self._row
 
     def keeps_rows(self) -> bool:

@@ -142,3 +142,13 @@ def test_the_key_of_a_row_may_be_grouped_by_again() -> None:
 def test_a_star_beside_group_by_is_refused() -> None:
     with pytest.raises(UnsupportedSQL, match=r"\* beside GROUP BY"):
         planned("SELECT count(*) FROM (SELECT *, count(*) AS n FROM orders GROUP BY o_custkey) p")
+
+
+def test_what_is_asked_of_persons_may_be_wrapped_again() -> None:
+    histogram = f"SELECT n, count(*) AS c FROM {PER_CUSTOMER} WHERE n < 4 GROUP BY n"
+    unwrapped = planned(histogram)
+    for sql in (f"SELECT * FROM ({histogram}) h", f"WITH h AS ({histogram}) SELECT n, c FROM h WHERE c > 3"):
+        wrapped = planned(sql)
+        assert (wrapped.releases, wrapped.groups_per_unit) == (unwrapped.releases, 2)
+    few = f"SELECT q.o_custkey, q.n FROM (SELECT * FROM {PER_CUSTOMER}) AS q WHERE q.n > 1"
+    assert planned(f"SELECT count(*) FROM ({few}) r").groups_per_unit == 1
