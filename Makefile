@@ -57,6 +57,7 @@ QUICK_TESTS := $(PYTEST) -m 'not slow' --durations 20
 check: .venv/installed ## what to run at every change, within 90 seconds: ruff, mypy, import-linter, unit tests
 	@$(MAKE) --no-print-directory --jobs 2 lint unit
 
+unit: WORKERS = 4  # more than a small machine has cores: ledgers wait for their disk
 unit: .venv/installed .noisegate/tmp ## the unit tests, which start no database and no proxy
 	@$(BIN)/python $(QUICK_TESTS) tests/unit tests/test_structure.py
 
