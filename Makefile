@@ -50,14 +50,15 @@ endif
 demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
 	@$(BIN)/python -W error::ResourceWarning -m tests.demo
 
-PYTEST := -m pytest -n $(WORKERS) --dist loadgroup
-QUICK_TESTS := $(PYTEST) -m 'not slow' --durations 20
+PYTEST = -m pytest -n $(WORKERS) --dist loadgroup
+QUICK_TESTS = $(PYTEST) -m 'not slow' --durations 20
 
 # The two run side by side: tests that wait for a disk or a clock leave mypy the processor. Either's failure fails it.
 check: .venv/installed ## what to run at every change, within 90 seconds: ruff, mypy, import-linter, unit tests
 	@$(MAKE) --no-print-directory --jobs 2 lint unit
 
-unit: WORKERS = 4  # more than a small machine has cores: ledgers wait for their disk
+# More than a small machine has cores: ledgers wait for their disk.
+unit: WORKERS = 4
 unit: .venv/installed .noisegate/tmp ## the unit tests, which start no database and no proxy
 	@$(BIN)/python $(QUICK_TESTS) tests/unit tests/test_structure.py
 
