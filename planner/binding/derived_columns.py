@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlglot import exp
@@ -85,15 +85,21 @@ def refused_view(name: str, error: PlannerError, position: int | None, *, answer
     return kind(f"the view {name!r} cannot be asked: {reason}", hint=_INSTEAD_OF_A_VIEW, position=position)
 
 
+def refuse_clauses(body: exp.Select, parts: Iterable[str], position: int | None) -> None:
+    """Refuse clauses of a SELECT in FROM. Raises: UnsupportedSQL at the first that it has."""
+    for part in parts:
+        if body.args.get(part):
+            reason, hint = _INSIDE[part]
+            raise UnsupportedSQL(reason, hint=hint, position=position_of(body.args[part]) or position)
+
+
 def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
     """The SELECT of a subquery or CTE, if it only selects, projects and joins. Raises UnsupportedSQL otherwise."""
     while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
         body = body.this
     if not isinstance(body, exp.Select):
         raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", position=position)
-    for part, (reason, hint) in _INSIDE.items():
-        if body.args.get(part):
-            raise UnsupportedSQL(reason, hint=hint, position=position_of(body.args[part]) or position)
+    refuse_clauses(body, _INSIDE, position)
     for item in body.expressions:
         aggregate = item.find(exp.AggFunc)
         if aggregate is not None:

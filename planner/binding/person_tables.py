@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
@@ -52,6 +53,9 @@ _EXACT_BITS = 40
 
 _WHOLE = 2.0**40
 """The largest clamped sum that is a bigint: a longer one would need more than 2^36 rows of one person's."""
+
+_LARGEST_BIGINT = 2.0**62
+"""Whole numbers of a larger range fit no bigint, and a cast of one would fail: they are counted in units, too."""
 
 _SMALLEST = 1e-290
 
@@ -90,11 +94,7 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
     if star is not None:
         hint = "name the group keys, and aggregates of the other columns"
         raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, position=position_of(star))
-    for part in ("limit", "offset", "fetch"):
-        if select.args.get(part):
-            hint = "use HAVING"
-            message = f"{part.upper()} inside FROM is not supported: one person's row would push out another's"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(select.args[part]))
+    refuse_clauses(select, ("limit", "offset", "fetch"), position_of(select))
     for entry in entries:
         if entry.sample is not None:
             message = "TABLESAMPLE inside a subquery with GROUP BY is not supported"
@@ -344,7 +344,7 @@ def _total(one: BoundAggregate) -> exp.Expr:
     """
     bounds, argument = one.bounds, one.argument
     assert bounds is not None and argument is not None, "of a sum"
-    if bounds.integral:
+    if bounds.integral and bounds.size <= _LARGEST_BIGINT:
         return exp.Sum(this=cast_sql(copied(argument), "BIGINT"))
     scale = 2.0 ** (_EXACT_BITS - math.frexp(bounds.size)[1])
     if min(bounds.least, bounds.least * scale) < _SMALLEST:

@@ -50,7 +50,6 @@ from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import check_own_rows
 from planner.sensitivity.owner_joins import check_owner_joins
 from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
-from planner.sensitivity.row_work import check_row_work
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.columns import ColumnRef, bound_column
 from planner.sql.sql_nodes import add_conditions, named_sql
@@ -171,7 +170,6 @@ class _Made:
         exchanges = check_own_rows(query, schema, policy) or inner.exchanges
         found = provenance(query, schema, policy)
         check_owner_joins(query, found)
-        check_row_work(query)
         size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
         check_join_size(size, query, schema, policy)
         owner, unit = _owner(found, person, catalog, policy)

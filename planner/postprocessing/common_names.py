@@ -61,11 +61,15 @@ class _Naming:
                 self.write(entry.this, inside)
                 itself = name not in inside and any(_names(table, name) for table in tables_of(entry.this))
                 known = {**known, name: self._named(entry, name) if itself or name in self._repeated else None}
-        if isinstance(node, exp.Table):
-            self._refer(node, known)
-        for child in children(node):
-            if child is not clause:
-                self.write(child, known)
+        waiting = [child for child in children(node) if child is not clause]
+        while waiting:  # conditions are as deep as they are long
+            inner = waiting.pop()
+            if isinstance(inner, exp.Query) and inner.args.get("with_") is not None:
+                self.write(inner, known)
+                continue
+            if isinstance(inner, exp.Table):
+                self._refer(inner, known)
+            waiting += children(inner)
 
     def _named(self, entry: exp.CTE, name: str) -> str:
         made = next(made for index in itertools.count(1) if (made := f"{name} ({index})") not in self._taken)

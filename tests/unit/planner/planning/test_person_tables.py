@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
-from planner.policy.policy import DeclaredForeignKey, Policy
+from planner.parsing.parse import read
+from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
+from planner.postprocessing.decompose import decompose
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, Table, View
 from planner.views.examine import ShownView, examined_views
@@ -152,3 +154,23 @@ def test_what_is_asked_of_persons_may_be_wrapped_again() -> None:
         assert (wrapped.releases, wrapped.groups_per_unit) == (unwrapped.releases, 2)
     few = f"SELECT q.o_custkey, q.n FROM (SELECT * FROM {PER_CUSTOMER}) AS q WHERE q.n > 1"
     assert planned(f"SELECT count(*) FROM ({few}) r").groups_per_unit == 1
+
+
+def test_whole_numbers_that_fit_no_bigint_are_not_cast_to_one() -> None:
+    """A cast that fails for one person's row would tell of it."""
+    policy = demo_policy()
+    wide = {"o_custkey": ColumnPolicy(range=(0, 1e18)), "o_shippriority": ColumnPolicy(range=(0, 2e9))}
+    policy = replace(policy, tables={**policy.tables, "orders": replace(policy.tables["orders"], columns=wide)})
+    for value, cast in (("o_shippriority", True), ("o_custkey * o_custkey", False)):
+        sql = f"SELECT avg(s) FROM (SELECT o_custkey, sum({value}) AS s FROM orders GROUP BY o_custkey) p"
+        join = rewrite(planned(sql, policy=policy)).join
+        assert join is not None
+        assert ("SUM(CAST(FLOOR(" not in join) is cast
+
+
+def test_long_conditions_are_read_beside_names_of_with() -> None:
+    chain = " OR ".join(f"o_orderkey = {number}" for number in range(900))
+    text = f"WITH t AS (SELECT * FROM orders WHERE {chain}) SELECT count(*), rank() OVER () FROM t"
+    split = decompose(read(text).tree, tpch_schema(), demo_policy())
+    assert split is not None
+    assert len(split.parts) == 1

@@ -20,6 +20,10 @@ DOUBLED = (
         f"{DOUBLED} SELECT count(*) FROM b WHERE c_custkey = 7 AND x ILIKE '%{LONG[:9_000]}z%'",
         f"{DOUBLED} SELECT count(*) FROM b WHERE c_custkey = 7 AND position('{LONG[:9_000]}z' IN x) > 0",
         f"{DOUBLED} SELECT count(*) FILTER (WHERE x LIKE '%{LONG[:9_000]}z%') FROM b WHERE c_custkey = 7",
+        f"{DOUBLED}, p AS (SELECT c_custkey, count(*) FILTER (WHERE x LIKE '%{LONG[:9_000]}z%') AS n"
+        " FROM b GROUP BY 1) SELECT count(*) FROM p WHERE n > 1",
+        f"{DOUBLED} SELECT count(*) FROM customer WHERE c_custkey IN (SELECT c_custkey FROM b GROUP BY 1"
+        f" HAVING max(CASE WHEN x LIKE '%{LONG[:9_000]}z%' THEN 1 ELSE 0 END) = 1)",
     ],
 )
 def test_a_search_of_long_texts_for_long_ones_is_refused(sql: str) -> None:
