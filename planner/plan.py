@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
+from planner.ranked import AskedRank, Grid
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.result_types import KeyCell, ResultType
 from privacy.registry import MechanismName
@@ -31,6 +32,39 @@ class Owner:
 
 
 @dataclass(frozen=True)
+class Around:
+    """What a sum of products is measured around: the means that the same question releases.
+
+    Attributes:
+      product: the places and signs of the releases that the sum is split into.
+      x, y: of those of the sums of its factors.
+      count: the place of the number of rows.
+      part: 1 or -1: is this release the positive or the negative part?
+    """
+
+    product: tuple[tuple[int, int], ...]
+    x: tuple[tuple[int, int], ...]
+    y: tuple[tuple[int, int], ...]
+    count: int
+    part: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A quantile or an extreme.
+
+    Attributes:
+      place: SQL of the place of a tuple's value on the grid: bigint, NULL for none.
+      grid: what the places stand for.
+      rank: which one is asked for; of an extreme with the number of units beyond it.
+    """
+
+    place: exp.Expr
+    grid: Grid
+    rank: AskedRank
+
+
+@dataclass(frozen=True)
 class Release:
     """One number per group that a mechanism will release.
 
@@ -45,6 +79,12 @@ class Release:
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
+      moment: of one that serves a quotient alone: 0 for the number of rows, 1 for a sum, 2 for a sum of squares or
+        products; None of one that is shown itself.
+      around: of a sum of products that is measured around means; None of any other.
+      ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
+      and
+        weight_bound 1. None of any other.
     """
 
     label: str
@@ -54,6 +94,14 @@ class Release:
     whole: bool
     distinct: exp.Expr | None = None
     determined: bool = False
+    moment: int | None = None
+    around: Around | None = None
+    ranked: Ranked | None = None
+
+    @property
+    def is_sum(self) -> bool:
+        """Is it a sum or count of tuples, not of distinct values, and no rank?"""
+        return self.distinct is None and self.ranked is None
 
 
 @dataclass(frozen=True)
@@ -280,8 +328,9 @@ class BackendQuery:
         releases without `distinct`, in order, one row per distinct owners and keys. Column names are exactly
         those. None when every release counts distinct values.
         Behind them, where groups are selected, the weight that counts a tuple as one.
-      distinct: per release, the statement of a COUNT(DISTINCT x): SELECT o0, ..., k0, ..., v, w0: one row per
-        distinct owners, keys and value v; None for other releases.
+      distinct: per release, the statement of a COUNT(DISTINCT x), or of ranks of x: SELECT o0, ..., k0, ..., v, w0:
+        one row per distinct owners, keys and value v, or place v; None for other releases.
+      ranked: which of these are of ranks, by their places; releases over the same rows have the same statement.
       relations: the privacy-unit relation of each owner column.
       domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
         neither the join's own rows say what its key can be: a private set of groups, of which some are released.
@@ -307,6 +356,7 @@ class BackendQuery:
     counted: bool = False
     domain_keys: tuple[tuple[int, ...], ...] = ()
     columns: int = field(default=1, compare=False)
+    ranked: tuple[int, ...] = ()
 
     def what_is_read(self) -> dict[str, object]:
         """Everything that decides what is read, by name."""

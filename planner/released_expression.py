@@ -9,10 +9,14 @@ from typing import Literal
 Constant = str | int | float | bool | None
 
 Operator = Literal[
-    "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least",
+    "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least", "sqrt",
+    "around",
     "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
 ]  # fmt: skip
 """What may be done with released values. `/` by zero gives NULL; NULL spreads as in SQL.
+
+`sqrt` of a negative number is NULL. `around` takes S(x y), S(x), S(y) and n: it is the sum of products around the
+means, S(x y) - S(x) S(y) / n, unless its first argument has been measured around them already (`measured_around`).
 
 `case` takes condition, value, condition, value, ..., default. `round` takes a value and a number of digits.
 """
@@ -82,6 +86,19 @@ def is_never_true(condition: ReleasedExpression) -> bool:
     if not (isinstance(left, Given) and isinstance(right, Given)):
         return False
     return type(left.value) is type(right.value) and left.value != right.value
+
+
+def measured_around(expression: ReleasedExpression) -> ReleasedExpression:
+    """The expression where every sum of products has been measured around the means, and needs no correction.
+
+    >>> measured_around(Apply("around", (ReleasedValue(2), ReleasedValue(0), ReleasedValue(0), ReleasedValue(1))))
+    ReleasedValue(release=2)
+    """
+    if not isinstance(expression, Apply):
+        return expression
+    if expression.operator == "around":
+        return expression.arguments[0]
+    return Apply(expression.operator, tuple(map(measured_around, expression.arguments)))
 
 
 def substitute(expression: ReleasedExpression, values: Sequence[ReleasedExpression]) -> ReleasedExpression:

@@ -67,6 +67,28 @@ class DistinctTuples:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class RankedTuples:
+    """Join tuples by the value whose ranks are asked for: one row per distinct owners, group and value.
+
+    Attributes:
+      owners: one column per owner position; several may name the same relation (a self-join).
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      n_groups: number of public groups, 1 without GROUP BY.
+      value: (m,) int64 place on the public grid; -1: none (NULL).
+      rows: (m,) int64 how many join tuples count, in [0, 2^32].
+    """
+
+    owners: tuple[OwnerColumn, ...]
+    group: NDArray[np.int64]
+    n_groups: int
+    value: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"RankedTuples(owners={len(self.owners)}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CompactJoinTuples:
     """Join tuples with integer-coded privacy units, equal provenance sets merged, in canonical order.
 

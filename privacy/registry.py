@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from privacy.mechanisms.group_measurement import ServedGroupMeasurement
     from privacy.mechanisms.groups.sums import Sum
     from privacy.mechanisms.measurement import ServedMeasurement
+    from privacy.mechanisms.ranks.rank_release import RankRelease
     from privacy.mechanisms.vector.per_group_count import PerGroupCount
     from privacy.noisy_answer import NoisyAnswer
     from privacy.sampling.design import SampleDesign
@@ -34,6 +35,7 @@ class Measures(Enum):
     """What a mechanism is given."""
 
     EACH_GROUP = "each group's truncated answer, by itself"
+    RANKS = "the rows of all groups by their place on a public grid"
     ALL_GROUPS = "the join tuples of all groups together"
     OWN_SAMPLES = "join tuples, of which it draws samples itself"
 
@@ -85,6 +87,7 @@ class AllGroups:
       sample: how the tuples are sampled, if amplification may be claimed: by the pure `group_lp`, and by `s4s_vector`
         if nothing else is released from the sample.
       solver: which truncates scalars. Vectors have one solver, whose certificate the reference knows nothing of.
+      exchanges: as in EachGroup.
     """
 
     sums: Sequence[Sum]
@@ -92,6 +95,7 @@ class AllGroups:
     groups_per_unit: int | None = None
     sample: SampleDesign | None = None
     solver: SolverName = "certified"
+    exchanges: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,16 @@ class JointMechanism(Mechanism):
         return Measures.ALL_GROUPS
 
 
+@dataclass(frozen=True, kw_only=True)
+class RankMechanism(Mechanism):
+    """One that draws values by their rank: quantiles and extremes, beside whatever measures sums."""
+
+    @property
+    def measures(self) -> Measures:
+        """What it is given: the rows by their place on a public grid."""
+        return Measures.RANKS
+
+
 @dataclass(frozen=True)
 class ComparisonMechanism:
     """A mechanism of a paper that no server runs: libraries and benchmarks ask for it.
@@ -240,6 +254,32 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     return tuple(L2Clip(share, one.ladder) for one, share in zip(of.sums, shares, strict=True))
 
 
+def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    from privacy.mechanisms.budget import PureBudget
+    from privacy.mechanisms.groups.joint_scale import JOINT_SELECTION, UNSEEN_LOSS, ScaledSum
+    from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+
+    unseen = all(one.moment is not None for one in of.sums)
+
+    def scaled(one: Sum) -> ScaledSum:
+        loss = UNSEEN_LOSS if unseen and one.moment == 0 else 1.0
+        budget = PureBudget(one.epsilon)
+        scalar = SharedThreshold(
+            budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=True, loss=loss
+        )
+        return ScaledSum(scalar, one.moment or 0, one.centring)
+
+    return tuple(map(scaled, of.sums))
+
+
+def _released_at_one_scale(
+    made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    from privacy.mechanisms.groups.joint_scale import ScaledSum, release_at_one_scale
+
+    return release_at_one_scale([one for one in made if isinstance(one, ScaledSum)], tuples, entropy)
+
+
 def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     return _per_group_count("pmsja", _sized_pmsja, of)
 
@@ -271,7 +311,7 @@ def _per_group_count(
     return tuple(PerGroupCount(name, sizing, one.epsilon, each, one.ladder, alone) for one in of.sums)
 
 
-_ENTRIES: tuple[ScalarMechanism | JointMechanism, ...] = (
+_ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
     ScalarMechanism(
         "gem", "selects one threshold, then releases once", two_sided=True, takes_exchanges=True, build=_gem
     ),
@@ -305,6 +345,16 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism, ...] = (
         build=_l2_clip,
     ),
     JointMechanism(
+        "joint_scale",
+        "selects a threshold for each sum, scales everything that a unit adds by one factor, then releases once",
+        two_sided=True,
+        needs=(Need.ONE_OWNER,),
+        offered=False,
+        takes_exchanges=True,
+        build=_joint_scale,
+        release=_released_at_one_scale,
+    ),
+    JointMechanism(
         "pmsja",
         "tests lengths for what a unit adds to all groups, bounds what neighbours differ by, then releases once",
         two_sided=False,
@@ -327,6 +377,14 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism, ...] = (
         offered=False,
         takes_exchanges=True,
         build=_fixed,
+    ),
+    RankMechanism(
+        "rank",
+        "draws a value by how far its rank is from the one asked for",
+        two_sided=False,
+        needs=(Need.ONE_OWNER,),
+        offered=False,
+        takes_exchanges=True,
     ),
 )
 
@@ -447,6 +505,7 @@ def group_measurements(
     groups_per_unit: int | None = None,
     sample: SampleDesign | None = None,
     solver: SolverName = "certified",
+    exchanges: bool = False,
 ) -> tuple[ServedGroupMeasurement, ...]:
     """One measurement per sum, all of them together (epsilon, delta)-DP, epsilon the sum of the sums' own.
 
@@ -457,7 +516,9 @@ def group_measurements(
     entry = MECHANISMS.get(name)
     if not isinstance(entry, JointMechanism):
         raise InvalidParameter("there is no mechanism of this name for all groups together")
-    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver))
+    if exchanges and not entry.takes_exchanges:
+        raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
+    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver, exchanges))
 
 
 def release_together(
@@ -486,6 +547,8 @@ def why_not_served(name: str) -> str | None:
     return None if compared is None else compared.why_not
 
 
-def measures_together(made: ServedMeasurement | ServedGroupMeasurement) -> TypeIs[ServedGroupMeasurement]:
+def measures_together(
+    made: ServedMeasurement | ServedGroupMeasurement | RankRelease,
+) -> TypeIs[ServedGroupMeasurement]:
     """Is it of a mechanism that measures the tuples of all groups together?"""
     return isinstance(MECHANISMS[made.name], JointMechanism)

@@ -223,4 +223,8 @@ def _selecting(selection: GroupSelection) -> list[object]:
 
 def _measured(release: Release) -> list[object]:
     """What a mechanism is told of a release; its SQL is part of the query."""
-    return [release.weight_bound, release.epsilon, release.whole, release.distinct is not None, release.determined]
+    counts_values = release.distinct is not None
+    told: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
+    ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank]
+    more = [release.moment, release.around, ranked]
+    return [*told, *more] if any(one is not None for one in more) else told

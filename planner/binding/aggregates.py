@@ -8,15 +8,18 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate
+from planner.binding.moments import PAIRED, SPREADS, Centred, Moments, centre
 from planner.binding.null_condition import is_null
+from planner.binding.ranks import RANKED, asked_rank, on_grid
 from planner.binding.scope import Scope
 from planner.errors import AmbiguousFunction, InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar
 from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.parsing.keyword_positions import LABEL
-from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
+from planner.released_expression import ReleasedExpression, ReleasedValue
+from planner.sql.result_types import ResultType
 from planner.sql.sql_nodes import conjunction
-from planner.sql.trees import nodes, position_of
+from planner.sql.trees import copied, nodes, position_of
 
 
 def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
@@ -30,7 +33,7 @@ def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
 _MOST_JOINTLY = 16
 """Columns whose rows of values are counted."""
 
-_AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED)
 
 
 class Aggregates:
@@ -41,8 +44,14 @@ class Aggregates:
       arguments: of the calls, as they are bound: columns, expressions, stars.
     """
 
-    def __init__(self, scope: Scope, given: Sequence[exp.Expr] = ()) -> None:
-        """`given`: the bound conditions that every tuple passes, which narrow what a sum can reach."""
+    def __init__(self, scope: Scope, given: Sequence[exp.Expr] = (), *, exactly: bool = False) -> None:
+        """The aggregates of a SELECT over a scope.
+
+        Args:
+          given: the bound conditions that every tuple passes, which narrow what a sum can reach.
+          exactly: are they computed without noise, so that sums need not stay near 0?
+        """
+        self._exactly = exactly
         self._scope = scope
         self._given = given
         self.found: list[BoundAggregate] = []
@@ -59,30 +68,93 @@ class Aggregates:
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):
             return None
-        nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
+        within = nodes(call.expression if isinstance(call, exp.WithinGroup) else call)
+        nested = next((part for part in within if part is not call and isinstance(part, exp.AggFunc)), None)
         if nested is not None:
             raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
         self.arguments += [call.this] if call.this is not None else []
-        label = str(node.meta.get(LABEL, ""))
+        label = str(node.meta.get(LABEL, "") or call.meta.get(LABEL, ""))
         condition = None if where is None else bind_predicate(where, self._scope)
         if isinstance(call, exp.Count):
             return self._count(call, condition, label)
+        if isinstance(call, RANKED):
+            return self._rank(call, condition, label)
         if isinstance(call.this, exp.Distinct):
             hint = "each value is everybody's who has it; write {}(x), or GROUP BY x and add up what is common"
             hint = hint.format(type(call).__name__.lower())
             name = type(call).__name__.upper()
             raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call.this))
         check_typed(call, call.this)
-        total = self._sum(call.this, where, label)
         if isinstance(call, exp.Sum):
-            return total
-        return Apply("/", (total, self._known(call.this, condition, f"{label}, how many")))
+            return self._sum(call.this, where, label)
+        return self._quotient(call, where, condition, label)
 
-    def _sum(self, argument: exp.Expr, where: exp.Expr | None, label: str) -> ReleasedExpression:
+    def _quotient(
+        self, call: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None, label: str
+    ) -> ReleasedExpression:
+        """What is computed from counts and sums that are measured together (`planner.binding.moments`)."""
+        arguments = [call.this, call.expression] if isinstance(call, PAIRED) else [call.this]
+        for argument in arguments:
+            check_typed(call, argument)
+        for argument in arguments:
+            condition = self._where_known(argument, condition)
+
+        def total(tree: exp.Expr) -> ReleasedValue:
+            return self._sum(tree, where, f"{label}, sum", moment=1)
+
+        def product(tree: exp.Expr, beside: Sequence[ReleasedValue]) -> ReleasedValue:
+            x, y, n = (one.release for one in beside)
+            what = "squares" if x == y else "products"
+            return self._sum(tree, where, f"{label}, sum of {what}", moment=2, around=(x, y, n))
+
+        def count() -> ReleasedValue:
+            return self._add(BoundAggregate("count", None, condition, f"{label}, how many", moment=0))
+
+        moments = Moments(count, total, product)
+        if isinstance(call, PAIRED):
+            y, x = (self._centred(one, other) for one, other in (arguments, arguments[::-1]))
+            return moments.paired(call, y, x)
+        if isinstance(call, exp.Avg):
+            return moments.average(self._centred(call.this))
+        return moments.spread(call, self._centred(call.this))
+
+    def _rank(self, call: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedValue:
+        """A quantile or an extreme: NULL has no rank."""
+        if isinstance(call, exp.WithinGroup):
+            label = str(call.this.meta.get(LABEL, "")) or label
+        rank, argument = asked_rank(call)
+        self.arguments[-1:] = [argument]
+        place, grid = on_grid(call, argument, self._scope)
+        known = self._where_known(argument, condition)
+        return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))
+
+    def type_of(self, value: ReleasedValue) -> ResultType:
+        """The type of an aggregate in an answer."""
+        found = self.found[value.release]
+        if found.grid is not None:
+            return found.grid.type
+        return "float8" if found.function == "sum" else "int8"
+
+    def _centred(self, argument: exp.Expr, beside: exp.Expr | None = None) -> Centred:
+        """An argument around its centre, NULL where the one beside it is."""
+        _, bounds = (None, None) if self._exactly else bind_measure(argument, self._scope, self._given)
+        unknown = None if beside is None else is_null(beside, self._scope)
+        if unknown is not None:
+            argument = exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=unknown)), true=copied(argument))])
+        return Centred(argument, centre(bounds))
+
+    def _sum(
+        self,
+        argument: exp.Expr,
+        where: exp.Expr | None,
+        label: str,
+        moment: int | None = None,
+        around: tuple[int, int, int] | None = None,
+    ) -> ReleasedValue:
         if where is not None:
-            argument = exp.Case(ifs=[exp.If(this=where, true=argument)])
+            argument = exp.Case(ifs=[exp.If(this=copied(where), true=argument)])
         sql, bounds = bind_measure(argument, self._scope, self._given)
-        return self._add(BoundAggregate("sum", sql, None, label, bounds))
+        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around))
 
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -21,7 +24,7 @@ from planner.binding.normal_form import normal_form
 from planner.binding.scope import Scope, Tables
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_OUTPUTS
-from planner.policy.policy import Policy
+from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import KeyValue
 from planner.schema import Schema
 from planner.sql.trees import holds, position_of
@@ -45,21 +48,29 @@ def bind(
     Returns: the query in normal form.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
-    return _bind(replace_clock(select, now, policy.time_grain), schema, policy, search_path)
+    again = partial(_bind, replace_clock(select, now, policy.time_grain), schema, policy, search_path)
+    bound = again()
+    return replace(bound, again=again) if any(entry.person for entry in bound.tables) else bound
 
 
-def _bind(select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> BoundQuery:
+def _bind(
+    select: exp.Select,
+    schema: Schema,
+    policy: Policy,
+    search_path: Sequence[str] | None,
+    proved: Mapping[str, TablePolicy] = MappingProxyType({}),
+) -> BoundQuery:
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     inner = inner_answer(select)
     if inner is not None and not groups_persons(inner, schema, policy, search_path):
-        outer = OuterSelect(select, _bind(inner, schema, policy, search_path))
+        outer = OuterSelect(select, _bind(inner, schema, policy, search_path, proved))
         if outer.keeps_rows():
             return outer.query()
         if outer.counts_rows():
             return outer.count()
     select = without_duplicates(distinct_as_groups(select))
-    flat = Flattened(Tables(schema, policy, search_path))
+    flat = Flattened(Tables(schema, policy, search_path, proved))
     scope = bind_from(select, flat, {})
     check_connected(scope.tables, flat.predicates, flat.crossed, policy.is_public, flat.tables.positions)
     keys = GroupKeys(select, scope, flat.predicates)

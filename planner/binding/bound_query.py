@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -9,7 +10,8 @@ from typing import Literal
 from sqlglot import exp
 
 from planner.expressions.intervals import Bounds
-from planner.policy.policy import ColumnPolicy
+from planner.policy.policy import ColumnPolicy, TablePolicy
+from planner.ranked import AskedRank, Grid
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column, column_ref
@@ -160,17 +162,28 @@ class BoundAggregate:
 
     Attributes:
       function: AVG is the quotient of two of these.
-      argument: for `sum` SQL of a double, never NaN; for `distinct` SQL of the canonical value; None for `count`.
+      argument: for `sum` SQL of a double, never NaN; for `distinct` SQL of the canonical value; for `rank` SQL of the
+        place on `grid`; None for `count`.
       condition: SQL of a condition: a tuple counts only where it is true; None: everywhere. None for `sum`.
       label: the aggregate as the analyst wrote it.
       bounds: of the argument of `sum`.
+      moment: of a sum or count that a quotient is computed from (an average, a variance, a correlation): 0 for how
+        many, 1 for a sum, 2 for a sum of squares or products. They are measured together, since the quotient is only
+        right if all of them lose the same part to truncation. None: asked for itself.
+      around: of a sum of products that only serves to be compared with those of its factors, the places of S(x), S(y)
+        and the count among the aggregates: it may be measured around their quotients.
+      grid, rank: of a quantile or an extreme, where its values lie and which of them is asked for.
     """
 
-    function: Literal["count", "sum", "distinct"]
+    function: Literal["count", "sum", "distinct", "rank"]
     argument: exp.Expr | None
     condition: exp.Expr | None
     label: str
     bounds: Bounds | None = None
+    moment: int | None = None
+    around: tuple[int, int, int] | None = None
+    grid: Grid | None = None
+    rank: AskedRank | None = None
 
 
 @dataclass(frozen=True)
@@ -198,6 +211,7 @@ class BoundQuery:
       owner_joins: LEFT JOINs that are the inner join only where nobody else owns the rows
         (`planner.sensitivity.owner_joins`).
       semi_joins: the conditions of WHERE that look for rows of other tables; a tuple passes when all are true.
+      again: of a question over per-person tables, binds it once more with what is proved of their columns.
     """
 
     tables: tuple[BoundTable, ...]
@@ -211,6 +225,7 @@ class BoundQuery:
     offset: int = 0
     owner_joins: tuple[OwnerJoin, ...] = ()
     semi_joins: tuple[BoundSemiJoin, ...] = ()
+    again: Callable[[Mapping[str, TablePolicy]], BoundQuery] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Raises: ValueError where two tables share an alias, which would let one stand for the other in a proof."""

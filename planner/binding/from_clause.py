@@ -253,6 +253,7 @@ class _FromClause:
         check_connected(scope.tables, inside.predicates, inside.crossed, tables.is_public_name, tables.positions)
         made = outer.person_name(name)
         outer.declare_person(made)
+        rows.proved = outer.proved(made)
         first = len(self.scope.tables)
         alias = outer.add(name or made, Table(made, "", (), (), ()), position).alias
         shown = [(output_name(item), rows.read(item.unalias(), alias)) for item in select.expressions]

@@ -124,7 +124,8 @@ class PersonRows:
         self._scope = scope
         self._tables = tables
         self._given = given
-        self._aggregates = Aggregates(scope, given)
+        self._aggregates = Aggregates(scope, given, exactly=True)
+        self.proved: Mapping[str, ColumnPolicy] = {}
         self._columns: list[PersonColumn] = []
         self._places: dict[exp.Expr, int] = {}
         self.keys = GroupKeys(select, scope, given)
@@ -227,11 +228,9 @@ class PersonRows:
 
     def _count(self, one: BoundAggregate) -> PersonColumn:
         least = 1 if one.condition is None and one.function == "count" else 0
-        return PersonColumn(
-            self._named("bigint", nullable=False),
-            _count(one),
-            ColumnPolicy(range=(float(least), float(MOST_ROWS))),
-        )
+        column = self._named("bigint", nullable=False)
+        known = self.proved.get(column.name, ColumnPolicy()).range
+        return PersonColumn(column, _count(one), ColumnPolicy(range=known or (float(least), float(MOST_ROWS))))
 
     def _sum(self, one: BoundAggregate) -> PersonColumn:
         bounds = one.bounds

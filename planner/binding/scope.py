@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -22,7 +23,7 @@ from planner.errors import (
 )
 from planner.limits import MAX_TABLES, check_depth
 from planner.policy.ownership import ownership
-from planner.policy.policy import ColumnPolicy, Policy
+from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.policy.table_lookup import TableReference, find_table, no_such_table
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.columns import bound_column, column_ref
@@ -45,10 +46,18 @@ def table_reference(node: exp.Table) -> TableReference:
 class Tables:
     """The base tables of the whole statement, and the expressions that derived columns have put into it."""
 
-    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        policy: Policy,
+        search_path: Sequence[str] | None = None,
+        proved: Mapping[str, TablePolicy] = MappingProxyType({}),
+    ) -> None:
+        """`proved`: of per-person tables, by name, what is known of their columns once their owners are proved."""
         self._schema = schema
         self._policy = policy
         self._search_path = search_path
+        self._proved = proved
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
@@ -106,10 +115,15 @@ class Tables:
 
     def apart(self) -> Tables:
         """The tables of a subquery that is grouped by itself: none of these, of the same catalog."""
-        tables = Tables(self._schema, self._policy, self._search_path)
+        tables = Tables(self._schema, self._policy, self._search_path, self._proved)
         tables._aside = len(self.entries) + len(self._around or ()) + self._aside
         tables._persons = self._persons
         return tables
+
+    def proved(self, name: str) -> Mapping[str, ColumnPolicy]:
+        """By column, what is proved of a per-person table's values; nothing where it is bound for the first time."""
+        table = self._proved.get(name)
+        return {} if table is None else table.columns
 
     def person_name(self, written: str | None) -> str:
         """A name for a per-person table that no other table has, from the one in the statement."""

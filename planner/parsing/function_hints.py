@@ -15,12 +15,11 @@ _DAYS = "subtract dates: a::date - b::date is a number of days"
 _FIELD = "write extract({} FROM x)"
 
 _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (_ORDER,
-     ("median", "percentile*", "quantile*", "approx_quantile*", "ntile", "cume_dist", "percent_rank")),
+    ("write percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or median(x)",
+     ("percentile*", "quantile*", "approx_quantile*", "approx_percentile*")),
+    (_ORDER, ("ntile", "cume_dist", "percent_rank")),
     ("group by x, and sort the groups by count(*)", ("mode",)),
     (_SPREAD, ("std*", "var*", "skew*", "kurt*")),
-    ("ask for sum(x * y), sum(x), sum(y), sum(x * x), sum(y * y) and count(*), and compute it from them",
-     ("covar*", "corr*", "regr_*")),
     ("write a / nullif(b, 0)", ("safe_divide", "div0")),
     ("group by width_bucket(x, lowest, highest, 10), or floor(x / 10) of a column with a declared range",
      ("histogram*",)),

@@ -45,6 +45,20 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Tuple: frozenset({"expressions"}),
     exp.Filter: _BINARY,
     exp.Avg: _UNARY,
+    exp.Stddev: _UNARY,
+    exp.StddevPop: _UNARY,
+    exp.StddevSamp: _UNARY,
+    exp.Variance: _UNARY,
+    exp.VariancePop: _UNARY,
+    exp.CovarPop: _BINARY,
+    exp.CovarSamp: _BINARY,
+    exp.Corr: _BINARY,
+    exp.RegrSlope: _BINARY,
+    exp.RegrIntercept: _BINARY,
+    exp.RegrR2: _BINARY,
+    exp.RegrCount: _BINARY,
+    exp.RegrAvgx: _BINARY,
+    exp.RegrAvgy: _BINARY,
     exp.Where: _UNARY,
     exp.Group: frozenset({"expressions"}),
     exp.Exists: _UNARY,
@@ -55,13 +69,15 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Star: frozenset(),
     exp.Count: frozenset({"this", "big_int"}),
     exp.Sum: _UNARY,
-    exp.Min: _UNARY,
-    exp.Max: _UNARY,
+    exp.Min: frozenset({"this", "expressions"}),
+    exp.Max: frozenset({"this", "expressions"}),
+    exp.WithinGroup: _BINARY,
+    exp.PercentileCont: _UNARY,
+    exp.PercentileDisc: _UNARY,
+    exp.Median: _UNARY,
 }
 
 _LEVELS = "levels are added up from counts, sums and averages; ask for anything else level by level, by plain columns"
-
-_BEYOND = "count the rows beyond a value: count(*) FILTER (WHERE x {} 100)"
 
 _BITS = "ask the custodian for the bits as columns of their own"
 
@@ -113,8 +129,6 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Union: ("UNION", "let each side count or add up its rows"),
     exp.Intersect: ("INTERSECT", "join the tables instead"),
     exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
-    exp.Min: ("MIN", f"one person decides a minimum, so it has no useful private answer; {_BEYOND.format('<')}"),
-    exp.Max: ("MAX", f"one person decides a maximum, so it has no useful private answer; {_BEYOND.format('>')}"),
     exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", None),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
@@ -208,8 +222,6 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return unknown_construct(node)
     if isinstance(node, exp.Select) and node is not root and not (_in_from(node) or _in_semi_join(node)):
         return *_NAMES[exp.Select], node
-    if isinstance(node, (exp.Min, exp.Max)) and not _is_per_person(node, root):
-        return *_NAMES[type(node)], node
     if isinstance(node, exp.Tuple) and not isinstance(node.parent, exp.Distinct):
         return *_row(node), node
     if isinstance(node, exp.Exists) and not _is_conjunct(node):
@@ -242,12 +254,6 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
             name, hint = _SORTED if inside else _PARTS.get(part, ("what stands here", None))
             return name, hint, inner if isinstance(inner, exp.Expr) else node
     return None
-
-
-def _is_per_person(node: exp.Expr, root: exp.Expr) -> bool:
-    """Does it stand in a subquery with GROUP BY, whose groups may be persons?"""
-    select = node.parent_select
-    return select is not None and select is not root and select.args.get("group") is not None
 
 
 def _in_from(node: exp.Expr) -> bool:

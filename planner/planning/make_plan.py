@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -18,16 +19,18 @@ from planner.planning.group_selection import group_selection, is_selected
 from planner.planning.join_sizes import check_join_size, whole_size
 from planner.planning.list_groups import list_groups
 from planner.planning.mechanism_choice import (
+    CENTRED,
     Circumstances,
     MechanismChoice,
     choose_mechanism,
     granted_delta,
 )
 from planner.planning.person_tables import with_person_tables
-from planner.planning.releases import equal_share, releases
+from planner.planning.ranks import beyond_notes, check_ranks
+from planner.planning.releases import Releases, equal_share, releases
 from planner.planning.sampling_strategy import sampling_plan
 from planner.policy.policy import Policy
-from planner.released_expression import substitute
+from planner.released_expression import ReleasedExpression, measured_around, substitute
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.filter_semi_joins import filter_semi_joins
 from planner.rules.join_tables import join_tables
@@ -108,9 +111,11 @@ def _plan(
 
     keys, domains = group_domains(bound, schema, policy, found.equalities)
     selected = is_selected(domains, policy)
-    released = releases(bound, charge, lambda columns: reached(columns) == 1, beside=selected)
+    share_out = partial(releases, bound, charge, lambda columns: reached(columns) == 1, beside=selected)
+    released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     _check_exchanges(exchanges, sampling, domains)
+    check_ranks(released.releases, found.owners)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
     determined = reached([column for key in bound.keys for column in key.columns])
     determined = persons.groups(determined, found, exchanges)
@@ -125,8 +130,12 @@ def _plan(
         sampled=sampling is not None,
         delta=equal_share(granted, 1 + discovers),
         exchanges=exchanges,
+        jointly=released.jointly,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
+    shown: Callable[[ReleasedExpression], ReleasedExpression] = lambda one: one  # noqa: E731
+    if choice.mechanism == CENTRED:
+        released, shown = share_out(centred=True), measured_around
     part = equal_share(granted, max(1, discovers + choice.approximate))
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
@@ -138,18 +147,20 @@ def _plan(
         group_keys=keys,
         domains=domains,
         outputs=tuple(
-            Output(output.name, output.type, substitute(output.expression, released.values))
+            Output(output.name, output.type, substitute(shown(output.expression), released.values))
             for output in bound.outputs
         ),
-        having=None if bound.having is None else substitute(bound.having, released.values),
-        order=tuple(replace(key, expression=substitute(key.expression, released.values)) for key in bound.order),
+        having=None if bound.having is None else substitute(shown(bound.having), released.values),
+        order=tuple(
+            replace(key, expression=substitute(shown(key.expression), released.values)) for key in bound.order
+        ),
         limit=bound.limit,
         offset=bound.offset,
         groups_per_unit=limited.groups_per_unit,
         epsilon=charge,
         delta=granted if discovers or choice.approximate else 0.0,
         mechanism=choice.mechanism,
-        reason=_reason(choice, circumstances, len(released.releases) + selected) + _held(moment_s),
+        reason=_reason(choice, circumstances, released, selected) + _held(moment_s),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
         tuples_per_unit=tuples,
@@ -159,7 +170,7 @@ def _plan(
         release_delta=part if choice.approximate else 0.0,
         size=size,
         first_moment_s=moment_s,
-        notes=partial_joins(bound, found.equalities, policy),
+        notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(released.releases)),
         exchanges=exchanges,
     )
     check_size(plan.domains, plan.columns)
@@ -214,8 +225,11 @@ def _held(moment_s: float) -> str:
     return f" Its duration depends on the data: the answer leaves {moments}, ... seconds after the question was put."
 
 
-def _reason(choice: MechanismChoice, known: Circumstances, count: int) -> str:
+def _reason(choice: MechanismChoice, known: Circumstances, released: Releases, selected: bool) -> str:
+    count = len(released.releases) + selected
     share = "the whole epsilon" if count == 1 else f"epsilon / {count}"
+    if len({one.epsilon for one in released.releases}) > 1:
+        share = "a share of epsilon by what it needs"
     share += "" if known.one_group else " for all the groups that a unit reaches together"
     people = "one privacy unit" if known.owners == 1 else f"up to {known.owners} privacy units"
     groups = 1 if not known.grouped else known.groups_per_unit

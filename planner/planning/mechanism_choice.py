@@ -18,6 +18,9 @@ from privacy.mechanisms.budget import MEAN_GAUSSIAN
 from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION
 from privacy.registry import MECHANISMS, OFFERED, Mechanism, MechanismName, Need, why_not_served
 
+CENTRED = "joint_scale"
+"""The mechanism that measures sums of products around means."""
+
 NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
 """Who can help where the policy allows no delta."""
 
@@ -38,6 +41,7 @@ class Circumstances:
       sampled: is the answer that of a sample?
       delta: what of the query's they may spend.
       exchanges: may tuples of a unit appear where it loses rows?
+      jointly: is some quotient computed from the releases?
     """
 
     question: BoundQuery
@@ -48,6 +52,7 @@ class Circumstances:
     sampled: bool
     delta: float
     exchanges: bool = False
+    jointly: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -57,7 +62,7 @@ class Circumstances:
     @cached_property
     def sums(self) -> tuple[Release, ...]:
         """The releases that are sums or counts of tuples, not of distinct values."""
-        return tuple(release for release in self.releases if release.distinct is None)
+        return tuple(release for release in self.releases if release.is_sum)
 
     @property
     def one_group(self) -> bool:
@@ -109,6 +114,14 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
 
 
 def _default(known: Circumstances) -> MechanismChoice:
+    pays = known.gaussian_pays and not known.exchanges
+    if known.jointly and known.owners == 1 and not known.sampled and len(known.sums) > 1 and not pays:
+        why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
+        return MechanismChoice(CENTRED, False, why)
+    if known.releases and all(release.ranked is not None for release in known.releases):
+        return MechanismChoice(
+            "rank", False, "the default for ranks: a value by how far its rank is from the one asked"
+        )
     if known.exchanges:
         return MechanismChoice("gem", False, "the default where the question asks for what is not there")
     if not known.grouped or not known.sums:

@@ -114,13 +114,18 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
     Args:
       query: a bound question; one without such tables comes back as it is.
       schema, policy: the catalog and the policy that it was bound with.
+    Returns: the question with them. Where fan-outs prove a count to be less than it was bound with, the question is
+      bound once more, so that sums of it and ranks over it know its range.
     Raises: UnsupportedSQL where rows may be several people's; what planning a join raises.
-    Cost: per table that of finding the owners of its join.
+    Cost: per table that of finding the owners of its join; twice that, and the binding, where it is bound again.
     """
     entries = [*query.tables, *(entry for one in query.semi_joins for entry in one.tables)]
     if all(entry.person is None for entry in entries):
         return Persons(query, schema, policy)
     made = {entry.alias: _Made.of(entry, entry.person, schema, policy) for entry in entries if entry.person}
+    narrower = {one.entry.table.name: one.declared for one in made.values() if one.narrows}
+    if narrower and query.again is not None:
+        return with_person_tables(replace(query.again(narrower), again=None), schema, policy)
     changed = {alias: one.entry for alias, one in made.items()}
     tables = tuple(changed.get(entry.alias, entry) for entry in query.tables)
     semi_joins = tuple(
@@ -152,6 +157,11 @@ class _Made:
     declared: TablePolicy
     exchanges: bool
     sizes: tuple[JoinSize, ...] = field(default=())
+
+    @property
+    def narrows(self) -> bool:
+        """Is more proved of its columns than they were bound with?"""
+        return any(self.declared.columns[one.column.name].range != one.declared.range for one in self.person.columns)
 
     @classmethod
     def of(cls, entry: BoundTable, person: PersonTable, schema: Schema, policy: Policy) -> _Made:

@@ -46,6 +46,10 @@ def sampling_plan(
     rate = _rate(written, sampling_rate)
     if rate is None:
         return None
+    if any(release.ranked is not None for release in releases):
+        hint = "ask for it without sampling"
+        message = "quantiles, MIN and MAX of a sample are not supported"
+        raise UnsupportedSQL(message, hint=hint, position=written[0].start if written else None)
     if any(release.distinct is not None for release in releases):
         hint = "ask for it without sampling: how many values a sample misses cannot be told"
         message = "COUNT(DISTINCT ...) of a sample is not supported"

@@ -327,10 +327,6 @@ class _Splitting:
             raise _Refused
         if holds(call, exp.Query, exp.Window):
             raise _Refused
-        inner, condition = _filtered(call)
-        found = spread(inner, lambda one: self._aggregate(_with_filter(one, condition)))
-        if found is not None:
-            return found
         text = call.sql("postgres")
         if text not in self._aggregates:
             self._aggregates[text] = f"a{len(self._aggregates) + 1}", copied(call)

@@ -12,6 +12,7 @@ from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
+from planner.rules.compact_ranked import compact_ranked
 from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
@@ -30,7 +31,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
     Cost: about 0.5 ms for TPC-H Q5.
     """
     write = partial(_written, DIALECTS[dialect], schema)
-    summed = [release.weight for release in plan.releases if release.distinct is None]
+    summed = [release.weight for release in plan.releases if release.is_sum]
     if plan.selection is not None:
         summed.append(plan.selection.weight)
     counted = plan.sampling is not None and plan.sampling.alias is None
@@ -46,6 +47,7 @@ def rewrite(plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None 
         counted=counted,
         domain_keys=tuple(domain.keys for domain in plan.domains),
         columns=plan.columns,
+        ranked=tuple(place for place, release in enumerate(plan.releases) if release.ranked is not None),
     )
 
 
@@ -60,9 +62,12 @@ def _summed(plan: Plan, weights: list[exp.Expr], write: Write, counted: bool) ->
 
 
 def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
-    if release.distinct is None:
+    if release.is_sum:
         return None
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
+    if release.ranked is not None:
+        return write(compact_ranked(plan.source, owners, keys, release.ranked.place, release.weight))
+    assert release.distinct is not None, "what is neither a sum nor a rank"
     return write(compact_distinct(plan.source, owners, keys, release.distinct, release.weight))
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from planner.errors import StatementTooComplex
 from planner.limits import MAX_GROUPS, check_cells, check_keys
 from planner.plan import BackendQuery
-from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
+from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn, RankedTuples
+from privacy.units import WEIGHT_BITS
 from server.errors import BackendFailed
 
 Column = tuple[object, ...]
@@ -135,6 +136,24 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
     owners, group, (values, weights) = _parts(columns, query, domain)
     codes = np.where(np.array(weights, dtype=np.int64) > 0, _value_codes(values), -1)
     return DistinctTuples(owners=owners, group=group, n_groups=len(domain), value=codes)
+
+
+def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> RankedTuples:
+    """Code the columns o0.., k0.., v, w0 of a statement of ranks; v is a place on the grid, or NULL.
+
+    Raises: BackendFailed as `join_tuples`.
+    Cost: linear in the rows.
+    """
+    owners, group, (places, weights) = _parts(columns, query, domain)
+    missing = np.fromiter((place is None for place in places), np.bool_, len(places))
+    value = np.array([0 if place is None else place for place in places], np.int64)
+    return RankedTuples(
+        owners=owners,
+        group=group,
+        n_groups=len(domain),
+        value=np.where(missing, -1, value),
+        rows=np.array(weights, dtype=np.int64) >> WEIGHT_BITS,
+    )
 
 
 def _parts(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
-from privacy.join_tuples import DistinctTuples, JoinTuples
-from server.backends.columns import Column, Domain, distinct_tuples, join_tuples
+from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
+from server.backends.columns import Column, Domain, distinct_tuples, join_tuples, ranked_tuples
 from server.backends.found_domain import found_domain
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
@@ -23,11 +23,12 @@ class QueryTuples:
 
     Attributes:
       join: the join tuples with one weight per release that is a sum; None when every release counts distinct values.
-      distinct: per release, the tuples whose distinct values it counts; None for a sum.
+      distinct: per release, the tuples whose distinct values it counts, or whose values it ranks; None for a sum.
+        Releases of one statement have the same object.
     """
 
     join: JoinTuples | None
-    distinct: tuple[DistinctTuples | None, ...]
+    distinct: tuple[DistinctTuples | RankedTuples | None, ...]
 
     def regrouped(self, place: NDArray[np.int64], n_groups: int) -> QueryTuples:
         """The tuples of some groups alone.
@@ -37,8 +38,8 @@ class QueryTuples:
           n_groups: how many groups there are then.
         """
         join = self.join and replace(self.join, group=place[self.join.group], n_groups=n_groups)
-        distinct = (one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct)
-        return QueryTuples(join, tuple(distinct))
+        made = {id(one): one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct}
+        return QueryTuples(join, tuple(made[id(one)] for one in self.distinct))
 
     def __repr__(self) -> str:
         return f"QueryTuples(releases={len(self.distinct)}, <private>)"
@@ -61,8 +62,9 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tupl
         if query.discovered:
             domain = found_domain(columns, query, domain)
         join = join_tuples(columns, query, domain)
-    distinct = [
-        None if statement is None else distinct_tuples(read(statement, shared + 2), query, domain)
-        for statement in query.distinct
-    ]
-    return domain, QueryTuples(join, tuple(distinct))
+    once: dict[str, DistinctTuples | RankedTuples] = {}
+    for place, statement in enumerate(query.distinct):
+        if statement is not None and statement not in once:
+            coded = ranked_tuples if place in query.ranked else distinct_tuples
+            once[statement] = coded(read(statement, shared + 2), query, domain)
+    return domain, QueryTuples(join, tuple(None if one is None else once[one] for one in query.distinct))

@@ -92,7 +92,7 @@ def _reach_reason(plan: Plan, n_groups: int) -> str:
 
 def _cut_by_rule(plan: Plan, rule: int, n_groups: int | None) -> str:
     """By how much the rule can cut a value, from public numbers; empty where it cuts none."""
-    if MECHANISMS[plan.mechanism].bounds_vector or all(release.distinct is not None for release in plan.releases):
+    if MECHANISMS[plan.mechanism].bounds_vector or not any(release.is_sum for release in plan.releases):
         return ""
     if n_groups is None:
         return ". It can cut a value to any part of the true one"

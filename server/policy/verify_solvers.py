@@ -46,7 +46,7 @@ def verify_solvers(
     Cost: that of `compare_solvers`; the groups' selection and rule are left out, and no sample is drawn.
     """
     plan = _planned(sql, policy, schema)
-    sums = [release for release in plan.releases if release.distinct is None]
+    sums = [release for release in plan.releases if release.is_sum]
     if not sums:
         raise UnsupportedSQL("this question has no sum or count to truncate", hint="ask for a sum or a count")
     query = rewrite(plan, dialect=backend.dialect, schema=schema)

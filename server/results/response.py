@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from planner.limits import check_cells, most_groups
 from planner.plan import Output, Plan
 from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
-from planner.sql.result_types import NUMBERS
+from planner.sql.datetime_texts import moment_text
+from planner.sql.result_types import NUMBERS, ResultType
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
@@ -90,6 +92,8 @@ _FULL = (
 _NOTHING_SHOWN = "No row is asked for: nothing was read, and the columns are free."
 
 _COUNTED = "This is the number of rows of an answer, which was charged; to ask for these rows themselves is free."
+
+_EPOCH = date(1970, 1, 1).toordinal()
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
@@ -234,7 +238,16 @@ def _typed(output: Output, value: float, texts: Sequence[str]) -> Cell:
         return round(value)
     if output.type == "bool":
         return value != 0.0
+    if isinstance(output.expression, ReleasedValue) and output.type not in NUMBERS:
+        return RESULT_TYPES[output.type].cell(_moment(value, output.type))
     return value if output.type in NUMBERS else RESULT_TYPES[output.type].cell(texts[int(value)])
+
+
+def _moment(value: float, kind: ResultType) -> str:
+    """A released date, a number of days since 1970, or time, of seconds, as the text that group keys have of it."""
+    if kind == "date":
+        return moment_text(date.fromordinal(_EPOCH + round(value)))
+    return moment_text(datetime(1970, 1, 1) + timedelta(seconds=round(value)))
 
 
 def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval | None]:
@@ -336,7 +349,7 @@ def _cut_by_rule(plan: Plan, domain: Domain) -> bool:
         or not _leaves_out(plan, domain, plan.group_rule)
     ):
         return False
-    return any(plan.releases[release].distinct is None for used in _used(plan) for release in used)
+    return any(plan.releases[release].is_sum for used in _used(plan) for release in used)
 
 
 def _rule_notes(plan: Plan, domain: Domain, rule: int) -> Iterator[str]:

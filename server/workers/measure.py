@@ -9,8 +9,10 @@ Runs in a worker process, but for `plan_measurements`, which sees nothing privat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -20,14 +22,16 @@ from planner.plan import BackendQuery, Plan, Release
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples, RankedTuples
 from privacy.ladder import useful_ladder
 from privacy.mechanisms.group_measurement import ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.joint_scale import finer
 from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.groups.sums import Centring, Rows, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
+from privacy.mechanisms.ranks.rank_release import Rank, RankBatch, RankRelease
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import (
     MECHANISMS,
@@ -50,7 +54,7 @@ from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 
-AnyRelease = ServedMeasurement | ServedGroupMeasurement
+AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease
 """What may measure one release of a plan."""
 
 
@@ -86,9 +90,10 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """
     together = iter(_together(plan, policy.solver))
     joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
+    ranks = _ranks(plan)
     releases = tuple(
-        next(together) if joint and release.distinct is None else _alone(release, plan, policy)
-        for release in plan.releases
+        ranks.get(place) or (next(together) if joint and release.is_sum else _alone(release, plan, policy))
+        for place, release in enumerate(plan.releases)
     )
     return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver)
 
@@ -98,20 +103,66 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
 
     Raises: InvalidSetting for an epsilon and a delta that are too small for the mechanism.
     """
-    sums = [
-        Sum(release.epsilon, plan.gap(release), useful_ladder(release.whole, plan.tuples_per_unit))
-        for release in plan.releases
-        if release.distinct is None
-    ]
+    rows = [place for place, release in enumerate(plan.releases) if release.is_sum]
+    sums = [_sum(plan, plan.releases[place], rows) for place in rows]
     if not isinstance(MECHANISMS[plan.mechanism], JointMechanism) or not sums:
         return ()
     alone = len(plan.releases) == 1 and plan.selection is None
     design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
     try:
-        return group_measurements(plan.mechanism, sums, plan.release_delta, plan.groups_per_unit, design, solver)
+        bounds = plan.release_delta, plan.groups_per_unit
+        return group_measurements(plan.mechanism, sums, *bounds, design, solver, plan.exchanges)
     except InvalidParameter as error:
         hint = "ask for more of either, for fewer aggregates, or for another mechanism"
         raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
+
+
+def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
+    """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
+    ladder = useful_ladder(release.whole, plan.tuples_per_unit)
+    if release.around is not None:
+        ladder = finer(ladder)
+    return Sum(release.epsilon, plan.gap(release), ladder, release.moment, _centring(plan, release, rows))
+
+
+def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:
+    if release.around is None:
+        return None
+
+    def worth(places: Sequence[tuple[int, int]]) -> Rows:
+        return tuple((rows.index(place), sign * plan.releases[place].weight_bound) for place, sign in places)
+
+    one = release.around
+    means = worth(one.x), worth(one.y), worth(((one.count, 1),))
+    return Centring(worth(one.product), *means, one.part, release.weight_bound, plan.tuples_per_unit == 1)
+
+
+def _ranks(plan: Plan) -> dict[int, RankRelease]:
+    """The ranks of a plan by their places, those over the same rows in one batch."""
+    batches: dict[object, list[int]] = {}
+    for place, release in enumerate(plan.releases):
+        if release.ranked is not None:
+            side = release.ranked.rank.highest if release.ranked.rank.quantile is None else None
+            batches.setdefault((release.ranked.place, release.weight, side), []).append(place)
+    made = {}
+    for places in batches.values():
+        batch = _batch(plan, [plan.releases[place] for place in places])
+        made.update({place: RankRelease(batch, turn) for turn, place in enumerate(places)})
+    return made
+
+
+def _batch(plan: Plan, releases: Sequence[Release]) -> RankBatch:
+    ranked = [release.ranked for release in releases if release.ranked is not None]
+    ranks = tuple(Rank(one.rank.quantile, one.rank.beyond or 0, one.rank.highest) for one in ranked)
+    epsilon = releases[0].epsilon * len(releases)
+    while Fraction(repr(epsilon)) > sum(Fraction(repr(release.epsilon)) for release in releases):
+        epsilon = math.nextafter(epsilon, 0.0)
+    ladder = useful_ladder(True, plan.tuples_per_unit)
+    return RankBatch(epsilon, ranks, ranked[0].grid.n_codes, ladder, one_group=_in_one_group(plan))
+
+
+def _in_one_group(plan: Plan) -> bool:
+    return not plan.group_keys or plan.groups_per_unit == 1
 
 
 def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
@@ -213,12 +264,22 @@ def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> C
 def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:
     """Each release's values in turn; the sums are released at once."""
     pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
-    sums = iter(_sums(tuples, [measured for measured, distinct in pairs if distinct is None], measuring, entropy))
+    own = [measured for measured, distinct in pairs if distinct is None and not isinstance(measured, RankRelease)]
+    sums = iter(_sums(tuples, own, measuring, entropy))
+    ranks: dict[int, tuple[NoisyAnswer, ...]] = {}
     for measured, distinct in pairs:
         if distinct is None:
             yield next(sums)
             continue
-        assert not measures_together(measured), "values are counted group by group"
+        if isinstance(measured, RankRelease):
+            assert isinstance(distinct, RankedTuples), "ranks are of values on a grid"
+            batch = id(measured.batch)
+            if batch not in ranks:
+                ranks[batch] = measured.batch.release(distinct, entropy)
+            yield ranks[batch][measured.place]
+            continue
+        assert isinstance(distinct, DistinctTuples), "values are counted"
+        assert not measures_together(measured) and not isinstance(measured, RankRelease), "values are counted"
         answer = truncate_distinct(distinct, measured.ladder, measured.gap, solver=measuring.solver)
         yield measured.release(answer, entropy)
 
@@ -243,6 +304,7 @@ def _sums(
     return tuple(
         measured.release(truncate(coded, row, measured.ladder, measured.gap, solver=measuring.solver), entropy)
         for row, measured in enumerate(alone)
+        if not isinstance(measured, RankRelease)
     )
 
 

@@ -210,15 +210,12 @@ class ReleasedBinder(ReleasedArithmetic):
             return self.bind(node.this)
         aggregate = self._aggregates.bind(node)
         if aggregate is not None:
-            return Released(aggregate, "int8" if isinstance(aggregate, ReleasedValue) and _counts(node) else "float8")
+            kind = self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else "float8"
+            return Released(aggregate, kind)
         if isinstance(node, exp.Column):
             hint = "group by it, or aggregate it"
             raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
         return self._operation(node)
-
-
-def _counts(node: exp.Expr) -> bool:
-    return isinstance(node.this if isinstance(node, exp.Filter) else node, exp.Count)
 
 
 def _is_released(expression: ReleasedExpression) -> bool:
@@ -256,12 +253,26 @@ def _moment(value: date | datetime) -> Released:
 
 def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
     """A comparison of one type; a quoted literal takes the other side's."""
+    _check_moments(operands, node)
     left, right = _aligned(operands[0], operands[1], node), _aligned(operands[1], operands[0], node)
     comparable = left.type == right.type or None in (left.type, right.type) or (left.is_number and right.is_number)
     if not comparable:
         message = f"{left.type} and {right.type} are not compared here"
         raise UnsupportedSQL(message, hint="compare values of one type", position=position_of(node))
     return Released(Apply(operator, (left.expression, right.expression)), "bool")
+
+
+def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
+    """Refuse a released date within an expression, where only keys and literals may be. Raises: UnsupportedSQL."""
+    for part in parts:
+        moment = None if part.type is None else RESULT_TYPES[part.type].moment
+        if moment is not None and _is_released(part.expression):
+            hint = (
+                "select it by itself; or count the rows beyond a date: count(*) FILTER (WHERE x > DATE '2024-01-01')"
+            )
+            raise UnsupportedSQL(
+                "a noisy date is shown as it is, and not computed with", hint=hint, position=position_of(node)
+            )
 
 
 def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
@@ -277,6 +288,7 @@ def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
 
 def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
     """The type that branches share."""
+    _check_moments(parts, node)
     types = {part.type for part in parts if part.type is not None}
     if types <= NUMBERS and len(types) > 1:
         return "float8"

@@ -229,8 +229,25 @@ class Terms(Types):
                 self.take("DISTINCT", "ALL")
                 self.expressions()
             self.need(")")
+        if self.at("WITHIN") and self.ahead(1) == "GROUP":
+            self.place += 2
+            self._within_group()
         if self.at("FILTER") and self.ahead(1) == "(":
             self.place += 2
             self.need("WHERE")
             self.expression()
             self.need(")")
+
+    def _within_group(self) -> None:
+        """`(ORDER BY x DESC)` behind WITHIN GROUP."""
+        self.need("(")
+        self.need("ORDER")
+        self.need("BY")
+        self.expression()
+        self.take("ASC", "DESC")
+        if self.take("NULLS") and not self.take("FIRST", "LAST"):
+            self.fail()
+        while self.take(","):
+            self.expression()
+            self.take("ASC", "DESC")
+        self.need(")")

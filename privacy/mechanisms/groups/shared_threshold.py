@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy, check_scale
@@ -39,6 +40,8 @@ class SharedThreshold:
     for all is chosen once, on a sum in which the L0 groups of a unit weigh as little as L0 / G. The price is that
     groups of very different people share it.
 
+    A ladder of one threshold leaves nothing to choose: the release then gets everything.
+
     Under pure privacy the selection spends eps_s and each release eps_f / L0, with eps_s + eps_f = epsilon; under
     zCDP the selection eps_s^2 / 8 and each release (1 + gap)^2 tau^2 / (2 sigma^2) = rho_f / L0. Pointwise in the
     threshold.
@@ -51,6 +54,9 @@ class SharedThreshold:
       ladder: the thresholds.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
       confidence: of each group's interval, over the release noise, in (0, 1).
+      exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
+        threshold and falls at another? Two thresholds' sums then part by both their sensitivities.
+      loss: what a weight that is cut away counts for in the choice, in multiples of a weight of noise, > 0. Public.
     """
 
     budget: Budget
@@ -59,6 +65,8 @@ class SharedThreshold:
     ladder: Ladder = field(default_factory=Ladder)
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
+    exchanges: bool = False
+    loss: float = 1.0
 
     def __post_init__(self) -> None:
         check_groups(self.groups_per_unit)
@@ -96,15 +104,31 @@ class SharedThreshold:
         Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.
         """
         check_answer(answer, self.ladder, self.gap)
-        n_groups = answer.n_groups
-        rung = self._choose(answer, entropy)
+        rung = self.choose(answer, entropy)
+        return self.release_at(rung, settled_values(answer, np.full(answer.n_groups, rung, np.intp)), entropy)
+
+    def choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
+        """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: as `release`."""
+        if len(self.ladder) == 1:
+            return 0
+        summed = SummedAnswer(answer, self._reached(answer.n_groups))
+        choice = self.budget.choose(summed, self._scores(answer.n_groups), self._selecting, entropy)
+        return int(choice.index[0])
+
+    def release_at(self, rung: int, exact: NDArray[np.int64], entropy: Entropy) -> NoisyAnswer:
+        """Noise for what is left of the budget, on values that move by (1 + gap) tau in the L0 groups of a unit.
+
+        Args:
+          rung: the index of the threshold tau, as `choose` found it.
+          exact: (G,) int64 units.
+          entropy: where the noise comes from.
+        Raises: EntropyFailed.
+        """
+        n_groups = len(exact)
         index = np.full(n_groups, rung, np.intp)
         steps = self._rungs(n_groups)
-        values = released(settled_values(answer, index), release_noise(index, steps, entropy), index, steps)
-        # The price of tau is for the sum over the groups in units of L0: the released sum is measured by it.
-        seen = max(0.0, float(values.sum())) / self._reached(n_groups)
-        signal = np.full(n_groups, seen / (self._price(n_groups) * steps[rung].tau))
-        return answer_with_interval(values, index, steps, signal, self)
+        values = released(exact, release_noise(index, steps, entropy), index, steps)
+        return answer_with_interval(values, index, steps, self._signal(values, steps[rung].tau), self)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
@@ -113,8 +137,9 @@ class SharedThreshold:
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        self._scores(n_groups)
-        check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+        if len(self.ladder) > 1:
+            self._scores(n_groups)
+            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
         check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
@@ -129,23 +154,30 @@ class SharedThreshold:
         """The noise scale of each group in multiples of (1 + gap) tau, by the budget alone. Public."""
         return self.budget.scale(self._releasing(n_groups))
 
-    def _choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
-        """The index of the threshold."""
-        summed = SummedAnswer(answer, self._reached(answer.n_groups))
-        choice = self.budget.choose(summed, self._scores(answer.n_groups), self._selecting, entropy)
-        return int(choice.index[0])
+    def _signal(self, values: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
+        """The price of tau is for the sum over the groups in units of L0: the released sum is measured by it."""
+        n_groups = len(values)
+        if len(self.ladder) == 1:
+            return np.full(n_groups, np.inf)
+        seen = max(0.0, float(values.sum())) / self._reached(n_groups)
+        return np.full(n_groups, seen / (self._price(n_groups) * tau))
+
+    @property
+    def _split(self) -> float:
+        """The share of the budget that the choice gets."""
+        return 0.0 if len(self.ladder) == 1 else self.selection.split
 
     @property
     def _selecting(self) -> Fraction:
         """eps_s of the one selection."""
-        return self.budget.selecting(self.selection.split)
+        return self.budget.selecting(self._split)
 
     def _rungs(self, n_groups: int) -> Sequence[Stepped]:
         return self.budget.rungs(self.ladder, self.gap, self._releasing(n_groups))
 
     def _releasing(self, n_groups: int) -> Fraction:
         """Of epsilon, or of rho, for the release of one group."""
-        return self.budget.releasing(self.selection.split) / self._reached(n_groups)
+        return self.budget.releasing(self._split) / self._reached(n_groups)
 
     def _reached(self, n_groups: int) -> int:
         """L0, or the number of groups where that is less."""
@@ -153,7 +185,7 @@ class SharedThreshold:
 
     def _noise_price(self, n_groups: int) -> float:
         """What the noise of all groups is charged at in the summed answer, in multiples of (1 + gap) tau."""
-        spread = float(max(1, n_groups) ** _SPREAD)
+        spread = float(max(1, n_groups) ** _SPREAD) / self.loss
         return spread / self._reached(n_groups) * self.budget.mean_noise * self.noise_per_tau(n_groups)
 
     def _price(self, n_groups: int) -> float:
@@ -163,4 +195,4 @@ class SharedThreshold:
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
         scores = self.selection.scores(self.ladder, self.gap, noise, float(self._selecting))
-        return replace(scores, monotone=True)  # of summed answers: see there
+        return replace(scores, monotone=not self.exchanges)  # of summed answers: see there

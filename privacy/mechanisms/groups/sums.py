@@ -12,6 +12,29 @@ from privacy.exact import DOWN
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 
+Rows = tuple[tuple[int, float], ...]
+"""Rows of the weights, each with what one normalised weight of it is worth, negative where it is taken off."""
+
+
+@dataclass(frozen=True)
+class Centring:
+    """Of a sum of products x y: which rows make it up, and the sums and the count whose quotients are the means.
+
+    Attributes:
+      product, x, y, count: rows of the weights; all are sums of the same question.
+      part: 1 or -1: is the sum that of the positive or of the negative parts?
+      worth: of one normalised weight of the sum itself, > 0.
+      one_row: has a unit at most one row, so that the product follows from its factors without rounding?
+    """
+
+    product: Rows
+    x: Rows
+    y: Rows
+    count: Rows
+    part: int
+    worth: float
+    one_row: bool = False
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -21,11 +44,16 @@ class Sum:
       epsilon: its share of the query's epsilon, > 0.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds that can help it.
+      moment: of one that serves a quotient alone: 0 for the number of rows, 1 for a sum, 2 for a sum of squares or
+        products; None of one that is shown itself.
+      centring: of products that are measured around the means; None of any other sum.
     """
 
     epsilon: float
     gap: float
     ladder: Ladder
+    moment: int | None = None
+    centring: Centring | None = None
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

@@ -57,6 +57,19 @@ def absolute(operand: Column) -> Column:
     return _spread((operand,), np.abs(operand.value), np.where(crosses, 0.0, np.minimum(*ends)), np.maximum(*ends))
 
 
+def around(products: Column, x: Column, y: Column, count: Column) -> Column:
+    """The sum of products around the means, from that around 0: products - x y / count; NULL of no rows."""
+    return subtract(products, multiply(x, divide(y, count)))
+
+
+def square_root(operand: Column) -> Column:
+    """The root of what is not negative; of a negative number NULL."""
+    value, low, high = (np.sqrt(np.maximum(part, 0.0)) for part in (operand.value, operand.low, operand.high))
+    null, may_be_null, known = together((operand,))
+    negative = operand.value < 0.0
+    return _known(value, null | negative, low, high, may_be_null | (operand.low < 0.0), known & (operand.high >= 0.0))
+
+
 def rounded(operand: Column, digits: int) -> Column:
     """To so many decimal places, or to a power of ten when `digits` is negative; ties go to even."""
     return _spread((operand,), *(_round(part, digits) for part in (operand.value, operand.low, operand.high)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Plan
+from planner.ranked import Grid
 from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
@@ -26,6 +27,8 @@ OPERATORS: dict[Operator, Callable[..., Column]] = {
     "abs": arithmetic.absolute,
     "greatest": arithmetic.greatest,
     "least": arithmetic.least,
+    "sqrt": arithmetic.square_root,
+    "around": arithmetic.around,
     "=": logic.equal,
     "<>": lambda left, right: logic.negated(logic.equal(left, right)),
     "<": logic.less,
@@ -83,9 +86,14 @@ class Evaluator:
         return OPERATORS[expression.operator](*map(self, expression.arguments))
 
     def _released(self, release: int) -> Column:
-        bound, answer = self._plan.releases[release].weight_bound, self._noisy[release]
+        told, answer = self._plan.releases[release], self._noisy[release]
         never = np.zeros(self._n_groups, np.bool_)
-        return column(bound * answer.values, never, bound * answer.low, bound * answer.high, never)
+        parts = answer.values, answer.low, answer.high
+        if told.ranked is not None:
+            value, low, high = (_on_grid(part, told.ranked.grid) for part in parts)
+        else:
+            value, low, high = (told.weight_bound * part for part in parts)
+        return column(value, never, low, high, never)
 
     def _key(self, key: int) -> Column:
         return self._placed(self._domain.keys[key], self._domain.places(key))
@@ -103,6 +111,12 @@ class Evaluator:
             return self._places[value]
         assert isinstance(value, int | float | Decimal), "group keys are texts, numbers and booleans"
         return float(value)
+
+
+def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
+    """The values of places on a grid, as a decimal spells them."""
+    values: NDArray[np.float64] = grid.low + grid.step * places
+    return values if grid.digits is None else np.round(values, grid.digits)
 
 
 def _expressions(plan: Plan) -> list[ReleasedExpression]:

@@ -1,0 +1,239 @@
+"""`joint_scale`: what a unit adds to all sums of a question is scaled by one factor, so that their ratios stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.sums import Centring, Rows
+from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.truncate import truncate
+from privacy.units import MAX_UNITS, ONE, saturating_sums
+
+JOINT_SELECTION = SelectionSettings(split=0.4)
+"""How thresholds are chosen. A quotient loses more by a threshold that is too small, which takes its largest values
+away, than by noise; chosen by `make benchmark NAME=statistics`."""
+
+FINER = 16
+"""Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
+products, and people far below it would all be rounded to nothing."""
+
+UNSEEN_LOSS = 0.25
+"""What a row that is cut away counts for where only a quotient is shown. The rows of those who have many are weighed
+less, not lost: the quotient is wrong only as far as their values differ from the others', which is not known and
+seldom all."""
+
+
+@dataclass(frozen=True)
+class ScaledSum:
+    """One of the sums that are released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
+
+    x_ui is what unit u adds to sum i in a group, and s_u = min(1, min_i tau_i / x_ui) the same factor for all sums.
+    An average is a quotient of two sums, a variance of three: where each is truncated by itself, they lose different
+    parts to it, and the quotient is wrong although every part is right. With one factor per unit the quotient is that
+    of weighted rows: a unit counts for less, in all sums alike.
+
+    epsilon-DP, of each sum by itself: a unit adds between 0 and tau_i to sum i in each of the L0 groups that it
+    reaches, whatever its rows are, so that neighbours, which differ by rows of one unit, differ by tau_i at most in
+    L0 groups. Nothing is asked of how the sums of one unit hang together, and nothing of monotonicity: where rows of
+    a unit go, its factor may rise, and what it adds with it.
+
+    Sums of products are measured last, around the means that the others are released for: of a variance what is left
+    of the rows around their mean is all there is, where sums around 0 are large numbers that cancel. What a unit
+    adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
+    is cut at tau as well.
+
+    Thresholds are chosen one after the other, the number of rows first: each by `SharedThreshold`, on the sum of what
+    the thresholds before leave of every unit, truncated at tau. Given those thresholds, which are public by then, a
+    unit adds between 0 and tau to it as well, so that its sensitivity is tau, but thresholds' sums may part by both
+    their
+    sensitivities: a unit that loses rows may add more than before (`SharedThreshold.exchanges`).
+    Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
+
+    Attributes:
+      scalar: the choice of tau_i and its noise, with the sum's share of epsilon; its gap is 0.
+      moment: the place of the sum: sums of a smaller moment are scaled first.
+      centring: of products that are measured around the released means; None of any other sum.
+    """
+
+    scalar: SharedThreshold
+    moment: int = 0
+    centring: Centring | None = None
+
+    def __post_init__(self) -> None:
+        if self.scalar.gap != 0:
+            raise InvalidParameter("what one owner adds is truncated exactly")
+
+    @property
+    def name(self) -> str:
+        """`joint_scale`: one factor per unit, for all sums of a question."""
+        return "joint_scale"
+
+    @property
+    def epsilon(self) -> float:
+        """What the release of this sum spends, for all groups together."""
+        return self.scalar.epsilon
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return self.scalar.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP, over all groups."""
+        return self.scalar.event
+
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds of this sum."""
+        return self.scalar.ladder
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Release one sum that has no others beside it: its factor is its own.
+
+        Raises: as `release_at_one_scale`.
+        """
+        if not 0 <= row < len(tuples.weights):
+            raise InvalidParameter("there is no such release")
+        alone = replace(tuples, weights=tuples.weights[row : row + 1])
+        return release_at_one_scale([self], alone, entropy, control)[0]
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        once = 1.0 if self.centring is None else 2.0**-FINER
+        return [(once * tau, once * reach) for tau, reach in self.scalar.expected_noise(n_groups)]
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.scalar.check_noise(n_groups)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.scalar.epsilon_if_bound_fails(n_groups)
+
+
+def release_at_one_scale(
+    sums: Sequence[ScaledSum], tuples: CodedJoinTuples, entropy: Entropy, control: Control = QUIET
+) -> tuple[NoisyAnswer, ...]:
+    """Choose every sum's threshold, scale each unit by one factor per group, release.
+
+    Args:
+      sums: k of them; sum i has row i of the weights.
+      tuples: m join tuples of one owner position in G groups.
+      entropy: where the noise comes from.
+      control: watches and stops between the sums.
+    Returns: one noisy answer per sum; each interval covers the sum of what was scaled.
+    Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed;
+      Cancelled.
+    Cost: linear in k m; no program is solved, as tuples have one owner.
+    """
+    if len(tuples.members) != 1:
+        raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
+    if len(tuples.weights) < len(sums):
+        raise InvalidParameter("every sum has its weights")
+    members = len(tuples.units)
+    loads = [
+        add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), members) for row in range(len(sums))
+    ]
+    group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
+    answers: dict[int, NoisyAnswer] = {}
+    for row in sorted(range(len(sums)), key=lambda place: (sums[place].centring is not None, sums[place].moment)):
+        control.check("scale")
+        one = sums[row]
+        own = loads[row] if one.centring is None else _centred(loads, one.centring, answers, group)
+        answer = truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control)
+        rung = one.scalar.choose(answer, entropy)
+        tau = int(one.ladder.units[rung])
+        exact = saturating_sums(group, np.clip(own, 0, tau), tuples.n_groups)
+        answers[row] = _coarse(replace(one.scalar.release_at(rung, exact, entropy), mechanism=one.name), one)
+        if one.centring is None:
+            loads = _scaled(loads, row, tau)
+    return tuple(answers[row] for row in range(len(sums)))
+
+
+def _centred(
+    loads: Sequence[NDArray[np.int64]],
+    centring: Centring,
+    answers: Mapping[int, NoisyAnswer],
+    group: NDArray[np.intp],
+) -> NDArray[np.int64]:
+    """(n,) units: the positive or negative part of what each member adds to S((x - a) (y - b)), a and b the means.
+
+    S(x y) - a S(y) - b S(x) + a b n, of one unit in one group: a function of its own loads and of what is released.
+    The means are those that are released for the group, no larger than what one row can have.
+    """
+
+    def of(rows: Rows) -> NDArray[np.float64]:
+        return np.asarray(sum(worth * loads[row].astype(np.float64) for row, worth in rows)) / ONE
+
+    def mean(rows: Rows) -> NDArray[np.float64]:
+        ((count, each),) = centring.count
+        total = np.asarray(sum(worth * answers[row].values for row, worth in rows))
+        rows_there = np.maximum(answers[count].values * each, 1.0)
+        low = min(0.0, *(worth for _, worth in rows))
+        return np.clip(total / rows_there, low, max(0.0, *(worth for _, worth in rows)))[group]
+
+    a, b = mean(centring.x), mean(centring.y)
+    x, y, n = of(centring.x), of(centring.y), of(centring.count)
+    if centring.one_row:
+        rows_of = np.where(n > 0.0, n, 1.0)
+        around = n * (x / rows_of - a) * (y / rows_of - b)
+    else:
+        around = of(centring.product) - a * y - b * x + a * b * n
+    part = np.maximum(around * centring.part, 0.0) / centring.worth * 2.0**FINER
+    units: NDArray[np.int64] = np.floor(np.minimum(part, float(MAX_UNITS // ONE)) * ONE).astype(np.int64)
+    return units
+
+
+def finer(ladder: Ladder) -> Ladder:
+    """The same thresholds where one normalised weight is 2^FINER, as far as they go."""
+    return Ladder(ladder.low, min(Ladder().high, ladder.high + FINER))
+
+
+def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
+    """An answer in normalised weights again. Powers of 2: no rounding."""
+    if of.centring is None:
+        return answer
+    once = 2.0**-FINER
+    return replace(
+        answer,
+        values=answer.values * once,
+        tau=answer.tau * once,
+        noise_scale=answer.noise_scale * once,
+        low=answer.low * once,
+        high=answer.high * once,
+    )
+
+
+def _by_member(tuples: CodedJoinTuples, loads: NDArray[np.int64]) -> CodedJoinTuples:
+    """One tuple for every member, of all that its unit adds to its group."""
+    members = np.arange(len(tuples.units), dtype=np.int32)[None]
+    return replace(tuples, members=members, row_start=tuples.member_start, weights=loads[None])
+
+
+def _scaled(loads: Sequence[NDArray[np.int64]], row: int, tau: int) -> list[NDArray[np.int64]]:
+    """What members add to all sums, those whose load in sum `row` is above tau scaled down to it. Units, floored."""
+    over = loads[row] > tau
+    factor = tau / loads[row][over].astype(np.float64)
+    scaled = []
+    for load in loads:
+        less = load.copy()
+        less[over] = np.floor(load[over] * factor).astype(np.int64)
+        scaled.append(less)
+    return scaled

@@ -1,0 +1,21 @@
+"""How many people lie beyond an extreme, and how the epsilon of ranks is divided: numbers that plans need, too."""
+
+from __future__ import annotations
+
+import math
+
+CHOICE, INTERVAL = 0.05, 0.2
+"""The shares of epsilon of the choice of tau and of the intervals; the ranks have the rest."""
+
+
+def default_beyond(epsilon: float, n_codes: int) -> int:
+    """k of MAX and MIN: so many people that the empty end of the grid is no likelier than they are. Public.
+
+    The n_codes values beyond all people have together the weight of one value in the middle where
+    n_codes exp(-gamma k) = 1, gamma = epsilon / 2 per person.
+
+    Args:
+      epsilon: of the extreme, the interval included.
+      n_codes: D.
+    """
+    return max(1, math.ceil(math.log(max(2, n_codes)) * 2 / (epsilon * (1 - INTERVAL))))
