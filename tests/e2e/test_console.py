@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.demo.workplace import Demonstration, add_analyst
+from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian's package chromium)")
+pytestmark = needs_chromium
 
-SCREENSHOTS = Path(".noisegate") / "screenshots"
 BY_NATION = "SELECT n_name, count(*) AS orders FROM orders JOIN customer ON o_custkey = c_custkey\
  JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
 
@@ -26,10 +23,8 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
@@ -61,17 +56,6 @@ def sign_in(page: Page, key: str) -> None:
     page.get_by_label("Your key").fill(key)
     page.get_by_role("button", name="Sign in").click()
     expect(page.locator("#session:not([hidden]), #sign-in-problem:not([hidden])")).to_be_visible()
-
-
-def picture(page: Page, name: str) -> None:
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-
-def assert_accessible(page: Page) -> None:
-    found = Axe().run(page).response["violations"]
-    serious = [each["id"] for each in found if each["impact"] in ("serious", "critical")]
-    assert serious == []
 
 
 def test_a_first_visit_to_a_charted_answer_in_six_actions(open_page: Open, demonstration: Demonstration) -> None:

@@ -1,7 +1,7 @@
 // The custodians' page: budgets, analysts, charges, acts, policy, ledger.
 
 import { Problem, call, key, signOut } from "./api.js";
-import { panel } from "./burndown.js";
+import { panel } from "./charts/burndown.js";
 import { byId, element, show } from "./dom.js";
 import { amount, small } from "./format.js";
 

@@ -21,9 +21,17 @@ export function isNumber(type) {
   return type === "int8" || type === "float8" || type === "numeric";
 }
 
+export function isMoment(type) {
+  return type === "date" || type === "timestamp" || type === "timestamptz";
+}
+
 export function range({ low, high }) {
   if (low === null && high === null) return "not bounded";
-  if (high === null) return `at least ${number(low)}`;
-  if (low === null) return `at most ${number(high)}`;
-  return `${number(low)} to ${number(high)}`;
+  if (high === null) return `at least ${bound(low)}`;
+  if (low === null) return `at most ${bound(high)}`;
+  return `${bound(low)} to ${bound(high)}`;
+}
+
+function bound(value) {
+  return typeof value === "number" ? number(value) : value;
 }

@@ -1,6 +1,6 @@
 // The answer: chart, table, and a file to take along.
 
-import { chart } from "./chart.js";
+import { chart } from "./charts/chart.js";
 import { byId, element, show } from "./dom.js";
 import { amount, isNumber, number, range } from "./format.js";
 
