@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
-from planner.ranked import AskedRank, Grid
 from planner.released_expression import ReleasedExpression, SortKey
+from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType
 from privacy.registry import MechanismName
 

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.binding.aggregates import Aggregates
 from planner.binding.answer.outer_select import OuterSelect, inner_answer
 from planner.binding.answer.released_binding import Released, ReleasedBinder
 from planner.binding.answer.released_clauses import ReleasedClauses
@@ -22,6 +21,7 @@ from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import keeps_no_row, row_count
 from planner.binding.normal_form import normal_form
 from planner.binding.scope import Scope, Tables
+from planner.binding.statistics.aggregates import Aggregates
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy

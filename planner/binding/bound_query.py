@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
-from planner.ranked import AskedRank, Grid
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column, column_ref
+from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType, result_type
 from planner.sql.sql_types import SqlType, sql_type
 from planner.sql.trees import columns_of

@@ -16,10 +16,10 @@ from planner.binding.derived_columns import NAMESPACE, named, project, select_pr
 from planner.binding.group_keys import GroupKeys
 from planner.binding.limit_offset import output_name
 from planner.binding.normal_form import normal_form
-from planner.binding.null_condition import is_strict
 from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_be_a_persons
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
+from planner.binding.statistics.null_condition import is_strict
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed

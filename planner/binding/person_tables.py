@@ -22,11 +22,11 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.scope import Scope, Tables
+from planner.binding.statistics.aggregates import Aggregates
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.scalar import Scalar, unfit

@@ -53,7 +53,12 @@ class Tables:
         search_path: Sequence[str] | None = None,
         proved: Mapping[str, TablePolicy] = MappingProxyType({}),
     ) -> None:
-        """`proved`: of per-person tables, by name, what is known of their columns once their owners are proved."""
+        """The tables of a statement.
+
+        Args:
+          schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
+          proved: of per-person tables, by name, what is known of their columns once their owners are proved.
+        """
         self._schema = schema
         self._policy = policy
         self._search_path = search_path

@@ -12,9 +12,9 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
 from planner.binding.derived_columns import GROUPS_OF_NOBODY, project
 from planner.binding.normal_form import normal_form
-from planner.binding.null_condition import is_null
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
+from planner.binding.statistics.null_condition import is_null
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.parsing.grammar import COMPARISONS

@@ -218,6 +218,8 @@ def _near(node: exp.Expr) -> int:
 
 def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     """What is wrong with this node itself."""
+    if isinstance(node, exp.Array) and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc)):
+        return "an array of quantiles", "write percentile_cont(0.25) WITHIN GROUP (ORDER BY x) for each", node
     if type(node) not in ALLOWED:
         return unknown_construct(node)
     if isinstance(node, exp.Select) and node is not root and not (_in_from(node) or _in_semi_join(node)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.binding.aggregates import check_typed
+from planner.binding.statistics.aggregates import check_typed
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import number, settle

@@ -5,6 +5,7 @@ Written from planner/released_expression.py alone, so that it can disagree with 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -97,6 +98,11 @@ def _strict(name: str, values: list[Value]) -> Value:
         return numbers[0] / numbers[1] if numbers[1] else None
     if name == "negate":
         return -numbers[0]
+    if name == "around":
+        products, x, y, count = numbers
+        return products - x * y / count if count else None
+    if name == "sqrt":
+        return Fraction(math.sqrt(numbers[0])) if numbers[0] >= 0 else None
     if name == "abs":
         return abs(numbers[0])
     assert name == "round", name

@@ -6,6 +6,7 @@ The sums over the join tuples are taken by the database, so that nothing of the 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +17,7 @@ from typing import Any
 import duckdb as duckdb_driver
 import psycopg
 
-from planner.plan import BackendQuery, Plan
+from planner.plan import BackendQuery, Plan, Release
 from planner.released_expression import KeyValue
 from planner.rewriting.rewrite import rewrite
 from privacy.units import ONE
@@ -135,10 +136,36 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
     for index, statement in enumerate(query.distinct):
-        if statement is not None:
+        if statement is not None and index in query.ranked:
+            found[index] = _ranked(plan.releases[index], run(statement), len(plan.owners), len(keys))
+        elif statement is not None:
             counted = ", ".join([*keys, "count(DISTINCT v)"])
             for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0 AND ({owned}){by}"):
                 found[index][tuple(map(plain, row[:-1]))] = int(row[-1]) * ONE
+    return found
+
+
+def _ranked(release: Release, rows: Rows, owners: int, keys: int) -> dict[Group, int]:
+    """By group, the value at its exact rank, in units; of a quantile between two rows that of the lower one's side."""
+    assert release.ranked is not None
+    places: dict[Group, list[int]] = {}
+    for row in rows:
+        if row[-2] is not None and row[-1] > 0 and any(owner is not None for owner in row[:owners]):
+            group = tuple(map(plain, row[owners : owners + keys]))
+            places.setdefault(group, []).extend([int(row[-2])] * (int(row[-1]) // ONE))
+    grid, rank = release.ranked.grid, release.ranked.rank
+    found = {}
+    for group, values in places.items():
+        values.sort()
+        if rank.quantile is None:
+            place = Fraction(values[-1] if rank.highest else values[0])
+        elif "disc" in release.label:
+            place = Fraction(values[max(0, math.ceil(Fraction(str(rank.quantile)) * len(values)) - 1)])
+        else:
+            low, between = divmod(Fraction(str(rank.quantile)) * (len(values) - 1), 1)
+            above = values[min(int(low) + 1, len(values) - 1)]
+            place = values[int(low)] + between * (above - values[int(low)])
+        found[group] = int((Fraction(str(grid.low)) + Fraction(str(grid.step)) * place) * ONE)
     return found
 
 
@@ -176,10 +203,21 @@ def _exact(value: object) -> object:
 
 
 def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list[Fraction]:
-    return [
+    raw = [
         Fraction(release.weight_bound) * weight.get(group, 0) / ONE
         for release, weight in zip(plan.releases, weights, strict=True)
     ]
+    released = list(raw)
+    for place, release in enumerate(plan.releases):
+        if release.around is not None:
+            products, x, y = (
+                sum(sign * raw[part] for part, sign in parts)
+                for parts in (release.around.product, release.around.x, release.around.y)
+            )
+            count = raw[release.around.count]
+            around = products - x * y / count if count else products
+            released[place] = max(Fraction(0), release.around.part * around)
+    return released
 
 
 def _passes(plan: Plan, released: list[Fraction], group: Group) -> bool:

@@ -9,8 +9,8 @@ from datetime import date, datetime
 
 from sqlglot import exp
 
-from planner.binding.aggregates import Aggregates
 from planner.binding.group_keys import GroupKeys
+from planner.binding.statistics.aggregates import Aggregates
 from planner.errors import UnsupportedSQL
 from planner.released_expression import Apply, Constant, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from planner.sql import literals

@@ -183,7 +183,11 @@ class WidthSearch:
         """The smallest h by noisy comparisons such that a weight of `rows` lies within it on either side.
 
         Args:
+          ranks: of the group.
+          code: the value.
+          rows: the weight by which its rank may be off.
           noise: (comparisons,) draws at `scale`.
+        Raises: EntropyFailed for another number of draws.
         """
         if len(noise) != self.comparisons:
             raise EntropyFailed("every comparison has its noise")

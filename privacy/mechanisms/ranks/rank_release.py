@@ -81,8 +81,8 @@ class RankBatch:
     of its groups). So whichever of its rows a unit has, it moves the weights below any value by TAU at most in one
     group, and by 2 TAU in all of its groups together: what it takes away from some and adds to others. The distance
     of a value from the target q N moves by no more in one group, as A(v) - q N lies between -q TAU and (1 - q) TAU
-    for the unit's part; over all groups by 2 max(q, 1 - q) TAU. The exponential mechanism's loss is the sum over the groups
-    of 2 gamma times these, whatever their number: no bound on the groups of a unit is needed.
+    for the unit's part; over all groups by 2 max(q, 1 - q) TAU. The exponential mechanism's loss is the sum over the
+    groups of 2 gamma times these, whatever their number: no bound on the groups of a unit is needed.
 
     epsilon-DP for all ranks and groups together: the choice of tau (`Scores`, whose values move by tau), the ranks
     (equal shares), the intervals (`WidthSearch`).

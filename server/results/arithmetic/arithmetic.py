@@ -58,7 +58,11 @@ def absolute(operand: Column) -> Column:
 
 
 def around(products: Column, x: Column, y: Column, count: Column) -> Column:
-    """The sum of products around the means, from that around 0: products - x y / count; NULL of no rows."""
+    """The sum of products around the means, from that around 0: products - x y / count; NULL of no rows.
+
+    Args:
+      products, x, y, count: per group, the sum of products, of either factor, and the number of rows.
+    """
     return subtract(products, multiply(x, divide(y, count)))
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Plan
-from planner.ranked import Grid
 from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
+from planner.sql.rank_grid import Grid
 from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
 from server.results.arithmetic import arithmetic, logic

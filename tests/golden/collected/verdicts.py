@@ -14,7 +14,6 @@ _LISTS = "tut01 tut02 tut13 tut14 tut30 tut31 tut32 exe02 exe15 exe20 exe23 exe2
 NOT_TO_BE_ANSWERED = dict.fromkeys(_LISTS.split(), "it lists people, or what one of them alone has")
 """By name, what of it nobody can answer who protects people."""
 
-_QUANTILES = "quantiles"
 _EXTREMES = "MIN and MAX"
 _SCALARS = "a subquery as a number beside private rows"
 _WINDOWS = "windows over one person's rows"
@@ -24,8 +23,7 @@ GAPS = {
         ("bi16", "ana18"),
         "a histogram of counts that nothing bounds",
     ),
-    **dict.fromkeys(("ana23", "ana24", "peer07"), _QUANTILES),
-    **dict.fromkeys(("exe22", "exe24", "exe40"), _EXTREMES),
+    **dict.fromkeys(("exe22",), _EXTREMES),
     **dict.fromkeys(("exe14", "exe27", "exe28", "ana10"), _SCALARS),
     "ana17": "quartiles of people: windows over rows of several",
     "ana29": "groups by session, which is no key",

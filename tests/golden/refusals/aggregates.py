@@ -8,17 +8,16 @@ from tests.golden.refusals.refusal import Refusal
 _ORDERS = "SELECT count(*) FROM orders"
 
 AGGREGATES = (
-    Refusal("SELECT ^max(l_quantity) FROM lineitem", UnsupportedSQL, "MAX", "one person"),
-    Refusal("SELECT ^min(l_quantity) FROM lineitem", UnsupportedSQL, "MIN", "one person"),
+    Refusal("SELECT ^max(l_quantity, l_tax) FROM lineitem", UnsupportedSQL, "MAX", "greatest(x, y)"),
+    Refusal("SELECT ^median(DISTINCT l_quantity) FROM lineitem", UnsupportedSQL, "distinct", "GROUP BY x"),
     Refusal(
-        "SELECT ^stddev(l_quantity) FROM lineitem",
+        "SELECT percentile_cont(ARRAY[^0.25, 0.75]) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
         UnsupportedSQL,
-        "stddev",
-        "SUM",
-        "SELECT sum(l_quantity), sum(l_quantity * l_quantity), count(*) FROM lineitem",
+        "array",
+        "for each",
     ),
     Refusal(
-        "SELECT ^percentile_cont(0.5) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
+        "SELECT ^percentile_cont(7) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
         UnsupportedSQL,
         "percentile_cont",
     ),

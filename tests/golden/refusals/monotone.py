@@ -62,7 +62,7 @@ NOT_MONOTONE = (
         "leave LIMIT out",
         f"{_ORDERS} WHERE o_custkey IN (SELECT c_custkey FROM customer)",
     ),
-    Refusal(f"{_ORDERS} WHERE o_custkey IN (SELECT ^max(c_custkey) FROM customer)", UnsupportedSQL, "MAX"),
+    Refusal(f"{_ORDERS} WHERE o_custkey IN (SELECT ^max(c_custkey) FROM customer)", UnsupportedSQL, "aggregate"),
     Refusal(
         f"{_ORDERS} WHERE EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey AND"
         " NOT EXISTS (^SELECT 1 FROM part WHERE p_partkey = l_partkey))",

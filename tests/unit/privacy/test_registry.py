@@ -30,6 +30,7 @@ from privacy.registry import (
     EachGroup,
     JointMechanism,
     Measures,
+    RankMechanism,
     ScalarMechanism,
     group_measurements,
     measurement,
@@ -81,7 +82,7 @@ def test_names_alone_load_neither_kernels_nor_noise() -> None:
 
 def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
     assert not MECHANISMS.keys() & COMPARISON.keys()
-    assert {*OFFERED, "fixed"} == set(MECHANISMS)
+    assert {*OFFERED, "fixed", "joint_scale", "rank"} == set(MECHANISMS)
     each = EachGroup(1.0, 1, 0.0, 8.0, True, 8)
     made: list[ServedMeasurement | ServedGroupMeasurement] = []
     together = AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 1e-6, 1)
@@ -90,6 +91,8 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
             alone = entry.build(each)
             assert (alone.name, alone.epsilon, entry.measures) == (name, 1.0, Measures.EACH_GROUP)
             made.append(alone)
+        elif isinstance(entry, RankMechanism):
+            assert entry.measures is Measures.RANKS
         else:
             assert isinstance(entry, JointMechanism)
             (joint,) = entry.build(together)
@@ -97,7 +100,13 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
             made.append(joint)
             assert (joint.delta > 0) >= entry.approximate
             assert pickle.loads(pickle.dumps(joint)).name == name  # a worker process is given it
-    assert {one.name for one in made if measures_together(one)} == {"group_lp", "l2_clip", "pmsja", "s4s_vector"}
+    assert {one.name for one in made if measures_together(one)} == {
+        "group_lp",
+        "l2_clip",
+        "joint_scale",
+        "pmsja",
+        "s4s_vector",
+    }
 
 
 def test_every_mechanism_in_the_code_stands_in_the_registry() -> None:

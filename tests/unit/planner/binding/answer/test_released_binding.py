@@ -67,7 +67,7 @@ def test_equal_releases_are_shared_and_the_budget_is_split() -> None:
         "count(*) filter (where l_tax > 0)",
         "sum(l_tax) filter (where l_tax > 0)",
     ]
-    assert [release.epsilon for release in plan.releases] == [0.25] * 4
+    assert [release.epsilon for release in plan.releases] == pytest.approx([2 / 6, 1 / 6, 1 / 6, 2 / 6])
 
 
 def test_aggregates_of_having_and_order_by_are_releases_too() -> None:

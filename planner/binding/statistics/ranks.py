@@ -11,8 +11,8 @@ from planner.binding.scope import Scope
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.scalar import Scalar
-from planner.ranked import AskedRank, Grid
 from planner.sql.literals import number_sql
+from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import ResultType
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family

@@ -67,7 +67,7 @@ class Centred:
 
     @property
     def tree(self) -> exp.Expr:
-        """x - c."""
+        """The argument around its centre, x - c, as SQL; the argument itself where c is 0."""
         if not self.constant:
             return copied(self.value)
         taken: exp.Expr = exp.Literal.number(repr(abs(self.constant)))

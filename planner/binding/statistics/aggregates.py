@@ -8,10 +8,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate
-from planner.binding.moments import PAIRED, SPREADS, Centred, Moments, centre
-from planner.binding.null_condition import is_null
-from planner.binding.ranks import RANKED, asked_rank, on_grid
 from planner.binding.scope import Scope
+from planner.binding.statistics.moments import PAIRED, SPREADS, Centred, Moments, centre
+from planner.binding.statistics.null_condition import is_null
+from planner.binding.statistics.ranks import RANKED, asked_rank, on_grid
 from planner.errors import AmbiguousFunction, InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar
 from planner.expressions.canonical_value import distinct_value, joint_value
@@ -73,6 +73,7 @@ class Aggregates:
         if nested is not None:
             raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
         self.arguments += [call.this] if call.this is not None else []
+        self.arguments += [call.expression] if isinstance(call, PAIRED) else []
         label = str(node.meta.get(LABEL, "") or call.meta.get(LABEL, ""))
         condition = None if where is None else bind_predicate(where, self._scope)
         if isinstance(call, exp.Count):
@@ -92,7 +93,7 @@ class Aggregates:
     def _quotient(
         self, call: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None, label: str
     ) -> ReleasedExpression:
-        """What is computed from counts and sums that are measured together (`planner.binding.moments`)."""
+        """What is computed from counts and sums that are measured together (`planner.binding.statistics.moments`)."""
         arguments = [call.this, call.expression] if isinstance(call, PAIRED) else [call.this]
         for argument in arguments:
             check_typed(call, argument)
@@ -100,7 +101,8 @@ class Aggregates:
             condition = self._where_known(argument, condition)
 
         def total(tree: exp.Expr) -> ReleasedValue:
-            return self._sum(tree, where, f"{label}, sum", moment=1)
+            written = label if isinstance(call, exp.Avg) else f"{label}, sum"
+            return self._sum(tree, where, written, moment=1)
 
         def product(tree: exp.Expr, beside: Sequence[ReleasedValue]) -> ReleasedValue:
             x, y, n = (one.release for one in beside)

@@ -1,0 +1,1 @@
+"""Aggregate calls: what is counted, added up or ranked, and what follows from it."""
