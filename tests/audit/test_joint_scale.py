@@ -1,0 +1,132 @@
+"""Sums at one scale keep their claim together, whatever rows of a unit go; mutants do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.entropy import Entropy
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
+from privacy.mechanisms.groups.joint_scale import FINER, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.sums import Centring
+from privacy.units import ONE
+from tests.audit.auditing import FAILURE_PROBABILITY, RUNS
+from tests.audit.mutants import WeakerNoise
+from tests.support.simulated_entropy import SimulatedEntropy
+
+ONE_RUNG = Ladder(0, 0)
+
+
+def _sums(epsilons: Sequence[float]) -> list[ScaledSum]:
+    return [
+        ScaledSum(SharedThreshold(PureBudget(epsilon), 1, ladder=ONE_RUNG, exchanges=True), moment)
+        for moment, epsilon in enumerate(epsilons)
+    ]
+
+
+def _runs(loads: Sequence[Sequence[int]], units: Sequence[int] | None = None) -> CodedJoinTuples:
+    """Tuples of one group per run, each by its weights in all sums; of one unit, or of those given."""
+    m = len(loads)
+    of = np.zeros(m, np.int64) if units is None else np.array(units)
+    n = int(of.max()) + 1 if m else 1
+    members = (np.tile(of, RUNS) + np.repeat(np.arange(RUNS), m) * n).astype(np.int32)
+    weights = np.array(loads, np.int64).reshape(m, -1).T if m else np.zeros((2, 0), np.int64)
+    return CodedJoinTuples(
+        members[None],
+        np.arange(RUNS + 1) * m,
+        np.arange(RUNS + 1) * n,
+        np.tile(weights, RUNS),
+        (1, 1),
+        np.tile(np.arange(n, dtype=np.int32), RUNS),
+    )
+
+
+def _found(
+    sums: Sequence[ScaledSum],
+    pair: tuple[CodedJoinTuples, CodedJoinTuples],
+    signs: Sequence[int],
+    entropy: Entropy | None = None,
+) -> float:
+    """The sums of the values, each with its sign, of either neighbour."""
+    source = SimulatedEntropy(seed=20261124) if entropy is None else entropy
+
+    def of(data: CodedJoinTuples) -> Outputs:
+        values = np.array([one.values for one in release_at_one_scale(sums, data, source)])
+        label = (values > 0.5).T.astype(np.int64) @ (2 ** np.arange(len(values)))
+        return Outputs(np.array(signs, np.float64) @ values, label)
+
+    return epsilon_lower_bound(of(pair[0]), of(pair[1]), FAILURE_PROBABILITY)
+
+
+FULL = [ONE, ONE]
+MUCH = [4 * ONE, ONE // 4]
+"""Of a unit with many rows of little weight: one factor scales both."""
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_a_unit_at_both_thresholds(epsilon: float) -> None:
+    pair = _runs([FULL]), _runs([])
+    assert 0.6 * epsilon < _found(_sums([epsilon / 2, epsilon / 2]), pair, (1, 1)) <= epsilon
+
+
+def test_rows_that_go_and_leave_others_with_a_larger_factor() -> None:
+    """Before, sum 0 is at its threshold and sum 1 at a 16th; afterwards the other way round."""
+    pair = _runs([MUCH, [0, ONE]]), _runs([[0, ONE]])
+    assert _found(_sums([0.5, 0.5]), pair, (1, -1)) <= 1.0
+
+
+def test_unequal_shares_add_up() -> None:
+    assert 0.6 < _found(_sums([0.25, 0.75]), (_runs([FULL]), _runs([])), (1, 3)) <= 1.0
+
+
+def test_products_around_the_means() -> None:
+    """The unit's product, and the mean that it is measured around, both move."""
+    rows = Centring(((2, 1.0),), ((1, 1.0),), ((1, 1.0),), ((0, 1.0),), 1, 1.0)
+    first, second, third = 0.2, 0.2, 0.6
+    sums = [*_sums([first, second])]
+    products = SharedThreshold(PureBudget(third), 1, ladder=Ladder(FINER, FINER), exchanges=True)
+    sums.append(ScaledSum(products, 2, rows))
+    with_unit = [[ONE, 0, 0], [ONE, ONE, ONE]]
+    pair = _runs(with_unit, [0, 1]), _runs(with_unit[:1], [0])
+    assert 0.3 < _found(sums, pair, (1, 1, 3)) <= 1.0
+
+
+def test_a_finer_ladder_is_the_same_thresholds_in_finer_units() -> None:
+    assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
+    assert finer(Ladder(-3, 30)).high == 32
+
+
+def test_catches_sums_that_spend_everything_each() -> None:
+    assert _found(_sums([1.0, 1.0]), (_runs([FULL]), _runs([])), (1, 1)) > 1.0
+
+
+def test_catches_less_noise() -> None:
+    weaker = WeakerNoise(SimulatedEntropy(4), laplace=0.5)
+    assert _found(_sums([0.5, 0.5]), (_runs([FULL]), _runs([])), (1, 1), weaker) > 1.0
+
+
+def test_catches_rows_that_are_scaled_one_by_one() -> None:
+    """As if each row were another unit's: together they move the sums by more than their thresholds."""
+    rows = [FULL, FULL, FULL]
+    assert _found(_sums([0.5, 0.5]), (_runs(rows, [0, 1, 2]), _runs([])), (1, 1)) > 1.0
+
+
+def test_quotients_of_scaled_rows_stay() -> None:
+    """A unit with a thousand rows of the same mean as everybody's leaves the mean where it is."""
+    everybody: list[list[int]] = [[ONE, ONE // 2]] * 40
+    heavy = [[1000 * ONE, 500 * ONE]]
+    sums = [
+        ScaledSum(SharedThreshold(PureBudget(50.0), 1, ladder=ONE_RUNG, exchanges=True), place) for place in (0, 1)
+    ]
+    units = list(range(41))
+    count, total = release_at_one_scale(sums, _runs(everybody + heavy, units), SimulatedEntropy(1))
+    means: NDArray[np.float64] = total.values / count.values
+    assert float(np.median(means)) == pytest.approx(0.5, abs=0.01)
