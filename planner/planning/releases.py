@@ -49,7 +49,6 @@ class Releases:
       values: per aggregate of the BoundQuery, over `releases`.
       share: of epsilon, of what is released beside them.
       jointly: is some quotient computed from them (`BoundAggregate.moment`)?
-      jointly: is some quotient computed from them (`BoundAggregate.moment`)?
     """
 
     releases: tuple[Release, ...]

@@ -141,6 +141,8 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
 def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> RankedTuples:
     """Code the columns o0.., k0.., v, w0 of a statement of ranks; v is a place on the grid, or NULL.
 
+    What the database's rounding puts below the grid lies at its lower end; `RankBatch` sees to the upper one.
+
     Raises: BackendFailed as `join_tuples`.
     Cost: linear in the rows.
     """
@@ -151,7 +153,7 @@ def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain
         owners=owners,
         group=group,
         n_groups=len(domain),
-        value=np.where(missing, -1, value),
+        value=np.where(missing, -1, np.maximum(value, 0)),
         rows=np.array(weights, dtype=np.int64) >> WEIGHT_BITS,
     )
 

@@ -45,7 +45,9 @@ def explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
-        weight_bounds=tuple((release.label, release.weight_bound) for release in plan.releases),
+        weight_bounds=tuple(
+            (release.label, release.weight_bound) for release in plan.releases if release.ranked is None
+        ),
         groups_per_unit=bound_of_unit,
         mechanism=plan.mechanism if plan.releases else "none",
         reason=" ".join([plan.reason, *plan.notes]),
@@ -65,7 +67,7 @@ def explanation(
         n_groups=None if found_groups else n_groups,
         group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
         groups_reason=groups_reason(plan, reached),
-        mechanisms=release_mechanisms(plan, measuring),
+        mechanisms=release_mechanisms(plan, measuring, reached),
         selection=selection_rule(plan, measuring, reached),
     )
 
@@ -83,9 +85,11 @@ def _statements(query: BackendQuery) -> Iterator[str]:
 
 
 def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:
-    """Per release, (tau, half-width at 95%) in the answer's own unit; a sample's are those of the whole."""
+    """Per sum or count, (tau, half-width at 95%) in the answer's own unit; a sample's are those of the whole."""
     rate = plan.sampling.rate if plan.sampling else 1.0
     for release, measured in zip(plan.releases, measuring.releases, strict=True):
+        if release.ranked is not None:
+            continue  # its noise is in ranks, which `release_mechanisms` tells
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from planner.plan import Plan
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
+from privacy.mechanisms.ranks.rank_release import RankRelease
 from privacy.registry import MECHANISMS, measures_together
 from privacy.sampling.advise import Advice, Noisy, advice
 from server.query import ReleaseMechanism
-from server.workers.measure import Measuring
+from server.workers.measure import AnyRelease, Measuring
 
 
-def release_mechanisms(plan: Plan, measuring: Measuring) -> tuple[ReleaseMechanism, ...]:
-    """What releases each number, the selection of groups first."""
+def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple[ReleaseMechanism, ...]:
+    """What releases each number, the selection of groups first; how far ranks are off for so many public groups."""
     first = []
     if plan.selection is not None and measuring.threshold is not None:
         reason = "decides which groups are shown" if plan.group_keys else "decides whether the answer is shown"
@@ -28,12 +29,24 @@ def release_mechanisms(plan: Plan, measuring: Measuring) -> tuple[ReleaseMechani
                 release.label,
                 measured.name,
                 release.epsilon,
-                MECHANISMS[measured.name].reason,
+                MECHANISMS[measured.name].reason + _rows_off(measured, n_groups),
                 plan.release_delta if measures_together(measured) else 0.0,
             )
             for release, measured in zip(plan.releases, measuring.releases, strict=True)
         ),
     )
+
+
+def _rows_off(measured: AnyRelease, n_groups: int) -> str:
+    """By how much a rank is off, which is what its noise is."""
+    if not isinstance(measured, RankRelease):
+        return ""
+    off = measured.batch.rows_off(1.0, n_groups)
+    if measured.batch.is_extreme:
+        return f", which it misses by {off:,.3g} privacy units at most (95%)"
+    if len(measured.batch.ladder) == 1:
+        return f", which it misses by {off:,.3g} rows at most (95%)"
+    return f", which it misses by {off:,.3g} times the contribution bound in rows at most (95%)"
 
 
 def groups_reason(plan: Plan, n_groups: int) -> str:

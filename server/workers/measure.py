@@ -143,7 +143,8 @@ def _ranks(plan: Plan) -> dict[int, RankRelease]:
     for place, release in enumerate(plan.releases):
         if release.ranked is not None:
             side = release.ranked.rank.highest if release.ranked.rank.quantile is None else None
-            batches.setdefault((release.ranked.place, release.weight, side), []).append(place)
+            key = release.ranked.place, release.weight, release.ranked.grid, side
+            batches.setdefault(key, []).append(place)
     made = {}
     for places in batches.values():
         batch = _batch(plan, [plan.releases[place] for place in places])
@@ -266,14 +267,14 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
     pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
     own = [measured for measured, distinct in pairs if distinct is None and not isinstance(measured, RankRelease)]
     sums = iter(_sums(tuples, own, measuring, entropy))
-    ranks: dict[int, tuple[NoisyAnswer, ...]] = {}
+    ranks: dict[tuple[int, RankBatch], tuple[NoisyAnswer, ...]] = {}
     for measured, distinct in pairs:
         if distinct is None:
             yield next(sums)
             continue
         if isinstance(measured, RankRelease):
             assert isinstance(distinct, RankedTuples), "ranks are of values on a grid"
-            batch = id(measured.batch)
+            batch = id(distinct), measured.batch  # once per batch, which is charged once
             if batch not in ranks:
                 ranks[batch] = measured.batch.release(distinct, entropy)
             yield ranks[batch][measured.place]

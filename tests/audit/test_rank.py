@@ -40,8 +40,6 @@ class WithEveryRow(RankBatch):
         return super()._by_group(group, value, np.full_like(weight, TAU), n_groups)
 
 
-
-
 def _runs(unit: dict[int, int], runs: int = RUNS, middle: int = 1) -> RankedTuples:
     """A crowd on either side, somebody in the middle, and the unit with its rows: once per run, which is a group.
 

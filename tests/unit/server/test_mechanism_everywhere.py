@@ -92,7 +92,7 @@ def test_an_offered_mechanism_is_planned_measured_and_explained(name: str) -> No
     assert len(domain) == len(noisy.values) == len(SEGMENTS)
     assert np.isfinite(noisy.low).all() and np.isfinite(noisy.values).all()
     assert not MECHANISMS[name].two_sided or np.isfinite(noisy.high).all()
-    (explained,) = release_mechanisms(plan, measuring)
+    (explained,) = release_mechanisms(plan, measuring, len(SEGMENTS))
     assert (explained.mechanism, explained.reason) == (name, MECHANISMS[name].reason)
 
 

@@ -23,7 +23,7 @@ def either(groups: int | None = None) -> LaplaceOrGaussian:
     )
 
 
-@pytest.mark.parametrize(("groups", "noise"), [(1, "laplace"), (15, "laplace"), (16, "gaussian"), (100, "gaussian")])
+@pytest.mark.parametrize(("groups", "noise"), [(1, "laplace"), (19, "laplace"), (20, "gaussian"), (100, "gaussian")])
 def test_takes_the_smaller_noise_of_as_many_groups(groups: int, noise: str) -> None:
     answer = TabulatedAnswer(np.full((groups, 1), ONE), LADDER)
     assert either().release(answer, SimulatedEntropy(1)).noise == noise

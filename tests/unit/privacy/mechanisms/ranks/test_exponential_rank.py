@@ -95,9 +95,9 @@ class TestWidthSearch:
         with pytest.raises(EntropyFailed):
             self.SEARCH.width(ranks({}, 1000), 1, 1, np.zeros(1, np.int64))
 
-    def test_one_sided(self) -> None:
+    def test_one_side_is_searched_alone(self) -> None:
         upwards = WidthSearch(Fraction(1), TAU, 1000, 0.025, below=False)
-        one = ranks({code: 1000 for code in range(500, 520)}, 1000)
+        one = ranks(dict.fromkeys(range(500, 520), 1000), 1000)
         noise = np.zeros(upwards.comparisons, np.int64)
         assert upwards.width(one, 499, 1000 * TAU, noise) < 30
         assert self.SEARCH.width(one, 499, 1000 * TAU, noise) > 400

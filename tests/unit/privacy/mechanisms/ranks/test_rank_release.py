@@ -84,6 +84,12 @@ def test_nobodys_rows_and_rows_without_a_value_count_nowhere() -> None:
     assert all(answer.weak.all() for answer in answers)
 
 
+def test_a_value_beyond_the_grid_counts_at_its_end() -> None:
+    """An error would tell that there is such a row."""
+    short = RankBatch(50.0, (Rank(1.0),), 5)
+    assert short.release(tuples(900, 1), SimulatedEntropy(1))[0].values[0] == 4
+
+
 def test_says_by_how_many_rows_a_rank_is_off() -> None:
     alone = RankBatch(1.0, (Rank(0.5),), N_CODES, Ladder(0, 0))
     assert alone.rows_off(4.0, 1) == pytest.approx(4 * alone.rows_off(1.0, 1))
@@ -111,9 +117,8 @@ def test_a_release_is_one_of_its_batch() -> None:
         lambda: RankBatch(1.0, (Rank(0.5),), 0),
         lambda: RankBatch(0.0, (Rank(0.5),), N_CODES),
         lambda: RankBatch(1.0, (Rank(0.5),), N_CODES, Ladder(-1, 3)),
-        lambda: RankBatch(1.0, (Rank(0.5),), 5).release(tuples(9, 1), SimulatedEntropy(1)),
     ],
 )
-def test_refuses(wrong: object) -> None:
+def test_what_is_no_batch_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidParameter):
         wrong()  # type: ignore[operator]

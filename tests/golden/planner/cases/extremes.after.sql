@@ -1,0 +1,43 @@
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(FLOOR(
+    CAST(CASE
+      WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
+      THEN "lineitem_0"."l_extendedprice"
+      WHEN "lineitem_0"."l_extendedprice" < 0
+      THEN 0
+      WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
+      THEN 105000
+    END AS DOUBLE PRECISION) * CAST(10.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
+  ) AS BIGINT) AS "v",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."lineitem" AS "lineitem_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+WHERE
+  "orders_1"."o_orderkey" IS NOT NULL
+GROUP BY
+  1,
+  2;
+
+SELECT
+  CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(FLOOR(
+    CAST(CASE
+      WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
+      THEN "lineitem_0"."l_quantity"
+      WHEN "lineitem_0"."l_quantity" < 0
+      THEN 0
+      WHEN "lineitem_0"."l_quantity" <> 'NaN'
+      THEN 50
+    END AS DOUBLE PRECISION) * CAST(100.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
+  ) AS BIGINT) AS "v",
+  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+FROM "public"."lineitem" AS "lineitem_0"
+LEFT JOIN "public"."orders" AS "orders_1"
+  ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
+WHERE
+  "orders_1"."o_orderkey" IS NOT NULL
+GROUP BY
+  1,
+  2;

@@ -1,0 +1,1 @@
+SELECT corr(l_quantity, l_extendedprice) FROM lineitem;

@@ -1,0 +1,1 @@
+SELECT median(l_quantity), percentile_cont(0.9) WITHIN GROUP (ORDER BY l_extendedprice) FILTER (WHERE l_tax > 0) FROM lineitem;

@@ -1,0 +1,69 @@
+"""Quantiles and extremes: what is planned, what is refused, and what is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import UnsupportedSQL
+from planner.plan import Ranked
+from planner.sql.rank_grid import AskedRank
+from tests.support.planning import planned
+
+PER_CUSTOMER = "(SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) t"
+
+
+def ranked(sql: str) -> list[Ranked]:
+    return [release.ranked for release in planned(sql).releases if release.ranked is not None]
+
+
+def test_a_median_is_a_quantile_and_descending_ones_count_from_above() -> None:
+    (median,) = ranked("SELECT median(l_quantity) FROM lineitem")
+    assert median.rank == AskedRank(0.5)
+    (tenth,) = ranked("SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY l_quantity DESC) FROM lineitem")
+    assert tenth.rank.quantile == pytest.approx(0.9)
+
+
+def test_several_of_one_column_are_read_once() -> None:
+    plan = planned("SELECT median(l_quantity), max(l_quantity), min(l_quantity) FROM lineitem")
+    assert len({release.ranked.place for release in plan.releases if release.ranked is not None}) == 1
+    assert plan.mechanism == "rank"
+
+
+def test_an_extreme_says_how_many_people_lie_beyond() -> None:
+    plan = planned("SELECT max(l_quantity), min(l_quantity, 20) FROM lineitem", epsilon=1.0)
+    highest, lowest = (release.ranked for release in plan.releases)
+    assert highest is not None and lowest is not None and highest.rank.beyond is not None
+    assert lowest.rank.beyond == 20
+    assert any(f"about {highest.rank.beyond} privacy units lie above" in note for note in plan.notes)
+    assert any("about 20 privacy units lie below" in note for note in plan.notes)
+    dearer = planned("SELECT max(l_quantity) FROM lineitem", epsilon=2.0).releases[0].ranked
+    assert dearer is not None and dearer.rank.beyond is not None
+    assert dearer.rank.beyond < highest.rank.beyond
+
+
+def test_they_stand_beside_sums() -> None:
+    plan = planned("SELECT count(*), avg(l_quantity), median(l_quantity) FROM lineitem")
+    assert plan.mechanism == "joint_scale"
+    assert [release.is_sum for release in plan.releases] == [True, True, False]
+
+
+def test_numbers_per_person_have_ranks() -> None:
+    (one,) = ranked(f"SELECT median(n) FROM {PER_CUSTOMER}")
+    assert (one.grid.low, one.grid.step, one.grid.type) == (1.0, 1.0, "float8")
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT median(l_quantity) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey", "several privacy units"),
+        ("SELECT median(l_quantity) FROM lineitem TABLESAMPLE BERNOULLI (10)", "of a sample"),
+        ("SELECT median(l_shipdate) FROM lineitem", "declared range"),
+        ("SELECT median(l_returnflag) FROM lineitem", "MEDIAN of char"),
+        ("SELECT percentile_cont(0.5) FROM lineitem", "this form of percentile_cont"),
+        ("SELECT max(l_quantity, -1) FROM lineitem", "this form of MAX"),
+        ("SELECT max(sum(l_quantity)) FROM lineitem", "an aggregate inside an aggregate"),
+    ],
+)
+def test_a_rank_that_has_no_proof_or_no_grid_is_refused(sql: str, words: str) -> None:
+    with pytest.raises(UnsupportedSQL, match=words):
+        planned(sql)
