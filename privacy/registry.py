@@ -256,17 +256,12 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.groups.joint_scale import JOINT_SELECTION, UNSEEN_LOSS, ScaledSum
+    from privacy.mechanisms.groups.joint_scale import JOINT_SELECTION, ScaledSum
     from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
-    unseen = all(one.moment is not None for one in of.sums)
-
     def scaled(one: Sum) -> ScaledSum:
-        loss = UNSEEN_LOSS if unseen and one.moment == 0 else 1.0
         budget = PureBudget(one.epsilon)
-        scalar = SharedThreshold(
-            budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=True, loss=loss
-        )
+        scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=True)
         return ScaledSum(scalar, one.moment or 0, one.centring)
 
     return tuple(map(scaled, of.sums))

@@ -30,12 +30,6 @@ FINER = 16
 """Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
 products, and people far below it would all be rounded to nothing."""
 
-UNSEEN_LOSS = 0.25
-"""What a row that is cut away counts for where only a quotient is shown. The rows of those who have many are weighed
-less, not lost: the quotient is wrong only as far as their values differ from the others', which is not known and
-seldom all."""
-
-
 @dataclass(frozen=True)
 class ScaledSum:
     """One of the sums that are released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.

@@ -56,7 +56,6 @@ class SharedThreshold:
       confidence: of each group's interval, over the release noise, in (0, 1).
       exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
         threshold and falls at another? Two thresholds' sums then part by both their sensitivities.
-      loss: what a weight that is cut away counts for in the choice, in multiples of a weight of noise, > 0. Public.
     """
 
     budget: Budget
@@ -66,7 +65,6 @@ class SharedThreshold:
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
     exchanges: bool = False
-    loss: float = 1.0
 
     def __post_init__(self) -> None:
         check_groups(self.groups_per_unit)
@@ -185,7 +183,7 @@ class SharedThreshold:
 
     def _noise_price(self, n_groups: int) -> float:
         """What the noise of all groups is charged at in the summed answer, in multiples of (1 + gap) tau."""
-        spread = float(max(1, n_groups) ** _SPREAD) / self.loss
+        spread = float(max(1, n_groups) ** _SPREAD)
         return spread / self._reached(n_groups) * self.budget.mean_noise * self.noise_per_tau(n_groups)
 
     def _price(self, n_groups: int) -> float:
