@@ -19,7 +19,7 @@ from tests import benchmarks
 from tests.benchmarks.rows import Row
 
 _FOLDER = Path(__file__).parent
-_SHARED = {"rows", "__main__"}
+_SHARED = {"rows", "quantile_references", "__main__"}
 _SHORTER = ("CASES", "SECONDS_OF_LOAD")
 
 
