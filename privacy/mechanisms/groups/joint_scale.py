@@ -30,6 +30,7 @@ FINER = 16
 """Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
 products, and people far below it would all be rounded to nothing."""
 
+
 @dataclass(frozen=True)
 class ScaledSum:
     """One of the sums that are released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
