@@ -79,8 +79,6 @@ class Release:
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
-      moment: of one that serves a quotient alone: 0 for the number of rows, 1 for a sum, 2 for a sum of squares or
-        products; None of one that is shown itself.
       around: of a sum of products that is measured around means; None of any other.
       ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
       and
@@ -94,7 +92,6 @@ class Release:
     whole: bool
     distinct: exp.Expr | None = None
     determined: bool = False
-    moment: int | None = None
     around: Around | None = None
     ranked: Ranked | None = None
 

@@ -261,8 +261,9 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
     def scaled(one: Sum) -> ScaledSum:
         budget = PureBudget(one.epsilon)
-        scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=True)
-        return ScaledSum(scalar, one.moment or 0, one.centring)
+        exchanges = of.exchanges or one.centring is not None
+        scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=exchanges)
+        return ScaledSum(scalar, one.centring)
 
     return tuple(map(scaled, of.sums))
 

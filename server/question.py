@@ -226,5 +226,5 @@ def _measured(release: Release) -> list[object]:
     counts_values = release.distinct is not None
     told: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
     ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank]
-    more = [release.moment, release.around, ranked]
+    more = [release.around, ranked]
     return [*told, *more] if any(one is not None for one in more) else told

@@ -26,7 +26,6 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
-    moment: int | None = None
     whole: bool = False
     distinct: exp.Expr | None = None
     of: int | None = None
@@ -34,7 +33,7 @@ class _Weight:
 
     def same(self, other: _Weight) -> bool:
         """Would the other be the same number?"""
-        kept = "label", "moment", "whole"
+        kept = "label", "whole"
         return all(
             getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.name not in kept
         )
@@ -91,8 +90,6 @@ def releases(
             if not known:
                 weights.append(weight)
                 needs.append(_need(aggregate) / len(parts) if jointly else 1.0)
-            elif weight.moment is None:
-                weights[known[0]] = replace(weights[known[0]], moment=None)
             terms[-1].append((known[0] if known else len(weights) - 1, sign))
     shares = divided(epsilon, [*needs, *[1.0] * beside])
     released = [_release(weight, share, distinct) for weight, share in zip(weights, shares, strict=False)]
@@ -120,7 +117,7 @@ def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
     columns = [] if value is None else list(map(column_ref, columns_of(value)))
     determined = value is not None and distinct(columns)
     ranked = None if weight.ranked is None else _told_beyond(weight.ranked, share)
-    kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined, weight.moment
+    kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
     return Release(*kept, ranked=ranked)
 
 
@@ -191,24 +188,24 @@ def _weights(aggregate: BoundAggregate, place: int | None) -> list[tuple[_Weight
 
 
 def _parts(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
-    label, condition, moment = aggregate.label, aggregate.condition, aggregate.moment
+    label, condition = aggregate.label, aggregate.condition
     if aggregate.function == "rank":
         assert aggregate.argument is not None and aggregate.grid is not None and aggregate.rank is not None, "a rank"
         ranked = Ranked(aggregate.argument, aggregate.grid, aggregate.rank)
         weight = whole_weight() if condition is None else whole_weight_where(condition)
-        return [(_Weight(label, weight, 1.0, moment, whole=True, ranked=ranked), 1)]
+        return [(_Weight(label, weight, 1.0, whole=True, ranked=ranked), 1)]
     if aggregate.function != "sum":
         weight = whole_weight() if condition is None else whole_weight_where(condition)
         # A value that several people share needs less than 1 of each, so only plain counts are whole.
         distinct = aggregate.argument
-        return [(_Weight(label, weight, 1.0, moment, whole=distinct is None, distinct=distinct), 1)]
+        return [(_Weight(label, weight, 1.0, whole=distinct is None, distinct=distinct), 1)]
     sql, bounds = aggregate.argument, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
     if bounds.lo >= 0:
-        return [(_Weight(label, guard_weight(sql, bounds.hi or 1.0), bounds.hi or 1.0, moment), 1)]
+        return [(_Weight(label, guard_weight(sql, bounds.hi or 1.0), bounds.hi or 1.0), 1)]
     minus = exp.Neg(this=sql if isinstance(sql, (exp.Cast, exp.Case)) else exp.Paren(this=sql))
-    negative = _Weight(f"{label}, negative part", guard_weight(minus, -bounds.lo), -bounds.lo, moment)
+    negative = _Weight(f"{label}, negative part", guard_weight(minus, -bounds.lo), -bounds.lo)
     if bounds.hi <= 0:
         return [(negative, -1)]
-    positive = _Weight(f"{label}, positive part", guard_weight(sql, bounds.hi), bounds.hi, moment)
+    positive = _Weight(f"{label}, positive part", guard_weight(sql, bounds.hi), bounds.hi)
     return [(positive, 1), (negative, -1)]

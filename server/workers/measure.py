@@ -122,7 +122,7 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     ladder = useful_ladder(release.whole, plan.tuples_per_unit)
     if release.around is not None:
         ladder = finer(ladder)
-    return Sum(release.epsilon, plan.gap(release), ladder, release.moment, _centring(plan, release, rows))
+    return Sum(release.epsilon, plan.gap(release), ladder, _centring(plan, release, rows))
 
 
 def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:

@@ -26,10 +26,7 @@ ONE_RUNG = Ladder(0, 0)
 
 
 def _sums(epsilons: Sequence[float]) -> list[ScaledSum]:
-    return [
-        ScaledSum(SharedThreshold(PureBudget(epsilon), 1, ladder=ONE_RUNG, exchanges=True), moment)
-        for moment, epsilon in enumerate(epsilons)
-    ]
+    return [ScaledSum(SharedThreshold(PureBudget(epsilon), 1, ladder=ONE_RUNG)) for epsilon in epsilons]
 
 
 def _runs(loads: Sequence[Sequence[int]], units: Sequence[int] | None = None) -> CodedJoinTuples:
@@ -93,7 +90,7 @@ def test_products_around_the_means() -> None:
     first, second, third = 0.2, 0.2, 0.6
     sums = [*_sums([first, second])]
     products = SharedThreshold(PureBudget(third), 1, ladder=Ladder(FINER, FINER), exchanges=True)
-    sums.append(ScaledSum(products, 2, rows))
+    sums.append(ScaledSum(products, rows))
     with_unit = [[ONE, 0, 0], [ONE, ONE, ONE]]
     pair = _runs(with_unit, [0, 1]), _runs(with_unit[:1], [0])
     assert 0.3 < _found(sums, pair, (1, 1, 3)) <= 1.0
@@ -123,9 +120,7 @@ def test_quotients_of_scaled_rows_stay() -> None:
     """A unit with a thousand rows of the same mean as everybody's leaves the mean where it is."""
     everybody: list[list[int]] = [[ONE, ONE // 2]] * 40
     heavy = [[1000 * ONE, 500 * ONE]]
-    sums = [
-        ScaledSum(SharedThreshold(PureBudget(50.0), 1, ladder=ONE_RUNG, exchanges=True), place) for place in (0, 1)
-    ]
+    sums = [ScaledSum(SharedThreshold(PureBudget(50.0), 1, ladder=ONE_RUNG)) for _ in range(2)]
     units = list(range(41))
     count, total = release_at_one_scale(sums, _runs(everybody + heavy, units), SimulatedEntropy(1))
     means: NDArray[np.float64] = total.values / count.values

@@ -50,26 +50,25 @@ class ScaledSum:
     adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
     is cut at tau as well.
 
-    Thresholds are chosen one after the other, the number of rows first: each by `SharedThreshold`, on the sum of what
-    the thresholds before leave of every unit, truncated at tau. Given those thresholds, which are public by then, a
-    unit adds between 0 and tau to it as well, so that its sensitivity is tau, but thresholds' sums may part by both
-    their
-    sensitivities: a unit that loses rows may add more than before (`SharedThreshold.exchanges`).
+    Thresholds are chosen as `SharedThreshold` does: of plain sums on what every unit adds before it is scaled,
+    truncated at tau by itself, of sensitivity tau, to which a unit that comes adds at every threshold or nothing.
+    Products around the means follow from what is scaled, which may rise where a unit loses rows: two thresholds'
+    sums then part by both their sensitivities (`SharedThreshold.exchanges`).
     Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
 
     Attributes:
       scalar: the choice of tau_i and its noise, with the sum's share of epsilon; its gap is 0.
-      moment: the place of the sum: sums of a smaller moment are scaled first.
       centring: of products that are measured around the released means; None of any other sum.
     """
 
     scalar: SharedThreshold
-    moment: int = 0
     centring: Centring | None = None
 
     def __post_init__(self) -> None:
         if self.scalar.gap != 0:
             raise InvalidParameter("what one owner adds is truncated exactly")
+        if self.centring is not None and not self.scalar.exchanges:
+            raise InvalidParameter("products around means may rise where a unit loses rows")
 
     @property
     def name(self) -> str:
@@ -148,17 +147,26 @@ def release_at_one_scale(
     ]
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
-    for row in sorted(range(len(sums)), key=lambda place: (sums[place].centring is not None, sums[place].moment)):
+
+    def chosen(row: int, own: NDArray[np.int64]) -> int:
         control.check("scale")
         one = sums[row]
-        own = loads[row] if one.centring is None else _centred(loads, one.centring, answers, group)
-        answer = truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control)
-        rung = one.scalar.choose(answer, entropy)
-        tau = int(one.ladder.units[rung])
-        exact = saturating_sums(group, np.clip(own, 0, tau), tuples.n_groups)
+        return one.scalar.choose(truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control), entropy)
+
+    def release(row: int, rung: int, own: NDArray[np.int64]) -> None:
+        one = sums[row]
+        exact = saturating_sums(group, np.clip(own, 0, int(one.ladder.units[rung])), tuples.n_groups)
         answers[row] = _coarse(replace(one.scalar.release_at(rung, exact, entropy), mechanism=one.name), one)
-        if one.centring is None:
-            loads = _scaled(loads, row, tau)
+
+    plain = [row for row, one in enumerate(sums) if one.centring is None]
+    rungs = {row: chosen(row, loads[row]) for row in plain}
+    loads = _scaled(loads, {row: int(sums[row].ladder.units[rung]) for row, rung in rungs.items()})
+    for row in plain:
+        release(row, rungs[row], loads[row])
+    for row, one in enumerate(sums):
+        if one.centring is not None:
+            own = _centred(loads, one.centring, answers, group)
+            release(row, chosen(row, own), own)
     return tuple(answers[row] for row in range(len(sums)))
 
 
@@ -222,13 +230,20 @@ def _by_member(tuples: CodedJoinTuples, loads: NDArray[np.int64]) -> CodedJoinTu
     return replace(tuples, members=members, row_start=tuples.member_start, weights=loads[None])
 
 
-def _scaled(loads: Sequence[NDArray[np.int64]], row: int, tau: int) -> list[NDArray[np.int64]]:
-    """What members add to all sums, those whose load in sum `row` is above tau scaled down to it. Units, floored."""
-    over = loads[row] > tau
-    factor = tau / loads[row][over].astype(np.float64)
+def _scaled(loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int]) -> list[NDArray[np.int64]]:
+    """What members add to all sums, by the largest factor that leaves no sum of a member above its tau. Units,
+    floored.
+
+    Doubles may round a little above it: what is released is cut at tau after that.
+    """
+    factor = np.ones(len(loads[0]) if loads else 0)
+    for row, tau in taus.items():
+        over = loads[row] > tau
+        factor[over] = np.minimum(factor[over], tau / loads[row][over].astype(np.float64))
+    over = factor < 1.0
     scaled = []
     for load in loads:
         less = load.copy()
-        less[over] = np.floor(load[over] * factor).astype(np.int64)
+        less[over] = np.floor(load[over] * factor[over]).astype(np.int64)
         scaled.append(less)
     return scaled

@@ -44,15 +44,12 @@ class Sum:
       epsilon: its share of the query's epsilon, > 0.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds that can help it.
-      moment: of one that serves a quotient alone: 0 for the number of rows, 1 for a sum, 2 for a sum of squares or
-        products; None of one that is shown itself.
       centring: of products that are measured around the means; None of any other sum.
     """
 
     epsilon: float
     gap: float
     ladder: Ladder
-    moment: int | None = None
     centring: Centring | None = None
 
 
