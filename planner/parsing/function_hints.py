@@ -56,7 +56,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
 def hint_for(name: str) -> str | None:
     """What to write instead of a function, if the table knows.
 
-    >>> hint_for("MEDIAN") == hint_for("percentile_cont"), hint_for("year"), hint_for("my_function")
+    >>> hint_for("QUANTILE") == hint_for("approx_percentile"), hint_for("year"), hint_for("my_function")
     (True, 'write extract(year FROM x)', None)
     """
     folded = name.lower()

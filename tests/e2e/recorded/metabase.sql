@@ -210,9 +210,3 @@ SELECT
   MAX("public"."orders"."total") AS "max"
 FROM
   "public"."orders";
-
--- instead
-SELECT
-  COUNT(*) FILTER (WHERE "public"."orders"."total" > 100) AS "above"
-FROM
-  "public"."orders";

@@ -1,1 +1,1 @@
-SELECT max(l_extendedprice), min(l_quantity, 20) FROM lineitem;
+SELECT max(l_extendedprice), min(l_quantity) FROM lineitem;
