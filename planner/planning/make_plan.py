@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -133,9 +133,13 @@ def _plan(
         jointly=released.jointly,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
-    shown: Callable[[ReleasedExpression], ReleasedExpression] = lambda one: one  # noqa: E731
-    if choice.mechanism == CENTRED:
-        released, shown = share_out(centred=True), measured_around
+    centred = choice.mechanism == CENTRED
+    if centred:
+        released = share_out(centred=True)
+
+    def shown(expression: ReleasedExpression) -> ReleasedExpression:
+        return substitute(measured_around(expression) if centred else expression, released.values)
+
     part = equal_share(granted, max(1, discovers + choice.approximate))
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
@@ -146,14 +150,9 @@ def _plan(
         releases=released.releases,
         group_keys=keys,
         domains=domains,
-        outputs=tuple(
-            Output(output.name, output.type, substitute(shown(output.expression), released.values))
-            for output in bound.outputs
-        ),
-        having=None if bound.having is None else substitute(shown(bound.having), released.values),
-        order=tuple(
-            replace(key, expression=substitute(shown(key.expression), released.values)) for key in bound.order
-        ),
+        outputs=tuple(Output(output.name, output.type, shown(output.expression)) for output in bound.outputs),
+        having=None if bound.having is None else shown(bound.having),
+        order=tuple(replace(key, expression=shown(key.expression)) for key in bound.order),
         limit=bound.limit,
         offset=bound.offset,
         groups_per_unit=limited.groups_per_unit,

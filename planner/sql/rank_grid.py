@@ -34,8 +34,7 @@ class Grid:
         Args:
           low, high: its ends, finite.
           step: the distance of two values; None: any, so the range is cut into 2^20. A grid that were too fine is
-          made
-            coarser by powers of ten.
+            made coarser by powers of ten.
           kind: of the values in an answer.
 
         >>> Grid.over(0.0, 90.0, 1.0, "int8").n_codes, Grid.over(0.0, 1e6, 0.01, "float8").step

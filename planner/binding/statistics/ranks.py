@@ -25,7 +25,6 @@ _FINEST_S = 60.0
 """Timestamps are told to the minute."""
 
 _MOST_BEYOND = 1_000_000_000
-_ONE_EACH = "write percentile_cont(0.25) WITHIN GROUP (ORDER BY x) for each"
 
 
 def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
@@ -62,8 +61,6 @@ def _quantile(function: exp.Expr, name: str) -> float:
     written = function.this
     while isinstance(written, (exp.Paren, exp.Cast)):
         written = written.this
-    if isinstance(written, exp.Array):
-        raise UnsupportedSQL(f"{name} of an array is not supported", hint=_ONE_EACH, position=position_of(function))
     if isinstance(written, exp.Literal) and not written.is_string:
         value = float(written.name)
         if 0 <= value <= 1:

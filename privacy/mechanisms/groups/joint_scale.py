@@ -24,7 +24,7 @@ from privacy.units import MAX_UNITS, ONE, saturating_sums
 
 JOINT_SELECTION = SelectionSettings(split=0.4)
 """How thresholds are chosen. A quotient loses more by a threshold that is too small, which takes its largest values
-away, than by noise; chosen by `make benchmark NAME=statistics`."""
+away, than by noise: of 0.2, 0.4 and 0.6 the middle one erred least over a skewed generated hospital."""
 
 FINER = 16
 """Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -328,9 +328,3 @@ def _outermost(
     first = np.ones(len(unit), np.bool_)
     first[1:] = (unit[1:] != unit[:-1]) | (group[1:] != group[:-1])
     return unit[first], group[first], value[first]
-
-
-def released_once(releases: Sequence[RankRelease], tuples: RankedTuples, entropy: Entropy) -> tuple[NoisyAnswer, ...]:
-    """The answers of some ranks of one batch, by one release of it all."""
-    answers = releases[0].batch.release(tuples, entropy)
-    return tuple(answers[one.place] for one in releases)
