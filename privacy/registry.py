@@ -208,11 +208,12 @@ class ComparisonMechanism:
 
 def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.ladder import useful_ladder
+    from privacy.mechanisms.fixed import Fixed
     from privacy.mechanisms.gem import Gem
 
     ladder = useful_ladder(of.whole, of.tuples_per_unit)
-    if len(ladder) == 1 and of.sample is None:
-        return _fixed(of)  # one threshold, 1: a selection would take half of epsilon to choose it
+    if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
+        return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder)
     return Gem(of.epsilon, of.groups_per_unit, of.gap, ladder=ladder, sample=of.sample, monotone=not of.exchanges)
 
 
@@ -245,6 +246,18 @@ def _group_lp(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     return tuple(replace(one, solver=of.solver) for one in made)
 
 
+def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    from privacy.mechanisms.groups.bound_first import BoundFirst
+
+    def made(one: Sum) -> BoundFirst:
+        if one.bound is None:
+            raise InvalidParameter("bound_first needs a bound on what a unit adds")
+        known = one.bound, of.groups_per_unit, one.gap, one.ladder
+        return BoundFirst(one.epsilon, *known, monotone=not of.exchanges, solver=of.solver)
+
+    return tuple(map(made, of.sums))
+
+
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     """Equal shares of rho, converted to (epsilon, delta) once, for all sums."""
     from privacy.mechanisms.groups.l2_clip import L2Clip
@@ -256,14 +269,20 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.groups.joint_scale import JOINT_SELECTION, ScaledSum
+    from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
+    from privacy.mechanisms.groups.joint_scale import FINER, JOINT_SELECTION, ScaledSum
     from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
     def scaled(one: Sum) -> ScaledSum:
-        budget = PureBudget(one.epsilon)
         exchanges = of.exchanges or one.centring is not None
+        tested = one.bound is not None and len(one.ladder) > 1
+        budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
         scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=exchanges)
-        return ScaledSum(scalar, one.centring)
+        if one.bound is None or not tested:
+            return ScaledSum(scalar, one.centring)
+        at = one.bound << (0 if one.centring is None else FINER)
+        direct = replace(scalar, ladder=bound_ladder(at))
+        return ScaledSum(scalar, one.centring, direct, bound_test(one.epsilon, at), one.epsilon)
 
     return tuple(map(scaled, of.sums))
 
@@ -333,6 +352,15 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         build=_group_lp,
     ),
     JointMechanism(
+        "bound_first",
+        "tests whether the public bound on what a unit adds is small beside the sum; else it selects a threshold",
+        two_sided=True,
+        needs=(Need.TUPLES_PER_UNIT,),
+        offered=False,
+        takes_exchanges=True,
+        build=_bound_first,
+    ),
+    JointMechanism(
         "l2_clip",
         "selects one length for what a unit adds to all groups together, then releases once",
         two_sided=True,
@@ -368,7 +396,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
     ),
     ScalarMechanism(
         "fixed",
-        "one unit adds 1 at most, so the threshold is 1 and nothing is selected",
+        "what one unit adds is bounded by keys or declared fan-outs: that is the threshold, and nothing is selected",
         two_sided=True,
         offered=False,
         takes_exchanges=True,
@@ -489,9 +517,8 @@ def measurement(
         raise InvalidParameter("there is no mechanism of this name for truncated answers")
     if exchanges and not entry.takes_exchanges:
         raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
-    return entry.build(
-        EachGroup(epsilon, groups_per_unit, gap, global_sensitivity, whole, tuples_per_unit, sample, exchanges)
-    )
+    bounds = global_sensitivity, whole, tuples_per_unit
+    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges))
 
 
 def group_measurements(

@@ -18,6 +18,9 @@ from privacy.mechanisms.budget import MEAN_GAUSSIAN
 from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION
 from privacy.registry import MECHANISMS, OFFERED, Mechanism, MechanismName, Need, why_not_served
 
+MOST_BOUND = 1 << 16
+"""The largest bound on a unit's rows that a sum is tested against: one that counts millions is far from any data."""
+
 CENTRED = "joint_scale"
 """The mechanism that measures sums of products around means."""
 
@@ -122,6 +125,9 @@ def _default(known: Circumstances) -> MechanismChoice:
         return MechanismChoice(
             "rank", False, "the default for ranks: a value by how far its rank is from the one asked"
         )
+    if _first_the_bound(known):
+        why = "the default where a unit's rows are bounded: it tests whether noise for that bound is small enough"
+        return MechanismChoice("bound_first", False, why)
     if known.exchanges:
         return MechanismChoice("gem", False, "the default where the question asks for what is not there")
     if not known.grouped or not known.sums:
@@ -131,6 +137,15 @@ def _default(known: Circumstances) -> MechanismChoice:
         return MechanismChoice("l2_clip", True, why)
     why = "the default for groups: it selects a threshold and releases once in each group"
     return MechanismChoice("group_lp", known.gaussian_pays, why)
+
+
+def _first_the_bound(known: Circumstances) -> bool:
+    """Are sums asked for without groups, of all rows, with a bound on a unit's that leaves something to decide?"""
+    most = known.tuples_per_unit
+    asked = known.sums and not known.grouped and not known.sampled
+    if not asked or most is None or most > MOST_BOUND:
+        return False
+    return most > 1 or not all(release.whole for release in known.sums)
 
 
 def _offered(asked: str) -> Mechanism:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
@@ -25,23 +26,24 @@ class Fixed:
     """v(tau) + Lap((1 + gap) tau / eps) at one public threshold: nothing is selected, so the release gets everything.
 
     epsilon-DP: each group's release spends epsilon / L0 (see ThresholdNoise), and one unit reaches at most L0
-    groups. For COUNT(DISTINCT x) where every owner of a tuple determines x, one unit reaches one value, so tau = 1
-    cuts nothing and v is the plain count. The noise is that of the truncated count all the same: a unit that reaches
-    more values after all would be cut to one.
+    groups. Where a public bound says that no unit has more than tau, v is the plain sum, if the bound is true; if it
+    is not, a unit with more is cut to tau, and loses nothing of its privacy. For COUNT(DISTINCT x) where every owner
+    of a tuple determines x, one unit reaches one value, so tau = 1 cuts nothing and v is the plain count. The noise
+    is that of the truncated count all the same: a unit that reaches more values after all would be cut to one.
     Source: privacy.md section 7.
 
     Attributes:
       epsilon: for all groups together, > 0.
-      exponent: tau = 2^exponent, in normalised weight, chosen without looking at data.
       groups_per_unit: L0, or None when only the number of groups bounds it.
       gap: eta; the solver's constant relative gap.
+      ladder: its one threshold tau, chosen without looking at data.
       confidence: of the interval, over the release noise, in (0, 1).
     """
 
     epsilon: float
     groups_per_unit: int | None = None
     gap: float = 0.0
-    exponent: int = 0
+    ladder: Ladder = field(default_factory=lambda: Ladder(0, 0))
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
@@ -49,17 +51,13 @@ class Fixed:
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         check_confidence(self.confidence)
-        assert len(self.ladder) == 1, "one threshold"
+        if len(self.ladder) != 1:
+            raise InvalidParameter("a fixed threshold is one threshold")
 
     @property
     def name(self) -> str:
         """`fixed`: a name for records and EXPLAIN; no question asks for it."""
         return "fixed"
-
-    @property
-    def ladder(self) -> Ladder:
-        """The one threshold at which counts are truncated, as a ladder."""
-        return Ladder(self.exponent, self.exponent)
 
     @property
     def budget(self) -> PureBudget:

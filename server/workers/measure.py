@@ -19,6 +19,7 @@ import numpy as np
 from planner.errors import InvalidSetting
 from planner.limits import most_groups
 from planner.plan import BackendQuery, Plan, Release
+from planner.planning.mechanism_choice import MOST_BOUND
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
@@ -122,7 +123,9 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     ladder = useful_ladder(release.whole, plan.tuples_per_unit)
     if release.around is not None:
         ladder = finer(ladder)
-    return Sum(release.epsilon, plan.gap(release), ladder, _centring(plan, release, rows))
+    most = plan.tuples_per_unit
+    bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
+    return Sum(release.epsilon, plan.gap(release), ladder, _centring(plan, release, rows), bound)
 
 
 def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:

@@ -64,13 +64,16 @@ def test_gem(crowd: str, confidence: float) -> None:
 @pytest.mark.parametrize("gap", [0.01, 0.5])
 def test_a_solver_gap_is_within_the_interval(gap: float, lowest: bool) -> None:
     assert not coverage(Gem(1.0, 1, gap, SHORT), SKEWED, lowest).refuted
-    assert not coverage(Fixed(4.0, 1, gap, exponent=3), SKEWED, lowest).refuted
+    assert not coverage(Fixed(4.0, 1, gap, ladder=Ladder(3, 3)), SKEWED, lowest).refuted
     assert not coverage(LaplaceGlobal(4.0, 300.0, 1, gap), SKEWED, lowest).refuted
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
 def test_one_threshold(crowd: str) -> None:
-    for mechanism in (Fixed(1.0, groups_per_unit=1, exponent=2), LaplaceGlobal(1.0, 24.0, groups_per_unit=1)):
+    for mechanism in (
+        Fixed(1.0, groups_per_unit=1, ladder=Ladder(2, 2)),
+        LaplaceGlobal(1.0, 24.0, groups_per_unit=1),
+    ):
         found = coverage(mechanism, CROWDS[crowd])
         assert not found.refuted and found.share < 0.97
 
@@ -98,7 +101,7 @@ def test_a_race_of_one_threshold_is_below_just_as_often_as_it_says(mechanism: Me
 
 
 def test_catches_twice_the_noise() -> None:
-    for mechanism in (Gem(1.0, 1, ladder=SHORT), Fixed(1.0, 1, exponent=2), R2T(1.0, 2.0, 1)):
+    for mechanism in (Gem(1.0, 1, ladder=SHORT), Fixed(1.0, 1, ladder=Ladder(2, 2)), R2T(1.0, 2.0, 1)):
         twice = WeakerNoise(SimulatedEntropy(1), laplace=2.0)
         assert coverage(mechanism, np.ones(500), entropy=twice).refuted
 
@@ -116,7 +119,7 @@ def test_catches_a_gap_that_the_interval_forgets() -> None:
 
 def test_truncation_bias_is_outside_of_it() -> None:
     """The interval of a truncated answer does not cover the truth, and does not say so."""
-    mechanism = Fixed(1.0, groups_per_unit=1, exponent=0)
+    mechanism = Fixed(1.0, groups_per_unit=1, ladder=Ladder(0, 0))
 
     def release(size: int) -> tuple[NoisyAnswer, Truth]:
         table = np.full((size, 1), 200 * ONE)

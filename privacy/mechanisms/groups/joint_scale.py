@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent
+from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
+from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.groups.bound_first import BoundTest, positive_in_groups
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring, Rows
+from privacy.mechanisms.noise.release import check_rungs
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
@@ -50,25 +53,41 @@ class ScaledSum:
     adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
     is cut at tau as well.
 
-    Thresholds are chosen as `SharedThreshold` does: of plain sums on what every unit adds before it is scaled,
-    truncated at tau by itself, of sensitivity tau, to which a unit that comes adds at every threshold or nothing.
-    Products around the means follow from what is scaled, which may rise where a unit loses rows: two thresholds'
-    sums then part by both their sensitivities (`SharedThreshold.exchanges`).
+    Where a public bound on what a unit adds is known and the sum is large beside it, that is its threshold
+    (`BoundTest`). Else thresholds are chosen as `SharedThreshold` does: of plain sums on what every unit adds before
+    it is scaled, truncated at tau by itself, of sensitivity tau, to which a unit that comes adds at every threshold
+    or nothing. Products around the means follow from what is scaled, which may rise where a unit loses rows: two
+    thresholds' sums then part by both their sensitivities (`SharedThreshold.exchanges`).
     Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
 
     Attributes:
       scalar: the choice of tau_i and its noise, with the sum's share of epsilon; its gap is 0.
       centring: of products that are measured around the released means; None of any other sum.
+      direct: where a public bound on what a unit adds is known, and there is one group: the release at that bound,
+        with
+        the same budget as the choice and its noise; None elsewhere.
+      test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `scalar` leaves of the sum's
+        share; None without `direct`.
+      spends: what the test and the release may spend together; None without `direct`.
     """
 
     scalar: SharedThreshold
     centring: Centring | None = None
+    direct: SharedThreshold | None = None
+    test: BoundTest | None = None
+    spends: float | None = None
 
     def __post_init__(self) -> None:
         if self.scalar.gap != 0:
             raise InvalidParameter("what one owner adds is truncated exactly")
         if self.centring is not None and not self.scalar.exchanges:
             raise InvalidParameter("products around means may rise where a unit loses rows")
+        if len({self.direct is None, self.test is None, self.spends is None}) > 1:
+            raise InvalidParameter("a release at a public bound has its test, and both have their epsilon")
+        if self.test is not None and self.spends is not None:
+            parts = [one.epsilon for one in (self.scalar, self.direct) if one is not None]
+            if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
+                raise InvalidParameter("a test and a release spend no more than they have")
 
     @property
     def name(self) -> str:
@@ -77,8 +96,8 @@ class ScaledSum:
 
     @property
     def epsilon(self) -> float:
-        """What the release of this sum spends, for all groups together."""
-        return self.scalar.epsilon
+        """What the release of this sum spends, its test included, for all groups together."""
+        return self.scalar.epsilon if self.spends is None else self.spends
 
     @property
     def delta(self) -> float:
@@ -88,7 +107,7 @@ class ScaledSum:
     @property
     def event(self) -> PrivacyEvent:
         """epsilon-DP, over all groups."""
-        return self.scalar.event
+        return self.scalar.event if self.test is None else PureDP(self.epsilon)
 
     @property
     def ladder(self) -> Ladder:
@@ -108,7 +127,8 @@ class ScaledSum:
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
         once = 1.0 if self.centring is None else 2.0**-FINER
-        return [(once * tau, once * reach) for tau, reach in self.scalar.expected_noise(n_groups)]
+        at_bound = [] if self.direct is None else self.direct.expected_noise(n_groups)
+        return [(once * tau, once * reach) for tau, reach in (*self.scalar.expected_noise(n_groups), *at_bound)]
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
@@ -116,10 +136,13 @@ class ScaledSum:
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
         self.scalar.check_noise(n_groups)
+        if self.direct is not None and self.test is not None:
+            self.direct.check_noise(n_groups)
+            check_rungs((self.test.rung,))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.scalar.epsilon_if_bound_fails(n_groups)
+        return self.epsilon
 
 
 def release_at_one_scale(
@@ -148,26 +171,47 @@ def release_at_one_scale(
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
 
-    def chosen(row: int, own: NDArray[np.int64]) -> int:
+    def cut(own: NDArray[np.int64], at: _Threshold) -> NDArray[np.int64]:
+        return saturating_sums(group, np.clip(own, 0, at.units), tuples.n_groups)
+
+    def chosen(row: int, own: NDArray[np.int64]) -> _Threshold:
         control.check("scale")
         one = sums[row]
-        return one.scalar.choose(truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control), entropy)
+        if one.direct is not None and one.test is not None and tuples.n_groups == 1:
+            bound = _Threshold(one.direct, 0)
+            units = positive_in_groups(own, tuples.member_start) if one.centring is None else None
+            if one.test.passes(cut(own, bound), entropy, units).all():
+                return bound
+        rung = one.scalar.choose(truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control), entropy)
+        return _Threshold(one.scalar, rung)
 
-    def release(row: int, rung: int, own: NDArray[np.int64]) -> None:
+    def release(row: int, at: _Threshold, own: NDArray[np.int64]) -> None:
         one = sums[row]
-        exact = saturating_sums(group, np.clip(own, 0, int(one.ladder.units[rung])), tuples.n_groups)
-        answers[row] = _coarse(replace(one.scalar.release_at(rung, exact, entropy), mechanism=one.name), one)
+        noisy = at.scalar.release_at(at.rung, cut(own, at), entropy)
+        answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
 
     plain = [row for row, one in enumerate(sums) if one.centring is None]
-    rungs = {row: chosen(row, loads[row]) for row in plain}
-    loads = _scaled(loads, {row: int(sums[row].ladder.units[rung]) for row, rung in rungs.items()})
+    at = {row: chosen(row, loads[row]) for row in plain}
+    loads = _scaled(loads, {row: one.units for row, one in at.items()})
     for row in plain:
-        release(row, rungs[row], loads[row])
+        release(row, at[row], loads[row])
     for row, one in enumerate(sums):
         if one.centring is not None:
             own = _centred(loads, one.centring, answers, group)
             release(row, chosen(row, own), own)
     return tuple(answers[row] for row in range(len(sums)))
+
+
+@dataclass(frozen=True)
+class _Threshold:
+    """The threshold that a sum is released at, with the budget that it is released with."""
+
+    scalar: SharedThreshold
+    rung: int
+
+    @property
+    def units(self) -> int:
+        return int(self.scalar.ladder.units[self.rung])
 
 
 def _centred(

@@ -45,12 +45,16 @@ class Sum:
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds that can help it.
       centring: of products that are measured around the means; None of any other sum.
+      bound: Delta, in normalised weight, a public bound on what one unit adds to all groups; None where there is
+        none,
+        or tuples are left out by sampling.
     """
 
     epsilon: float
     gap: float
     ladder: Ladder
     centring: Centring | None = None
+    bound: int | None = None
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

@@ -51,5 +51,5 @@ class InnerMechanism:
             mantissa, exponent = math.frexp(self.bound)
             if mantissa != 0.5:
                 raise InvalidParameter("a threshold is a power of two")
-            return Fixed(epsilon, 1, self.gap, exponent - 1)
+            return Fixed(epsilon, 1, self.gap, Ladder(exponent - 1, exponent - 1))
         raise InvalidParameter("no mechanism of this name runs on a sample of privacy units")

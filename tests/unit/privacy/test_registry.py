@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import privacy
+from privacy.accounting.event import PureDP
 from privacy.entropy import OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
@@ -55,6 +56,20 @@ def test_a_threshold_above_a_unit_s_tuples_is_left_out() -> None:
     assert measurement("gem", 1.0, tuples_per_unit=1 << 40).ladder == Ladder()
 
 
+def test_a_sum_without_a_bound_is_none_for_bound_first() -> None:
+    (made,) = group_measurements("bound_first", [Sum(1.0, 0.0, Ladder(0, 8), bound=200)], 0.0, 1)
+    assert (made.name, made.expected_noise(1)[-1][0]) == ("bound_first", 200.0)
+    with pytest.raises(InvalidParameter, match="needs a bound"):
+        group_measurements("bound_first", [Sum(1.0, 0.0, Ladder(0, 8))], 0.0, 1)
+
+
+def test_averages_are_tested_against_the_bound_and_spend_no_more() -> None:
+    sums = [Sum(0.4, 0.0, Ladder(0, 8), bound=200), Sum(0.6, 0.0, Ladder(), bound=200)]
+    for made, one in zip(group_measurements("joint_scale", sums, 0.0, 1), sums, strict=True):
+        assert (made.epsilon, made.event) == (one.epsilon, PureDP(one.epsilon))
+        assert made.expected_noise(1)[-1][0] == 200.0
+
+
 def test_a_sample_buys_less_noise_and_says_what_it_rests_on() -> None:
     sample = SampleDesign(1 / 64, 1024, 2.0)
     plain = measurement("gem", 1.0, whole=True, tuples_per_unit=1024)
@@ -82,10 +97,10 @@ def test_names_alone_load_neither_kernels_nor_noise() -> None:
 
 def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
     assert not MECHANISMS.keys() & COMPARISON.keys()
-    assert {*OFFERED, "fixed", "joint_scale", "rank"} == set(MECHANISMS)
+    assert {*OFFERED, "fixed", "bound_first", "joint_scale", "rank"} == set(MECHANISMS)
     each = EachGroup(1.0, 1, 0.0, 8.0, True, 8)
     made: list[ServedMeasurement | ServedGroupMeasurement] = []
-    together = AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 1e-6, 1)
+    together = AllGroups([Sum(1.0, 0.0, Ladder(0, 3), bound=8)], 1e-6, 1)
     for name, entry in MECHANISMS.items():
         if isinstance(entry, ScalarMechanism):
             alone = entry.build(each)
@@ -104,6 +119,7 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
         "group_lp",
         "l2_clip",
         "joint_scale",
+            "bound_first",
         "pmsja",
         "s4s_vector",
     }

@@ -9,7 +9,7 @@ import pytest
 from planner.errors import InvalidSetting
 from planner.limits import MIN_DELTA
 from planner.plan import Release
-from planner.planning.mechanism_choice import Circumstances, choose_mechanism, granted_delta
+from planner.planning.mechanism_choice import MOST_BOUND, Circumstances, choose_mechanism, granted_delta
 from planner.rules.guard_weight import whole_weight
 from privacy.registry import OFFERED
 from tests.support.planning import bound, demo_policy
@@ -31,6 +31,9 @@ MANY = Circumstances(
     delta=1e-7,
 )
 
+ALL = replace(MANY, question=replace(GROUPED, keys=()))
+"""One count of everybody."""
+
 
 @pytest.mark.parametrize(
     ("known", "mechanism", "approximate"),
@@ -46,7 +49,13 @@ MANY = Circumstances(
         (replace(MANY, groups_per_unit=10, owners=2), "group_lp", False),
         (replace(MANY, groups_per_unit=50, owners=2), "group_lp", True),
         (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True),
-        (replace(MANY, question=replace(GROUPED, keys=())), "gem", False),
+        (ALL, "gem", False),
+        (replace(ALL, tuples_per_unit=200), "bound_first", False),
+        (replace(ALL, tuples_per_unit=200, owners=2, exchanges=True), "bound_first", False),
+        (replace(ALL, tuples_per_unit=200, sampled=True), "gem", False),
+        (replace(ALL, tuples_per_unit=1), "gem", False),
+        (replace(ALL, tuples_per_unit=MOST_BOUND + 1), "gem", False),
+        (replace(MANY, tuples_per_unit=200), "l2_clip", True),
         (replace(MANY, releases=()), "gem", False),
     ],
 )

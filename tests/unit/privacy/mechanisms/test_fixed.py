@@ -40,7 +40,7 @@ def test_groups_share_the_budget(groups_per_unit: int | None, share: int) -> Non
 
 def test_noise_grows_with_the_threshold_and_the_gap() -> None:
     for exponent, gap in ((0, 0.0), (3, 0.0), (0, 0.01), (-4, 0.01)):
-        fixed = Fixed(2.0, gap=gap, exponent=exponent)
+        fixed = Fixed(2.0, gap=gap, ladder=Ladder(exponent, exponent))
         scale = fixed.release(answer(fixed, [7]), SimulatedEntropy(5)).noise_scale[0]
         assert scale == pytest.approx((1 + gap) * 2.0**exponent / 2.0, rel=1e-4)
         assert scale >= (1 + gap) * 2.0**exponent / 2.0
@@ -95,8 +95,7 @@ def test_refuses_an_answer_for_other_parameters_before_drawing() -> None:
         {"groups_per_unit": 0},
         {"gap": -0.1},
         {"gap": 2.0},
-        {"exponent": 33},
-        {"exponent": -21},
+        {"ladder": Ladder()},
         {"confidence": 1.0},
     ],
 )

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privacy.accounting.event import PureDP
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.groups.bound_first import (
+    BoundFirst,
+    BoundTest,
+    bound_ladder,
+    bound_test,
+    positive_in_groups,
+    units_of,
+)
+from privacy.units import MAX_UNITS, ONE
+from tests.support.replay_entropy import ConstantEntropy
+from tests.support.simulated_entropy import SimulatedEntropy
+
+
+def _tuples(loads: list[int], groups: list[int] | None = None) -> CodedJoinTuples:
+    sizes = [len(loads)] if groups is None else groups
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    members = np.arange(len(loads), dtype=np.int32)
+    return CodedJoinTuples(members[None], ends, ends, np.array([loads], np.int64) * ONE, (1, 1), members)
+
+
+def test_a_large_sum_is_released_at_the_bound_and_a_small_one_at_a_chosen_threshold() -> None:
+    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    large = first.release(_tuples([150] * 6_000), 0, SimulatedEntropy(1))
+    assert (large.tau[0], large.mechanism, large.epsilon) == (200.0, "bound_first", 1.0)
+    assert large.noise_scale[0] == pytest.approx(200 / 0.9, rel=1e-3)
+    assert large.values[0] == pytest.approx(900_000, abs=3_000)
+    small = first.release(_tuples([1] * 300), 0, SimulatedEntropy(2))
+    assert small.tau[0] < 200
+    assert small.values[0] == pytest.approx(300, abs=80)
+
+
+def test_many_units_far_below_the_bound_get_a_chosen_threshold() -> None:
+    """The sum is large beside the noise of the bound, and every unit's mean a 200th of it."""
+    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    assert first.release(_tuples([1] * 60_000), 0, SimulatedEntropy(3)).tau[0] < 200
+
+
+def test_each_group_has_its_own_test() -> None:
+    first = BoundFirst(50.0, 20, 1, ladder=Ladder(0, 5), monotone=True)
+    answer = first.release(_tuples([20] * 100 + [1] * 10, [100, 10]), 0, SimulatedEntropy(4))
+    assert answer.tau[0] == 20
+    assert answer.tau[1] < 20
+    assert answer.values == pytest.approx([2_000, 10], abs=15)
+
+
+def test_nothing_is_tested_where_the_bound_is_the_only_threshold() -> None:
+    first = BoundFirst(1.0, 1, 1, ladder=Ladder(0, 0))
+    answer = first.release(_tuples([1] * 10), 0, ConstantEntropy())
+    assert (first.certain, answer.noise_scale[0], answer.values[0]) == (True, pytest.approx(1.0, rel=1e-5), 10.0)
+    assert first.expected_noise(1) == first.direct.expected_noise(1)
+    first.check_noise(3)
+
+
+def test_expected_noise_names_the_bound_beside_the_ladder() -> None:
+    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    assert [tau for tau, _ in first.expected_noise(1)] == [*2.0 ** np.arange(9), 200.0]
+    assert (first.event, first.delta, first.epsilon_if_bound_fails()) == (PureDP(1.0), 0.0, 1.0)
+    first.check_noise(8)
+
+
+@pytest.mark.parametrize(("loads", "passes"), [(1_000, True), (10, False)])
+def test_the_edge_is_forty_times_the_noise_of_the_release(loads: int, passes: bool) -> None:
+    test = bound_test(1.0, 20)
+    assert test.least * test.rung.step_weight == pytest.approx(40 * 20 / 0.9, rel=1e-6)
+    assert test.passes(np.array([loads * ONE]), ConstantEntropy()).tolist() == [passes]
+
+
+def test_an_edge_that_no_sum_reaches_is_passed_by_none() -> None:
+    test = BoundTest(Fraction(1), Fraction(1, 10**6), bound_ladder(1 << 30))
+    assert not test.passes(np.array([MAX_UNITS]), ConstantEntropy()).any()
+
+
+@given(
+    value=st.integers(0, MAX_UNITS // 4),
+    units=st.integers(0, 1 << 32),
+    load=st.integers(0, 1 << 24),
+    bound=st.integers(1, 1 << 16),
+)
+def test_one_unit_moves_the_difference_by_the_sensitivity_at_most(
+    value: int, units: int, load: int, bound: int
+) -> None:
+    """The least draw that passes moves by k steps at most."""
+    test = bound_test(1.0, bound)
+    more = value + min(load * ONE // 256, int(test.ladder.units[0]))
+
+    def margin(total: int, number: int) -> int:
+        """The least noise that passes."""
+        low, high = -(1 << 50), 1 << 50
+        while low < high:
+            middle = (low + high) // 2
+            passed = test.passes(np.array([total]), ConstantEntropy(laplace=middle), np.array([number]))[0]
+            low, high = (low, middle) if passed else (middle + 1, high)
+        return low
+
+    assert abs(margin(value, units) - margin(more, min(units + 1, 1 << 32))) <= test.rung.sensitivity
+
+
+def test_units_with_nothing_do_not_count() -> None:
+    assert units_of(_tuples([3, 0, 1, 0], [3, 1]), 0) is not None
+    assert positive_in_groups(np.array([3, 0, 1, 0]), np.array([0, 3, 3, 4])).tolist() == [2, 0, 0]
+
+
+def test_bounds_and_budgets_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="one threshold"):
+        BoundTest(Fraction(1), Fraction(1), Ladder())
+    with pytest.raises(InvalidParameter, match="some epsilon"):
+        BoundTest(Fraction(1), Fraction(0), bound_ladder(2))
+    with pytest.raises(InvalidParameter):
+        BoundFirst(0.0, 3)
+    with pytest.raises(InvalidParameter):
+        BoundFirst(1.0, 3, gap=-1.0)
