@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType
-from privacy.registry import MechanismName
+from privacy.registry import MECHANISMS, MechanismName
 
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 
@@ -302,6 +302,17 @@ class Plan:
         return _gap(len(self.owners) + (release.distinct is not None))
 
     @property
+    def counts_loads(self) -> bool:
+        """Do its sums follow from how many units have how much, so that no unit need leave the database?
+
+        Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. A selection of
+        groups counts units in its own way, and a rule for the groups of one unit chooses among them.
+        """
+        whole = self.sampling is None and self.selection is None and self.group_rule is None
+        summed = any(release.is_sum for release in self.releases)
+        return whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
+
+    @property
     def finds_any_number(self) -> bool:
         """Are groups found among private rows, in any number of which one unit may be?"""
         return self.groups_per_unit is None and any(domain.is_discovered for domain in self.domains)
@@ -328,6 +339,10 @@ class BackendQuery:
       distinct: per release, the statement of a COUNT(DISTINCT x), or of ranks of x: SELECT o0, ..., k0, ..., v, w0:
         one row per distinct owners, keys and value v, or place v; None for other releases.
       ranked: which of these are of ranks, by their places; releases over the same rows have the same statement.
+      loads: instead of `join`, where its tuples have one owner and no more than that is needed: SELECT k0, ..., i, b,
+        n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
+          s (bigint units) together. None where the units themselves are read.
+      thresholds: of `loads`, rising, in units; empty without.
       relations: the privacy-unit relation of each owner column.
       domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
         neither the join's own rows say what its key can be: a private set of groups, of which some are released.
@@ -354,6 +369,8 @@ class BackendQuery:
     domain_keys: tuple[tuple[int, ...], ...] = ()
     columns: int = field(default=1, compare=False)
     ranked: tuple[int, ...] = ()
+    loads: str | None = None
+    thresholds: tuple[int, ...] = ()
 
     def what_is_read(self) -> dict[str, object]:
         """Everything that decides what is read, by name."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from privacy.noisy_answer import NoisyAnswer
     from privacy.sampling.design import SampleDesign
     from privacy.truncation.control import SolverName
+    from privacy.truncation.loads.load_histogram import LoadHistogram
 
 
 class Measures(Enum):
@@ -111,6 +112,8 @@ class Mechanism:
       delta_where_it_pays: is it pure, but spends a delta where that leaves less noise?
       bounds_vector: is a unit bounded by the length of its vector over all groups, rather than in each group? No
         rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
+      by_loads: does it ask of each group's sum no more than truncated values, of which tuples of one owner need only
+        how many units have how much (`LoadHistogram`)?
       takes_exchanges: is it proved where neighbours exchange tuples of a unit for others of its own? It then asks
         of each group's truncated answer no more than that it moves by the threshold at most.
     """
@@ -122,6 +125,7 @@ class Mechanism:
     offered: bool = True
     delta_where_it_pays: bool = False
     bounds_vector: bool = False
+    by_loads: bool = False
     takes_exchanges: bool = False
 
     @property
@@ -328,7 +332,12 @@ def _per_group_count(
 
 _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
     ScalarMechanism(
-        "gem", "selects one threshold, then releases once", two_sided=True, takes_exchanges=True, build=_gem
+        "gem",
+        "selects one threshold, then releases once",
+        two_sided=True,
+        by_loads=True,
+        takes_exchanges=True,
+        build=_gem,
     ),
     ScalarMechanism(
         "r2t",
@@ -349,6 +358,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         "selects a threshold, then releases once in each group",
         two_sided=True,
         delta_where_it_pays=True,
+        by_loads=True,
         build=_group_lp,
     ),
     JointMechanism(
@@ -357,6 +367,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         two_sided=True,
         needs=(Need.TUPLES_PER_UNIT,),
         offered=False,
+        by_loads=True,
         takes_exchanges=True,
         build=_bound_first,
     ),
@@ -399,6 +410,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         "what one unit adds is bounded by keys or declared fan-outs: that is the threshold, and nothing is selected",
         two_sided=True,
         offered=False,
+        by_loads=True,
         takes_exchanges=True,
         build=_fixed,
     ),
@@ -562,6 +574,34 @@ def release_together(
     if not isinstance(entry, JointMechanism):
         raise InvalidParameter("the sums of a question are measured together by one mechanism")
     return entry.release(made, tuples, entropy)
+
+
+def release_loads(
+    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: LoadHistogram, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    """Release all sums of a question from how many units have how much.
+
+    Args:
+      made: measurements of mechanisms that are `by_loads`; sum i of the histogram is that of the i-th.
+      histogram: the loads, at the thresholds of every ladder.
+      entropy: where the noise comes from.
+    Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
+    Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
+    """
+    from privacy.mechanisms.groups.bound_first import BoundFirst
+    from privacy.mechanisms.groups.group_lp import GroupLp
+    from privacy.truncation.loads.load_histogram import LoadsOfSum
+
+    if not all(MECHANISMS[one.name].by_loads for one in made):
+        raise InvalidParameter("this mechanism needs the tuples themselves")
+
+    def released(one: ServedMeasurement | ServedGroupMeasurement, loads: LoadsOfSum) -> NoisyAnswer:
+        if isinstance(one, BoundFirst | GroupLp):
+            return one.release_sum(loads, entropy)
+        assert not measures_together(one), "a mechanism by loads releases a sum"
+        return one.release(loads.at(one.ladder), entropy)
+
+    return tuple(released(one, LoadsOfSum(histogram, row)) for row, one in enumerate(made))
 
 
 def why_not_served(name: str) -> str | None:

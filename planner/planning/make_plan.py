@@ -47,6 +47,8 @@ from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.columns import ColumnRef
 from privacy.registry import MECHANISMS
 
+_COUNTED = "The database counts how many units have how much, and no unit leaves it."
+
 
 def make_plan(
     bound: BoundQuery,
@@ -173,7 +175,7 @@ def _plan(
         exchanges=exchanges,
     )
     check_size(plan.domains, plan.columns)
-    return plan
+    return replace(plan, reason=f"{plan.reason} {_COUNTED}") if plan.counts_loads else plan
 
 
 def _source(

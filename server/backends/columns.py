@@ -17,6 +17,7 @@ from planner.errors import StatementTooComplex
 from planner.limits import MAX_GROUPS, check_cells, check_keys
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn, RankedTuples
+from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.units import WEIGHT_BITS
 from server.errors import BackendFailed
 
@@ -127,6 +128,34 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
     )
 
 
+def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> LoadHistogram:
+    """Code the columns k0.., i, b, n, s of BackendQuery.loads.
+
+    Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
+    would
+      be truncated twice. No type of a group key is known to have such values.
+    Cost: linear in the rows, of which there are at most one per group, sum and threshold.
+    """
+    n_keys = len(domain.keys)
+    keys, (sums, interval, units, totals) = columns[:n_keys], columns[n_keys:]
+    group = _group(keys, domain, len(sums))
+    spelled = list(zip(*(map(repr, column) for column in keys), strict=True))
+    if len({(place, key) for place, key in zip(group.tolist(), spelled, strict=False) if place >= 0}) > len(
+        {place for place in group.tolist() if place >= 0}
+    ):
+        raise BackendFailed("two of the database's group keys are one value to the proxy")
+    return LoadHistogram(
+        sums=np.array(sums, np.int64),
+        group=group,
+        interval=np.array(interval, np.int64),
+        units=np.array(units, np.int64),
+        totals=np.array(totals, np.int64),
+        n_groups=len(domain),
+        n_sums=query.n_releases,
+        thresholds=np.array(query.thresholds, np.int64),
+    )
+
+
 def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> DistinctTuples:
     """Code the columns o0.., k0.., v, w0 of one of BackendQuery.distinct; nothing to count is where w0 is 0.
 
@@ -164,12 +193,18 @@ def _parts(
     """The owners, the group of each row, and the columns after the keys."""
     n_owners, n_keys = len(query.relations), len(domain.keys)
     owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
-    group = np.zeros(len(rest[0]), np.int64)
+    group = _group(keys, domain, len(rest[0]))
+    owned = tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True))
+    return owned, group, rest
+
+
+def _group(keys: Sequence[Column], domain: Domain, rows: int) -> NDArray[np.int64]:
+    """(rows,) the group of each row, -1 for one outside the domain."""
+    group = np.zeros(rows, np.int64)
     for places in domain.by_block:
         index = key_index([keys[key] for key in places], [domain.keys[key] for key in places])
         group = np.where((group < 0) | (index < 0), -1, group * len(domain.keys[places[0]]) + index)
-    owned = tuple(_owner(relation, column) for relation, column in zip(query.relations, owners, strict=True))
-    return owned, group, rest
+    return group
 
 
 def _owner(relation: str, column: Column) -> OwnerColumn:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
-from server.backends.columns import Column, Domain, distinct_tuples, join_tuples, ranked_tuples
+from privacy.truncation.loads.load_histogram import LoadHistogram
+from server.backends.columns import Column, Domain, distinct_tuples, join_tuples, load_histogram, ranked_tuples
 from server.backends.found_domain import found_domain
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
@@ -22,12 +23,14 @@ class QueryTuples:
     """What one snapshot holds of a question. Private.
 
     Attributes:
-      join: the join tuples with one weight per release that is a sum; None when every release counts distinct values.
+      join: the join tuples with one weight per release that is a sum, or how many units have how much of it, where
+        the
+        database counts them; None when every release counts distinct values.
       distinct: per release, the tuples whose distinct values it counts, or whose values it ranks; None for a sum.
         Releases of one statement have the same object.
     """
 
-    join: JoinTuples | None
+    join: JoinTuples | LoadHistogram | None
     distinct: tuple[DistinctTuples | RankedTuples | None, ...]
 
     def regrouped(self, place: NDArray[np.int64], n_groups: int) -> QueryTuples:
@@ -37,12 +40,16 @@ class QueryTuples:
           place: (G + 1,) the new index of each group, -1 for none; the last entry is that of tuples of no group.
           n_groups: how many groups there are then.
         """
-        join = self.join and replace(self.join, group=place[self.join.group], n_groups=n_groups)
+        join = self.join and _moved(self.join, place, n_groups)
         made = {id(one): one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct}
         return QueryTuples(join, tuple(made[id(one)] for one in self.distinct))
 
     def __repr__(self) -> str:
         return f"QueryTuples(releases={len(self.distinct)}, <private>)"
+
+
+def _moved(join: JoinTuples | LoadHistogram, place: NDArray[np.int64], n_groups: int) -> JoinTuples | LoadHistogram:
+    return replace(join, group=place[join.group], n_groups=n_groups)
 
 
 def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tuple[Domain, QueryTuples]:
@@ -56,8 +63,10 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tupl
     Raises: what `read` raises; BackendFailed for a column of a type that cannot be compared outside the database.
     """
     shared = len(query.relations) + len(domain.keys)
-    join = None
-    if query.join is not None:
+    join: JoinTuples | LoadHistogram | None = None
+    if query.loads is not None:
+        join = load_histogram(read(query.loads, len(domain.keys) + 4), query, domain)
+    elif query.join is not None:
         columns = read(query.join, shared + query.n_releases)
         if query.discovered:
             domain = found_domain(columns, query, domain)

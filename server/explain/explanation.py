@@ -79,8 +79,9 @@ def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
 
 def _statements(query: BackendQuery) -> Iterator[str]:
     """Every statement that would read private rows."""
-    if query.join is not None:
-        yield query.join
+    joined = query.join if query.loads is None else query.loads
+    if joined is not None:
+        yield joined
     yield from (statement for statement in query.distinct if statement is not None)
 
 

@@ -18,6 +18,7 @@ from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.views.expand import expanded
+from privacy.join_tuples import JoinTuples
 from privacy.ladder import useful_ladder
 from privacy.mechanisms.vector.truncated_vector import merged
 from privacy.truncation.compare_solvers import ComparedThreshold, compare_removals, compare_solvers
@@ -49,9 +50,9 @@ def verify_solvers(
     sums = [release for release in plan.releases if release.is_sum]
     if not sums:
         raise UnsupportedSQL("this question has no sum or count to truncate", hint="ask for a sum or a count")
-    query = rewrite(plan, dialect=backend.dialect, schema=schema)
+    query = rewrite(plan, dialect=backend.dialect, schema=schema, loads=False)
     _, found = backend.read(query)
-    assert found.join is not None, "sums have a join"
+    assert isinstance(found.join, JoinTuples), "sums have a join"
     coded = encode(found.join)
     for row, release in enumerate(sums):
         ladder = useful_ladder(release.whole, plan.tuples_per_unit)

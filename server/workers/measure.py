@@ -23,7 +23,7 @@ from planner.planning.mechanism_choice import MOST_BOUND
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples, DistinctTuples, RankedTuples
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import useful_ladder
 from privacy.mechanisms.group_measurement import ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
@@ -40,6 +40,7 @@ from privacy.registry import (
     group_measurements,
     measurement,
     measures_together,
+    release_loads,
     release_together,
 )
 from privacy.sampling.design import SampleDesign
@@ -48,6 +49,7 @@ from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.sampling.thin import thin
 from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
+from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.truncation.solver_routes import load_solver
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
@@ -226,7 +228,7 @@ def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
     """Draw the sample here, where the database has only counted."""
     if not query.counted:
         return tuples
-    assert query.sampling_rate is not None and tuples.join is not None, "a counted join is a sampled one"
+    assert query.sampling_rate is not None and isinstance(tuples.join, JoinTuples), "a counted join is a sampled one"
     return replace(tuples, join=thin(tuples.join, query.sampling_rate, SystemDraws()))
 
 
@@ -239,7 +241,7 @@ def _shown(
     entropy: Entropy,
 ) -> tuple[Domain, QueryTuples]:
     """The groups that the selection shows, and the tuples of those alone. Only now are found groups public."""
-    assert tuples.join is not None, "what is selected by is a weight of the join"
+    assert isinstance(tuples.join, JoinTuples), "what is selected by is a weight of the join"
     found = bool(query.discovered)
     coded = encode(tuples.join)
     row = len(coded.weights) - 1
@@ -295,6 +297,8 @@ def _sums(
     if not sums:
         return ()
     assert tuples.join is not None, "sums have a join"
+    if isinstance(tuples.join, LoadHistogram):
+        return release_loads([one for one in sums if not isinstance(one, RankRelease)], tuples.join, entropy)
     whole = encode(tuples.join)
     if any(MECHANISMS[measured.name].bounds_vector for measured in sums):
         coded = whole

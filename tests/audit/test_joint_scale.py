@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.groups.joint_scale import FINER, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
+from privacy.mechanisms.groups.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring
 from privacy.units import ONE
@@ -99,6 +101,26 @@ def test_products_around_the_means() -> None:
 def test_a_finer_ladder_is_the_same_thresholds_in_finer_units() -> None:
     assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
     assert finer(Ladder(-3, 30)).high == 32
+
+
+def test_a_test_of_the_bound_is_part_of_the_claim() -> None:
+    """One group, whose sum passes half of the time: the audit's runs are questions, one after the other."""
+    scalar = SharedThreshold(PureBudget(left_by_test(4.0)), 1, ladder=Ladder(0, 2), selection=JOINT_SELECTION)
+    one = ScaledSum(scalar, None, replace(scalar, ladder=bound_ladder(5)), bound_test(4.0, 5), 4.0)
+    assert one.test is not None
+    crowd = [5] * round(one.test.least * one.test.rung.step_weight / 5)
+
+    def of(loads: list[int], source: SimulatedEntropy) -> Outputs:
+        members = np.arange(len(loads), dtype=np.int32)
+        ends, weights = np.array([0, len(loads)]), np.array([loads], np.int64) * ONE
+        tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
+        answers = [release_at_one_scale([one], tuples, source)[0] for _ in range(6_000)]
+        values, taus = np.array([(answer.values[0], answer.tau[0]) for answer in answers]).T
+        return Outputs(values, taus.astype(np.int64))
+
+    source = SimulatedEntropy(seed=20261127)
+    found = epsilon_lower_bound(of([*crowd, 5], source), of(crowd, source), FAILURE_PROBABILITY)
+    assert 0.5 < found <= 4.0
 
 
 def test_catches_sums_that_spend_everything_each() -> None:

@@ -135,6 +135,8 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
         for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined WHERE {owned}{by}"):
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
+    if query.loads is not None:
+        _assert_same_loads(query, keys, run, [found[index] for index in joined])
     for index, statement in enumerate(query.distinct):
         if statement is not None and index in query.ranked:
             found[index] = _ranked(plan.releases[index], run(statement), len(plan.owners), len(keys))
@@ -143,6 +145,15 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
             for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0 AND ({owned}){by}"):
                 found[index][tuple(map(plain, row[:-1]))] = int(row[-1]) * ONE
     return found
+
+
+def _assert_same_loads(query: BackendQuery, keys: list[str], run: Run, sums: list[dict[Group, int]]) -> None:
+    """Where the database counts loads instead, they add up to what the units have."""
+    counted: list[dict[Group, int]] = [{} for _ in sums]
+    by = ", ".join([*keys, "i"])
+    for row in run(f"SELECT {by}, sum(s) FROM ({query.loads}) AS counted GROUP BY {by}"):
+        counted[row[len(keys)]][tuple(map(plain, row[: len(keys)]))] = int(row[-1])
+    assert counted == [{group: total for group, total in one.items() if total} for one in sums]
 
 
 def _ranked(release: Release, rows: Rows, owners: int, keys: int) -> dict[Group, int]:

@@ -14,6 +14,7 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.sensitivity.provenance import provenance
+from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend, connected
@@ -47,8 +48,8 @@ class Clinic:
         contract = parse_policy(policy)
         schema = with_declared_keys(self.schema, contract)
         plan = planned(sql, schema, contract)
-        _, tuples = PostgresBackend(self.url).read(rewrite(plan, dialect="postgres", schema=schema))
-        assert tuples.join is not None
+        _, tuples = PostgresBackend(self.url).read(rewrite(plan, schema=schema, loads=False))
+        assert isinstance(tuples.join, JoinTuples)
         owned = ~tuples.join.owners[0].missing
         for owner in tuples.join.owners[1:]:
             owned |= ~owner.missing

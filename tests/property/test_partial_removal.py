@@ -21,12 +21,11 @@ from planner.rules import complete_provenance
 from planner.schema import Schema
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.encode import encode
-from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from tests.support.truncated import truncated
 
 LADDER = Ladder(low=-2, high=8)
 TRIALS = 25
@@ -96,8 +95,7 @@ class Shop:
         if isinstance(tuples.distinct[0], DistinctTuples):
             answer = truncate_distinct(tuples.distinct[0], LADDER, gap)
         else:
-            assert tuples.join is not None
-            answer = truncate(encode(tuples.join), 0, LADDER, gap)
+            answer = truncated(tuples.join, 0, LADDER, gap)
         return np.array([answer.solve(0, index) for index in range(len(LADDER))])
 
 

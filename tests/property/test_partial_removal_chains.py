@@ -18,10 +18,9 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.sensitivity.provenance import _Search
 from privacy.ladder import Ladder
-from privacy.truncation.encode import encode
-from privacy.truncation.truncate import truncate
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from tests.support.truncated import truncated
 
 LADDER = Ladder(low=-2, high=8)
 TRIALS = 8
@@ -86,9 +85,8 @@ class Board:
         query = bind(parse(sql), self.schema, policy)
         plan = make_plan(query, self.schema, policy, epsilon=1.0, delta=0.0, mechanism="gem")
         _, tuples = PostgresBackend(self.url).read(rewrite(plan))
-        assert tuples.join is not None
         gap = plan.gap(plan.releases[0])
-        answer = truncate(encode(tuples.join), 0, LADDER, gap)
+        answer = truncated(tuples.join, 0, LADDER, gap)
         solved = np.array([answer.solve(0, index) for index in range(len(LADDER))], np.float64)
         scaled: np.ndarray[tuple[int], np.dtype[np.float64]] = solved / ((1 + gap) * LADDER.units)
         return scaled

@@ -22,8 +22,7 @@ from privacy.mechanisms.noise.release import check_rungs
 from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control, SolverName
-from privacy.truncation.ladder.level_index_kernels import add_loads
-from privacy.truncation.truncate import truncate
+from privacy.truncation.loads.truncated_sum import TruncatedSum, TuplesOfSum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import MAX_UNITS
 
@@ -199,16 +198,22 @@ class BoundFirst:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m where the bound is good enough; else that of `Gem`.
         """
-        bounded = truncate(tuples, row, self.direct.ladder, self.gap, control, self.solver)
+        return self.release_sum(TuplesOfSum(tuples, row, self.gap, control, self.solver), entropy)
+
+    def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
+        """`release`, of a sum that is truncated as it is asked for.
+
+        Raises: as `release`.
+        """
+        bounded = one.at(self.direct.ladder)
         if self.certain:
             return replace(self.direct.release(bounded, entropy), mechanism=self.name)
-        passes = self.test(tuples.n_groups).passes(_values(bounded), entropy, units_of(tuples, row))
+        passes = self.test(one.n_groups).passes(_values(bounded), entropy, one.units())
         answers = []
         if passes.any():
             answers.append(self.direct.release(bounded, entropy))
         if not passes.all():
-            small = truncate(tuples, row, self.ladder, self.gap, control, self.solver)
-            answers.append(self.chosen.release(small, entropy))
+            answers.append(self.chosen.release(one.at(self.ladder), entropy))
         return replace(_either(passes, answers), mechanism=self.name, epsilon=self.epsilon)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
@@ -255,21 +260,6 @@ def left_by_test(epsilon: float) -> float:
 def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:
     """(G,) every group's value at the one threshold."""
     return np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
-
-
-def units_of(tuples: CodedJoinTuples, row: int) -> NDArray[np.int64] | None:
-    """(G,) how many units add to each group's sum; None for tuples of several owners. Private. Cost: linear."""
-    if len(tuples.members) != 1:
-        return None
-    loads = add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), len(tuples.units))
-    return positive_in_groups(loads, tuples.member_start)
-
-
-def positive_in_groups(loads: NDArray[np.int64], member_start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(G,) how many of each group's loads are above 0."""
-    before = np.concatenate([[0], np.cumsum(loads > 0)]).astype(np.int64)
-    counted: NDArray[np.int64] = np.diff(before[member_start])
-    return counted
 
 
 def _either(passes: NDArray[np.bool_], answers: list[NoisyAnswer]) -> NoisyAnswer:

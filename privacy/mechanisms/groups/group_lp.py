@@ -18,7 +18,7 @@ from privacy.mechanisms.groups.sums import Sum, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.control import QUIET, Control, SolverName
-from privacy.truncation.truncate import truncate
+from privacy.truncation.loads.truncated_sum import TruncatedSum, TuplesOfSum
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,14 @@ class GroupLp:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
-        answer = truncate(tuples, row, self.scalar.ladder, self.scalar.gap, control, self.solver)
-        return replace(self.scalar.release(answer, entropy), mechanism=self.name)
+        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, control, self.solver), entropy)
+
+    def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
+        """`release`, of a sum that is truncated as it is asked for.
+
+        Raises: as `release`.
+        """
+        return replace(self.scalar.release(one.at(self.scalar.ladder), entropy), mechanism=self.name)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""

@@ -14,7 +14,7 @@ from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.bound_first import BoundTest, positive_in_groups
+from privacy.mechanisms.groups.bound_first import BoundTest
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring, Rows
 from privacy.mechanisms.noise.release import check_rungs
@@ -22,6 +22,7 @@ from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.loads.truncated_sum import positive_in_groups
 from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE, saturating_sums
 
@@ -227,7 +228,7 @@ def _centred(
     """
 
     def of(rows: Rows) -> NDArray[np.float64]:
-        return np.asarray(sum(worth * loads[row].astype(np.float64) for row, worth in rows)) / ONE
+        return np.asarray(sum(worth * (loads[row] / ONE) for row, worth in rows))  # first divided: no overflow
 
     def mean(rows: Rows) -> NDArray[np.float64]:
         ((count, each),) = centring.count
@@ -243,7 +244,7 @@ def _centred(
         around = n * (x / rows_of - a) * (y / rows_of - b)
     else:
         around = of(centring.product) - a * y - b * x + a * b * n
-    part = np.maximum(around * centring.part, 0.0) / centring.worth * 2.0**FINER
+    part = np.nan_to_num(np.maximum(around * centring.part, 0.0) / centring.worth, nan=0.0) * 2.0**FINER
     units: NDArray[np.int64] = np.floor(np.minimum(part, float(MAX_UNITS // ONE)) * ONE).astype(np.int64)
     return units
 

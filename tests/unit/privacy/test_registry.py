@@ -119,7 +119,7 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
         "group_lp",
         "l2_clip",
         "joint_scale",
-            "bound_first",
+        "bound_first",
         "pmsja",
         "s4s_vector",
     }

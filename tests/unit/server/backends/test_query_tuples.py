@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.plan import BackendQuery
+from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
 from server.backends.columns import Column, Domain
 from server.backends.query_tuples import query_tuples
@@ -42,7 +43,7 @@ def test_sums_share_a_statement_and_each_count_of_values_has_its_own() -> None:
     read = Reader()
     _, tuples = query_tuples(QUERY, DOMAIN, read)
     assert read.asked == [("sums", 5), ("values", 5)]
-    assert tuples.join is not None
+    assert isinstance(tuples.join, JoinTuples)
     assert tuples.join.weights.tolist() == [[3], [4]]
     first, counted, last = tuples.distinct
     assert first is None and last is None and counted is not None

@@ -26,6 +26,7 @@ from privacy.mechanisms.groups.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS, JointMechanism, group_measurements
 from privacy.truncation.control import SolverName
+from privacy.truncation.loads import truncated_sum
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
@@ -128,7 +129,7 @@ def test_of_found_groups_none_are_said_to_be_withheld() -> None:
 def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scalar, the joint and the distinct release, and the selection of groups: all four ask it."""
     asked: list[str] = []
-    for entry in (measuring, group_lp):
+    for entry in (measuring, truncated_sum):
         for name in ("truncate", "truncate_distinct"):
             solve = getattr(entry, name, None)
 

@@ -16,9 +16,8 @@ from privacy.mechanisms.groups.bound_first import (
     BoundTest,
     bound_ladder,
     bound_test,
-    positive_in_groups,
-    units_of,
 )
+from privacy.truncation.loads.truncated_sum import TuplesOfSum, positive_in_groups
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -109,7 +108,8 @@ def test_one_unit_moves_the_difference_by_the_sensitivity_at_most(
 
 
 def test_units_with_nothing_do_not_count() -> None:
-    assert units_of(_tuples([3, 0, 1, 0], [3, 1]), 0) is not None
+    units = TuplesOfSum(_tuples([3, 0, 1, 0], [3, 1]), 0, 0.0).units()
+    assert units is not None and units.tolist() == [2, 0]
     assert positive_in_groups(np.array([3, 0, 1, 0]), np.array([0, 3, 3, 4])).tolist() == [2, 0, 0]
 
 

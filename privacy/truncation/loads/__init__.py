@@ -1,0 +1,1 @@
+"""Sums by what each unit has of them."""

@@ -1,0 +1,147 @@
+"""How many units have how much says of truncated sums what the units say, to the bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.groups.bound_first import bound_ladder
+from privacy.mechanisms.groups.sums import Sum
+from privacy.registry import group_measurements, measurement, release_loads, release_together
+from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum, histogram_thresholds
+from privacy.truncation.loads.truncated_sum import TuplesOfSum
+from privacy.truncation.single_owner import single_owner
+from privacy.truncation.truncate import truncate
+from privacy.units import MAX_UNITS, ONE, saturating_sums
+from tests.support.simulated_entropy import SimulatedEntropy
+
+GROUPS = 3
+BOUND = 200
+
+
+def tuples_of(loads: NDArray[np.int64]) -> CodedJoinTuples:
+    """Units of one tuple each; as many in every group."""
+    n = loads.shape[1]
+    ends = np.arange(GROUPS + 1) * (n // GROUPS)
+    members = np.arange(n, dtype=np.int32)
+    return CodedJoinTuples(members[None], ends, ends, loads, (1, 1), members)
+
+
+def histogram_of(loads: NDArray[np.int64], bound: int | None = BOUND) -> LoadHistogram:
+    """What a database would count, row by row."""
+    thresholds = np.array(histogram_thresholds(bound))
+    k, n = loads.shape
+    cells: dict[tuple[int, int, int], list[int]] = {}
+    for row in range(k):
+        for unit, load in enumerate(loads[row].tolist()):
+            if load:
+                place = int(np.searchsorted(thresholds, load))
+                cells.setdefault((row, unit // (n // GROUPS), place), []).append(load)
+    sums, group, interval = np.array(sorted(cells), np.int64).reshape(-1, 3).T
+    units = np.array([len(cells[cell]) for cell in sorted(cells)], np.int64)
+    totals = np.array([min(MAX_UNITS, sum(cells[cell])) for cell in sorted(cells)], np.int64)
+    return LoadHistogram(sums, group, interval, units, totals, GROUPS, k, thresholds)
+
+
+def _one_row(interval: int, units: int, total: int) -> LoadHistogram:
+    row = (np.array([number]) for number in (0, 0, interval, units, total))
+    sums, group, intervals, counts, totals = row
+    return LoadHistogram(sums, group, intervals, counts, totals, 1, 1, np.array(histogram_thresholds()))
+
+
+LOADS = st.one_of(
+    st.just(0),
+    st.integers(1, 300).map(lambda rows: rows * ONE),
+    st.integers(0, 62).flatmap(lambda bits: st.integers(max(0, (1 << bits) - 1), min(MAX_UNITS, (1 << bits) + 1))),
+)
+
+
+@given(loads=st.lists(LOADS, min_size=2 * 2 * GROUPS, max_size=2 * 2 * GROUPS))
+def test_truncated_sums_are_those_of_the_units(loads: list[int]) -> None:
+    table = np.array(loads, np.int64).reshape(2, -1)
+    tuples, histogram = tuples_of(table), histogram_of(table)
+    for row in range(2):
+        ours = LoadsOfSum(histogram, row)
+        for ladder in (Ladder(), Ladder(0, 8), bound_ladder(BOUND)):
+            assert (ours.at(ladder).values == single_owner(tuples, row, ladder).values).all()
+        assert (ours.units() == TuplesOfSum(tuples, row, 0.0).units()).all()
+
+
+def test_many_units_above_a_threshold_saturate_as_they_would_one_by_one() -> None:
+    thresholds = np.array(histogram_thresholds())
+    one = _one_row(interval=len(thresholds), units=1 << 40, total=MAX_UNITS)
+    values = LoadsOfSum(one, 0).at(Ladder()).values[0]
+    assert values.tolist() == [min(MAX_UNITS, (1 << 40) * tau) for tau in Ladder().units.tolist()]
+    assert saturating_sums(np.zeros(2, np.int64), np.full(2, MAX_UNITS), 1)[0] == MAX_UNITS
+
+
+@pytest.mark.parametrize("name", ["gem", "group_lp", "bound_first"])
+def test_mechanisms_release_the_same_from_either(name: str) -> None:
+    rng = np.random.default_rng(1)
+    table = (rng.zipf(1.5, (1, 300 * GROUPS)).clip(0, 190) << 30).astype(np.int64)
+    tuples, histogram = tuples_of(table), histogram_of(table)
+    for seed in range(5):
+        if name == "gem":
+            made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND)
+            answer = truncate(tuples, 0, made.ladder, 0.0)
+            first = made.release(answer, SimulatedEntropy(seed))
+            (second,) = release_loads([made], histogram, SimulatedEntropy(seed))
+        else:
+            joint = group_measurements(name, [Sum(1.0, 0.0, Ladder(0, 8), bound=BOUND)], 0.0, 1)
+            (first,) = release_together(joint, tuples, SimulatedEntropy(seed))
+            (second,) = release_loads(joint, histogram, SimulatedEntropy(seed))
+        assert (first.mechanism, first.epsilon) == (second.mechanism, second.epsilon)
+        for field in ("values", "tau", "low", "high", "noise_scale"):
+            assert (getattr(first, field) == getattr(second, field)).all()
+
+
+def test_groups_outside_of_the_domain_do_not_count() -> None:
+    histogram = histogram_of(np.full((1, 6), ONE))
+    moved = replace(histogram, group=np.array([-1, 0, 2])[histogram.group])
+    assert LoadsOfSum(moved, 0).at(Ladder(0, 0)).values[:, 0].tolist() == [2 * ONE, 0, 2 * ONE]
+
+
+def test_thresholds_are_those_of_every_ladder_and_the_bound() -> None:
+    assert histogram_thresholds() == tuple(Ladder().units.tolist()) == histogram_thresholds(1 << 40)
+    assert set(histogram_thresholds(200)) - set(histogram_thresholds()) == {200 * ONE}
+    assert list(histogram_thresholds(200)) == sorted(histogram_thresholds(200))
+
+
+def test_a_threshold_that_cuts_an_interval_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="its own thresholds"):
+        LoadsOfSum(histogram_of(np.full((1, 6), ONE)), 0).at(bound_ladder(201))
+
+
+def test_mechanisms_that_need_tuples_are_refused() -> None:
+    joint = group_measurements("joint_scale", [Sum(1.0, 0.0, Ladder())], 0.0, 1)
+    with pytest.raises(InvalidParameter, match="the tuples themselves"):
+        release_loads(joint, histogram_of(np.full((1, 6), ONE)), SimulatedEntropy(1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sums": np.array([1])},
+        {"group": np.array([3])},
+        {"group": np.array([-2])},
+        {"interval": np.array([60])},
+        {"units": np.array([-1])},
+        {"totals": np.array([-1])},
+        {"totals": np.array([1, 2])},
+    ],
+)
+def test_what_no_database_counts_is_refused(wrong: dict[str, NDArray[np.int64]]) -> None:
+    one = _one_row(interval=5, units=1, total=7)
+    assert repr(one) == "LoadHistogram(sums=1, <private>)"
+    with pytest.raises(InvalidParameter):
+        replace(one, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter):
+        LoadsOfSum(one, 1)
