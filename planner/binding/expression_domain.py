@@ -99,9 +99,18 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
 
 def _step(node: exp.Expr) -> int:
     """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst."""
+    return abs(_divisor(node)) or 1
+
+
+def _divisor(node: exp.Expr) -> int:
+    """As `_step`; 0 for the number 0, which everything divides."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
-        return _step(node.this)
+        return _divisor(node.this)
+    if _is_whole(node):
+        return int(node.name)
+    if isinstance(node, (exp.Least, exp.Greatest)):  # one of its arguments, or NULL
+        return math.gcd(*(_divisor(argument) for argument in (node.this, *node.expressions)))
     if isinstance(node, exp.Mul):
         left, right = node.left.unnest(), node.right.unnest()
         literal, other = (left, right) if isinstance(left, exp.Literal) else (right, left)

@@ -71,6 +71,11 @@ def default_name(node: exp.Expr) -> str:
         return "date_trunc"
     if isinstance(node, exp.GroupConcat):
         return "string_agg"
+    if isinstance(node, exp.WithinGroup):
+        return default_name(node.this)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower()
     if isinstance(node, (exp.Func, exp.Case)) and not isinstance(node, (exp.And, exp.Or)):
-        return node.key.lower()
+        name = node.sql_name().lower() if isinstance(node, exp.Func) else node.key.lower()
+        return "var_pop" if name == "variance_pop" else name
     return "?column?"

@@ -26,7 +26,7 @@ from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, Bo
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.scope import Scope, Tables
-from planner.binding.statistics.aggregates import Aggregates
+from planner.binding.statistics.aggregates import Aggregates, nested_aggregate
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.scalar import Scalar, unfit
@@ -192,7 +192,7 @@ class PersonRows:
 
     def _call(self, node: exp.Expr, call: exp.Expr) -> int:
         if not isinstance(call, _CALLS):
-            name = type(call).__name__.upper()
+            name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
             hint = "per person there are count, sum, avg, min and max"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, position=position_of(call))
         made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
@@ -250,7 +250,7 @@ class PersonRows:
             raise UnsupportedSQL("this MIN or MAX is not supported", hint=hint, position=position_of(call))
         nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
         if nested is not None:
-            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
+            raise nested_aggregate(nested)
         scalar = bind_scalar(argument, self._scope, self._given)
         kind, declared = self._kept(argument, scalar)
         if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment):

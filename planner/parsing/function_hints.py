@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-_SPREAD = "ask for sum(x), sum(x * x) and count(x), and compute it from them"
+_MOMENTS = "no sum of powers above the second is released; quantiles show a distribution's shape: percentile_cont"
 
 _ORDER = "a row's rank has no private answer; count the rows beyond a value: count(*) FILTER (WHERE x > 10)"
 
@@ -19,7 +19,13 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("percentile*", "quantile*", "approx_quantile*", "approx_percentile*")),
     (_ORDER, ("ntile", "cume_dist", "percent_rank")),
     ("group by x, and sort the groups by count(*)", ("mode",)),
-    (_SPREAD, ("std*", "var*", "skew*", "kurt*")),
+    ("write stddev(x), or stddev_pop(x)", ("std*", "sd")),
+    ("write variance(x), or var_pop(x)", ("var*",)),
+    (_MOMENTS, ("skew*", "kurt*")),
+    ("write avg(x)", ("average", "mean")),
+    ("write exp(avg(ln(x))), of x above 0", ("geometric_mean", "geomean")),
+    ("write corr(x, y)", ("correl*", "pearson*")),
+    ("write median(x), or avg(x) of the rows that WHERE leaves", ("trimmed_mean", "trimmean")),
     ("write a / nullif(b, 0)", ("safe_divide", "div0")),
     ("group by width_bucket(x, lowest, highest, 10), or floor(x / 10) of a column with a declared range",
      ("histogram*",)),

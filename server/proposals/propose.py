@@ -92,6 +92,9 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     most = question_at(policy.max_epsilon)
     if most.only_names_groups:
         raise NoProposal("naming groups is exact and free", hint="ask")
+    if any(release.ranked is not None for release in most.plan.releases):
+        hint = "that of a quantile or extreme depends on the data; EXPLAIN says how many rows it misses by"
+        raise NoProposal("a proposal needs an interval whose width is public", hint=hint)
     if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
         raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)

@@ -124,7 +124,7 @@ def response(
         _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
         for output, column in zip(plan.outputs, columns, strict=True)
     ]
-    poor = _weak(plan, noisy, groups)
+    poor = _weak(plan, noisy, columns, groups)
     weak = (True,) * len(poor) if _cut_by_rule(plan, domain) else poor
     return QueryResponse(
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
@@ -263,10 +263,19 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
     return CellColumn((low, high), made)
 
 
-def _weak(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> tuple[bool, ...]:
-    """Per row: does some column say next to nothing?"""
+def _weak(
+    plan: Plan, noisy: Sequence[NoisyAnswer], columns: Sequence[Column], groups: NDArray[np.int64]
+) -> tuple[bool, ...]:
+    """Per row: does some column say next to nothing? So does a quotient whose divisor may be 0 for all that is known.
+
+    A mechanism whose intervals have one end says so of every value.
+    """
     weak = np.zeros(len(groups), np.bool_)
-    for output in plan.outputs:
+    two_sided = _covers(noisy) != "truth_lower"
+    for output, column in zip(plan.outputs, columns, strict=True):
+        if two_sided and isinstance(output.expression, Apply):
+            low, high = column.low[groups], column.high[groups]
+            weak |= (low <= high) & ~(np.isfinite(low) & np.isfinite(high))
         found = _says_nothing(output.expression, noisy)
         if found is not None:
             weak |= found[groups]

@@ -36,6 +36,13 @@ _MOST_JOINTLY = 16
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED)
 
 
+def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
+    """The refusal of `avg(count(*))`, with the way to ask for numbers per person."""
+    table = "(SELECT id, count(*) AS n FROM t GROUP BY id) p"
+    hint = f"aggregate per person first, by their key: SELECT avg(n) FROM {table}"
+    return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, position=position_of(node))
+
+
 class Aggregates:
     """The aggregates of one statement, each once.
 
@@ -71,7 +78,7 @@ class Aggregates:
         within = nodes(call.expression if isinstance(call, exp.WithinGroup) else call)
         nested = next((part for part in within if part is not call and isinstance(part, exp.AggFunc)), None)
         if nested is not None:
-            raise UnsupportedSQL("an aggregate inside an aggregate is not supported", position=position_of(nested))
+            raise nested_aggregate(nested)
         self.arguments += [call.this] if call.this is not None else []
         self.arguments += [call.expression] if isinstance(call, PAIRED) else []
         label = str(node.meta.get(LABEL, "") or call.meta.get(LABEL, ""))

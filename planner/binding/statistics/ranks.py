@@ -51,7 +51,10 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
 
 
 def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
-    if isinstance(argument, (exp.Distinct, exp.Star)):
+    if isinstance(argument, exp.Star):
+        hint = "name the column whose values are ranked: median(x)"
+        raise UnsupportedSQL("a rank of * is not supported", hint=hint, position=position_of(call))
+    if isinstance(argument, exp.Distinct):
         hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
         raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, position=position_of(call))
     return argument
@@ -98,7 +101,8 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     if family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ):
         return _moment_on_grid(argument, scalar, scope)
     if not scalar.is_number or scalar.is_null:
-        name = type(call.this if isinstance(call, exp.WithinGroup) else call).__name__.upper()
+        ranked = call.this if isinstance(call, exp.WithinGroup) else call
+        name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
         hint = "ranks are of numbers, dates and timestamps with a declared range"
         raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, position=position_of(argument))
     sql, bounds = bind_measure(argument, scope)

@@ -53,6 +53,15 @@ def test_an_unbounded_end_is_none() -> None:
     assert answer.intervals == ((Interval(3.0, None),),)
 
 
+def test_a_ratio_whose_denominator_may_be_nothing_is_weak() -> None:
+    ratio = Apply("/", (X, Y))
+    many, few = noisy_answer([3.0, 3.0], reach=1.0), noisy_answer([9.0, 1.0], reach=2.0)
+    plan = answer_plan(ratio, n_releases=2, keys=["text"])
+    answer = response(plan, Domain((("a", "b"),)), [many, few], BUDGET, "r")
+    assert [interval is None or interval.high is None for (interval,) in answer.intervals] == [False, True]
+    assert answer.weak == (False, True)
+
+
 def test_a_ratio_without_a_denominator_is_null() -> None:
     ratio = Apply("/", (X, Given(0)))
     answer = response(answer_plan(ratio), PLAIN, [noisy_answer([3.0], reach=1.0)], BUDGET, "r")
