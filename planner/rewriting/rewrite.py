@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner.plan import BackendQuery, Plan, Release
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
+from planner.rules.attach_late import attach_late
 from planner.rules.compact_distinct import compact_distinct
 from planner.rules.compact_provenance import compact_provenance
 from planner.rules.compact_ranked import compact_ranked
@@ -43,9 +44,10 @@ def rewrite(
     by_loads = loads and plan.counts_loads
     thresholds = histogram_thresholds(plan.tuples_per_unit) if by_loads else ()
     join = write(_summed(plan, summed, counted)) if summed else None
+    units = _of_owners(plan, summed, write, schema) or join
     return BackendQuery(
         join=join,
-        loads=f'WITH "{LOADS}" AS ({join}) {_loads(plan, len(summed), thresholds)}' if by_loads else None,
+        loads=f'WITH "{LOADS}" AS ({units}) {_loads(plan, len(summed), thresholds)}' if by_loads else None,
         thresholds=thresholds,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
@@ -63,6 +65,15 @@ def rewrite(
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:
     return dialect.question(tree, schema)
+
+
+def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema | None) -> str | None:
+    """What every unit has, where tables that only say more about it can be attached afterwards."""
+    if schema is None or not plan.counts_loads:
+        return None
+    keys = [key.key for key in plan.group_keys]
+    late = attach_late(plan.source, plan.owners[0].key, keys, weights, schema)
+    return None if late is None else write(late)
 
 
 def _loads(plan: Plan, n_weights: int, thresholds: Sequence[int]) -> str:

@@ -42,7 +42,9 @@ class Database:
 
     def planned(self, name: str) -> tuple[Plan, BackendQuery]:
         plan = planned(STATEMENTS[name], self.schema, _policy(name))
-        return plan, rewrite(plan, dialect="duckdb", schema=self.schema) if self.duckdb else rewrite(plan)
+        return plan, rewrite(plan, dialect="duckdb", schema=self.schema) if self.duckdb else rewrite(
+            plan, schema=self.schema
+        )
 
 
 def _policy(name: str) -> Policy:

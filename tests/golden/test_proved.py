@@ -117,7 +117,9 @@ class Database:
 
     def planned(self, sql: str) -> tuple[Plan, BackendQuery]:
         plan = planned(sql, self.schema, POLICY)
-        return plan, rewrite(plan, dialect="duckdb", schema=self.schema) if self.duckdb else rewrite(plan)
+        return plan, rewrite(plan, dialect="duckdb", schema=self.schema) if self.duckdb else rewrite(
+            plan, schema=self.schema
+        )
 
 
 @pytest.fixture(scope="module")

@@ -155,10 +155,10 @@ def _power(node: exp.Expr, write: Write) -> Typed:
 
 
 def _count(node: exp.Expr, write: Write) -> Typed:
-    """COUNT(*), as the sampling of join tuples needs it."""
-    if not isinstance(node.this, exp.Star):
-        raise UnsupportedSQL("COUNT of a column is not supported on DuckDB")
-    return Typed(node.copy(), SqlType(Family.INTEGER))
+    """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
+    if isinstance(node.this, exp.Star):
+        return Typed(node.copy(), SqlType(Family.INTEGER))
+    return Typed(exp.Count(this=write(node.this).sql), SqlType(Family.INTEGER))
 
 
 def _sum(node: exp.Expr, write: Write) -> Typed:

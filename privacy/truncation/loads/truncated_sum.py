@@ -57,7 +57,7 @@ class TuplesOfSum:
         return self.tuples.n_groups
 
     def at(self, ladder: Ladder) -> TruncatedAnswer:
-        """As `truncate`."""
+        """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
         return truncate(self.tuples, self.row, ladder, self.gap, self.control, self.solver)
 
     def units(self) -> NDArray[np.int64] | None:

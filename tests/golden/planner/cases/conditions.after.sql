@@ -1,6 +1,6 @@
 SELECT
   CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."orders" AS "orders_0"
 WHERE
   "orders_0"."o_orderdate" >= CAST('1994-01-01' AS DATE)

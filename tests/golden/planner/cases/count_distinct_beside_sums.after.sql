@@ -1,7 +1,7 @@
 SELECT
   CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
   CAST("nation_2"."n_name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."orders" AS "orders_0"
 INNER JOIN "public"."customer" AS "customer_1"
   ON "customer_1"."c_custkey" = "orders_0"."o_custkey"

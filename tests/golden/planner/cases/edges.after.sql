@@ -1,7 +1,7 @@
 SELECT
   CAST("knows_0"."src" AS BIGINT) AS "o0",
   CAST("knows_0"."dst" AS BIGINT) AS "o1",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."knows" AS "knows_0"
 INNER JOIN "public"."customer" AS "customer_1"
   ON "customer_1"."c_custkey" = "knows_0"."src"

@@ -10,7 +10,7 @@ SELECT
       THEN 105000
     END AS DOUBLE PRECISION) * CAST(10.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
   ) AS BIGINT) AS "v",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
@@ -32,7 +32,7 @@ SELECT
       THEN 50
     END AS DOUBLE PRECISION) * CAST(100.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
   ) AS BIGINT) AS "v",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"

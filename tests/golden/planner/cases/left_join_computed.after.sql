@@ -1,8 +1,8 @@
 SELECT
   CAST("orders_0"."o_custkey" AS BIGINT) AS "o0",
   CAST(LEAST(
-    SUM(
-      CAST(CASE
+    COUNT(
+      CASE
         WHEN NOT (
           DATE_TRUNC(
             'MONTH',
@@ -12,12 +12,11 @@ SELECT
             END AS TIMESTAMP)
           ) IS NULL
         )
-        THEN 1073741824
-        ELSE 0
-      END AS BIGINT)
+        THEN 1
+      END
     ),
-    4611686018427387904
-  ) AS BIGINT) AS "w0"
+    4294967296
+  ) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."orders" AS "orders_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "orders_1"."o_orderstatus" = 'F'

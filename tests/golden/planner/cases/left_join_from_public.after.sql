@@ -1,7 +1,7 @@
 SELECT
   CAST("customer_1"."c_custkey" AS BIGINT) AS "o0",
   CAST("nation_0"."n_name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."nation" AS "nation_0"
 INNER JOIN "public"."customer" AS "customer_1"
   ON "customer_1"."c_nationkey" = "nation_0"."n_nationkey"

@@ -28,7 +28,7 @@ SELECT
     WHEN ROUND("lineitem_0"."l_quantity", -1) BETWEEN 0 AND 50
     THEN CAST(ROUND("lineitem_0"."l_quantity", -1) AS BIGINT)
   END AS BIGINT) AS "k1",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"

@@ -1,14 +1,9 @@
 SELECT
   CAST("customer_0"."c_custkey" AS BIGINT) AS "o0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0",
-  CAST(LEAST(
-    SUM(
-      CAST(CASE WHEN NOT (
-        "orders_1"."o_orderkey" IS NULL
-      ) THEN 1073741824 ELSE 0 END AS BIGINT)
-    ),
-    4611686018427387904
-  ) AS BIGINT) AS "w1"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0",
+  CAST(LEAST(COUNT(CASE WHEN NOT (
+    "orders_1"."o_orderkey" IS NULL
+  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w1"
 FROM "public"."customer" AS "customer_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "orders_1"."o_custkey" = "customer_0"."c_custkey"

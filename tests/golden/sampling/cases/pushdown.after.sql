@@ -2,7 +2,7 @@
 SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
   CAST("nation_3"."n_name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0" TABLESAMPLE BERNOULLI (12.5)
 INNER JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"

@@ -2,8 +2,8 @@ SELECT
   CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
   CAST("posts_1"."owneruserid" AS BIGINT) AS "o1",
   CAST(LEAST(
-    SUM(
-      CAST(CASE
+    COUNT(
+      CASE
         WHEN "posts_1"."creationdate" < CASE
           WHEN "posts_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
           THEN "posts_0"."creationdate"
@@ -12,13 +12,12 @@ SELECT
           WHEN "posts_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
           THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
         END + INTERVAL '1 DAY'
-        THEN 1073741824
-        ELSE 0
-      END AS BIGINT)
+        THEN 1
+      END
     ),
-    4611686018427387904
-  ) AS BIGINT) AS "w0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w1"
+    4294967296
+  ) * 1073741824 AS BIGINT) AS "w0",
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w1"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."posts" AS "posts_1"
   ON "posts_0"."id" = "posts_1"."parentid"

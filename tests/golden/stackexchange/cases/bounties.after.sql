@@ -25,14 +25,9 @@ SELECT
     ),
     4611686018427387904
   ) AS BIGINT) AS "w0",
-  CAST(LEAST(
-    SUM(
-      CAST(CASE WHEN NOT (
-        "votes_0"."bountyamount" IS NULL
-      ) THEN 1073741824 ELSE 0 END AS BIGINT)
-    ),
-    4611686018427387904
-  ) AS BIGINT) AS "w1"
+  CAST(LEAST(COUNT(CASE WHEN NOT (
+    "votes_0"."bountyamount" IS NULL
+  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w1"
 FROM "public"."votes" AS "votes_0"
 LEFT JOIN "public"."posts" AS "posts_1"
   ON "votes_0"."postid" = "posts_1"."id"

@@ -12,7 +12,7 @@ SELECT
       THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
     END
   ) AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."comments" AS "comments_0"
 LEFT JOIN "public"."posts" AS "posts_1"
   ON "comments_0"."postid" = "posts_1"."id"

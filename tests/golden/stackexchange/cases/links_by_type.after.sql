@@ -2,7 +2,7 @@ SELECT
   CAST("posts_2"."owneruserid" AS BIGINT) AS "o0",
   CAST("posts_3"."owneruserid" AS BIGINT) AS "o1",
   CAST("linktypes_1"."name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."postlinks" AS "postlinks_0"
 INNER JOIN "public"."linktypes" AS "linktypes_1"
   ON "linktypes_1"."id" = "postlinks_0"."linktypeid"

@@ -1,7 +1,7 @@
 SELECT
   CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
   CAST("posttypes_1"."name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."posttypes" AS "posttypes_1"
   ON "posts_0"."posttypeid" = "posttypes_1"."id"

@@ -1,6 +1,6 @@
 SELECT
   CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."posts" AS "posts_1"
   ON "posts_0"."id" = "posts_1"."parentid"

@@ -1,7 +1,7 @@
 SELECT
   CAST("badges_0"."userid" AS BIGINT) AS "o0",
   "badges_0"."tagbased" AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."badges" AS "badges_0"
 GROUP BY
   1,

@@ -1,14 +1,8 @@
 SELECT
   CAST("votes_0"."userid" AS BIGINT) AS "o0",
   CAST("posts_1"."owneruserid" AS BIGINT) AS "o1",
-  CAST(LEAST(
-    SUM(CAST(CASE WHEN "votes_0"."votetypeid" = 2 THEN 1073741824 ELSE 0 END AS BIGINT)),
-    4611686018427387904
-  ) AS BIGINT) AS "w0",
-  CAST(LEAST(
-    SUM(CAST(CASE WHEN "votes_0"."votetypeid" = 3 THEN 1073741824 ELSE 0 END AS BIGINT)),
-    4611686018427387904
-  ) AS BIGINT) AS "w1"
+  CAST(LEAST(COUNT(CASE WHEN "votes_0"."votetypeid" = 2 THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w0",
+  CAST(LEAST(COUNT(CASE WHEN "votes_0"."votetypeid" = 3 THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w1"
 FROM "public"."votes" AS "votes_0"
 LEFT JOIN "public"."posts" AS "posts_1"
   ON "votes_0"."postid" = "posts_1"."id"

@@ -2,7 +2,7 @@ SELECT
   CAST("votes_0"."userid" AS BIGINT) AS "o0",
   CAST("posts_2"."owneruserid" AS BIGINT) AS "o1",
   CAST("votetypes_1"."name" AS TEXT) AS "k0",
-  CAST(LEAST(SUM(CAST(1073741824 AS BIGINT)), 4611686018427387904) AS BIGINT) AS "w0"
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."votes" AS "votes_0"
 LEFT JOIN "public"."votetypes" AS "votetypes_1"
   ON "votes_0"."votetypeid" = "votetypes_1"."id"
