@@ -274,7 +274,7 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
-    from privacy.mechanisms.groups.joint_scale import FINER, JOINT_SELECTION, ScaledSum
+    from privacy.mechanisms.groups.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_SELECTION, ScaledSum
     from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
     def scaled(one: Sum) -> ScaledSum:
@@ -286,7 +286,9 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
             return ScaledSum(scalar, one.centring)
         at = one.bound << (0 if one.centring is None else FINER)
         direct = replace(scalar, ladder=bound_ladder(at))
-        return ScaledSum(scalar, one.centring, direct, bound_test(one.epsilon, at), one.epsilon)
+        return ScaledSum(
+            scalar, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon
+        )
 
     return tuple(map(scaled, of.sums))
 

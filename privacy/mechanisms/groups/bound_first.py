@@ -51,7 +51,7 @@ def bound_ladder(bound: int) -> Ladder:
 class BoundTest:
     """Is a sum so large that the noise of its public bound is small beside it? One bit, which is released.
 
-    The sum truncated at Delta is compared with max(ENOUGH Delta / epsilon', n Delta / MEAN_OF_BOUND), epsilon' that
+    The sum truncated at Delta is compared with max(enough Delta / epsilon', n Delta / MEAN_OF_BOUND), epsilon' that
     of the release, and n the number of units that add to it, of tuples of one owner. One unit that comes adds between
     0 and Delta to the sum, and between 0 and Delta / MEAN_OF_BOUND to what it is compared with: the difference moves
     by (1 + gap) Delta at most, either way. It does so where a unit's tuples are exchanged for others of its own,
@@ -65,12 +65,14 @@ class BoundTest:
       releasing: > 0, the epsilon that the release will have, if the sum is large enough.
       ladder: its one threshold Delta.
       gap: eta; the solver's constant relative gap.
+      enough: how many times the noise of the release the sum has to be.
     """
 
     epsilon: Fraction
     releasing: Fraction
     ladder: Ladder
     gap: float = 0.0
+    enough: float = ENOUGH
 
     def __post_init__(self) -> None:
         if len(self.ladder) != 1:
@@ -86,7 +88,7 @@ class BoundTest:
     @cached_property
     def least(self) -> int:
         """The least noisy sum that passes, in steps; public."""
-        return math.ceil(Fraction(ENOUGH) * self.rung.tau_units / (self.releasing * self.rung.step))
+        return math.ceil(Fraction(self.enough) * self.rung.tau_units / (self.releasing * self.rung.step))
 
     def passes(
         self, values: NDArray[np.int64], entropy: Entropy, units: NDArray[np.int64] | None = None
@@ -238,7 +240,12 @@ class BoundFirst:
 
 
 def bound_test(
-    epsilon: float, bound: int, gap: float = 0.0, groups_per_unit: int | None = 1, n_groups: int = 1
+    epsilon: float,
+    bound: int,
+    gap: float = 0.0,
+    groups_per_unit: int | None = 1,
+    n_groups: int = 1,
+    enough: float = ENOUGH,
 ) -> BoundTest:
     """The test of one group's sum, for its share of what the test and the release spend together. Public.
 
@@ -246,10 +253,11 @@ def bound_test(
       epsilon: of the test and the release, in all groups together.
       bound: Delta, in normalised weight.
       gap, groups_per_unit, n_groups: as of `BoundFirst`.
+      enough: as of `BoundTest`.
     """
     parts = epsilon * TEST_SHARE * DOWN, left_by_test(epsilon)
     share, left = (group_epsilon(part, groups_per_unit, n_groups) for part in parts)
-    return BoundTest(share, left, bound_ladder(bound), gap)
+    return BoundTest(share, left, bound_ladder(bound), gap, enough)
 
 
 def left_by_test(epsilon: float) -> float:
