@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from planner.binding.bound_query import BoundQuery
 from planner.plan import BackendQuery, Plan
+from planner.released_expression import Apply
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
 from server.explain.join_graph import join_conditions, joined_tables, nobodys_rows, ownership_paths
 from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
 from server.query import Explanation, ResultColumn
+from server.results.arithmetic.evaluate import releases_used
 from server.workers.measure import Measuring
 
 _ROUNDING = 1 + 1e-5  # budgets are searched for to within a millionth
@@ -50,7 +52,7 @@ def explanation(
         ),
         groups_per_unit=bound_of_unit,
         mechanism=plan.mechanism if plan.releases else "none",
-        reason=" ".join([plan.reason, *plan.notes]),
+        reason=" ".join([plan.reason, *_of_quotients(plan, measuring, reached), *plan.notes]),
         epsilon=plan.epsilon,
         delta=plan.delta,
         expected_noise=tuple(_noise(plan, measuring, reached)),
@@ -93,6 +95,31 @@ def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[st
             continue  # its noise is in ranks, which `release_mechanisms` tells
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
+
+
+_ROWS, _EACH = 10_000, 10
+"""The example that a quotient's error is told of."""
+
+
+def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[str]:
+    """How far averages are off in parts of themselves, which the noise of their sums does not show.
+
+    The relative error of S / n is at most that of S and that of n together. Where nobody has more than b of n rows,
+    of values about the mean, the sum's noise is its own at a threshold of b times the mean, the count's that at b.
+    """
+    rate = plan.sampling.rate if plan.sampling else 1.0
+    for output in plan.outputs:
+        value, used = output.expression, sorted(releases_used(output.expression))
+        ranked = any(plan.releases[place].ranked is not None for place in used)
+        if not isinstance(value, Apply) or value.operator != "/" or len(used) < 2 or ranked:
+            continue
+        noise = [measuring.releases[place].expected_noise(n_groups)[0] for place in used]
+        times = math.fsum(half / tau for tau, half in noise) / rate
+        part = f"{100 * times * _EACH / _ROWS:.2g}%"
+        yield (
+            f"Expect {output.name} within {part} of itself, 95% of the time, over {_ROWS:,} rows of which nobody has"
+            f" more than {_EACH}: the error grows with the most rows of one person, and falls with all rows."
+        )
 
 
 def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) -> float | None:

@@ -97,6 +97,20 @@ def test_what_others_could_change_is_refused_with_its_place(sql: str, words: str
     assert refused.value.position == sql.index(near) + 1
 
 
+TRIANGLES = (
+    "(SELECT a.src, count(*) AS n FROM knows a JOIN knows b ON a.dst = b.src "
+    "JOIN knows c ON a.src = c.src AND b.dst = c.dst GROUP BY a.src) t"
+)
+
+
+@pytest.mark.parametrize("asked", ["percentile_cont(0.9) WITHIN GROUP (ORDER BY n)", "avg(n)", "max(n)"])
+def test_triangles_per_person_are_refused_as_others_change_them(asked: str) -> None:
+    """Refused, and rightly: in a wheel the hub is in every triangle. Without it nobody has one, so that every row of
+    the table changes, and each of its quantiles from 1 to nothing, however many people there are."""
+    with pytest.raises(PlannerError, match="belong to customer twice: one of them would change another's row"):
+        planned(f"SELECT {asked} FROM {TRIANGLES}")
+
+
 def test_aggregates_outside_of_it_keep_their_rules() -> None:
     for sql in (f"SELECT sum(DISTINCT n) FROM {PER_CUSTOMER}", "SELECT sum(DISTINCT l_tax) FROM lineitem"):
         with pytest.raises(UnsupportedSQL, match="DISTINCT"):

@@ -158,3 +158,10 @@ def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:
     assert any(line.startswith("noise of count(*): 95% within") for line in lines)
     assert not any("\n" in line for line in lines)
     assert len(answer.intervals) == len(answer.taus) == len(lines)
+
+
+def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
+    shown = explained("SELECT avg(l_quantity), sum(l_quantity) FROM lineitem")
+    assert "Expect avg within 2.2% of itself" in explained("SELECT avg(l_quantity) FROM lineitem").reason
+    assert "Expect avg within" in shown.reason and "Expect sum" not in shown.reason
+    assert "Expect" not in explained("SELECT median(l_quantity) FROM lineitem").reason
