@@ -104,9 +104,9 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
 
     Raises: InvalidSetting for a name that is not served, and for one that this query does not allow.
     """
-    if asked is None:
+    one = None if asked is None else _offered(asked)
+    if one is None or _only_ranks(known):  # of which there is one mechanism: asking for another is the same question
         return _default(known)
-    one = _offered(asked)
     if known.exchanges and not one.takes_exchanges:
         message = f"{one.name} is not proved of NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
         raise InvalidSetting(message, hint="use gem")
@@ -121,7 +121,7 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.jointly and known.owners == 1 and not known.sampled and len(known.sums) > 1 and not pays:
         why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
         return MechanismChoice(CENTRED, False, why)
-    if known.releases and all(release.ranked is not None for release in known.releases):
+    if _only_ranks(known):
         return MechanismChoice(
             "rank", False, "the default for ranks: a value by how far its rank is from the one asked"
         )
@@ -137,6 +137,10 @@ def _default(known: Circumstances) -> MechanismChoice:
         return MechanismChoice("l2_clip", True, why)
     why = "the default for groups: it selects a threshold and releases once in each group"
     return MechanismChoice("group_lp", known.gaussian_pays, why)
+
+
+def _only_ranks(known: Circumstances) -> bool:
+    return bool(known.releases) and all(release.ranked is not None for release in known.releases)
 
 
 def _first_the_bound(known: Circumstances) -> bool:

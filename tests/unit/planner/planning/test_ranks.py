@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import UnsupportedSQL
+from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.plan import Ranked
 from planner.sql.rank_grid import AskedRank
 from tests.support.planning import planned
@@ -67,3 +67,10 @@ def test_numbers_per_person_have_ranks() -> None:
 def test_a_rank_that_has_no_proof_or_no_grid_is_refused(sql: str, words: str) -> None:
     with pytest.raises(UnsupportedSQL, match=words):
         planned(sql)
+
+
+def test_a_mechanism_for_sums_leaves_ranks_the_same_question() -> None:
+    sql = "SELECT median(l_quantity) FROM lineitem"
+    assert planned(sql, mechanism="gem") == planned(sql)
+    with pytest.raises(InvalidSetting):
+        planned(sql, mechanism="GEM")
