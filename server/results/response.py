@@ -47,6 +47,12 @@ _TRUTH_WITHIN = (
     "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
 )
 
+_UNCUT = (
+    "Nothing was cut to tau: by keys and declared fan-outs one person has {most:,} rows at most. If that is true, an "
+    "interval is one for the true answer, at the given confidence, of rows that are somebody's, with values clamped "
+    "to their declared ranges."
+)
+
 _WEAK = (
     "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
     "Ask with a larger epsilon, fewer groups or fewer predicates."
@@ -326,9 +332,27 @@ def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
 def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
     """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
     covers = _covers(noisy)
+    if _is_uncut(plan, noisy):
+        yield _UNCUT.format(most=plan.tuples_per_unit)
+        yield from _further_notes(plan, domain, weak)
+        return
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
     yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
+    yield from _further_notes(plan, domain, weak)
+
+
+def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Is every threshold at least what keys and declared fan-outs let one unit add? Public, as thresholds are."""
+    most = plan.tuples_per_unit
+    if most is None or not noisy or plan.sampling is not None or plan.group_rule is not None:
+        return False
+    scalar = not MECHANISMS[plan.mechanism].bounds_vector and all(release.is_sum for release in plan.releases)
+    return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
+
+
+def _further_notes(plan: Plan, domain: Domain, weak: tuple[bool, ...]) -> Iterator[str]:
+    """How rows were chosen, and which say next to nothing."""
     yield from plan.notes
     yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
     if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):

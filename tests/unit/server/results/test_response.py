@@ -299,3 +299,12 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
     ratio = response(answer_plan(Apply("/", (X, Y)), n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
     assert plain.notes[0].endswith("may lie above.")
     assert "on either side" in ratio.notes[0]
+
+
+@pytest.mark.parametrize(("tau", "most", "uncut"), [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)])
+def test_an_answer_says_where_nothing_was_cut(tau: float, most: int | None, uncut: bool) -> None:
+    plan = replace(answer_plan(X), tuples_per_unit=most)
+    noisy = replace(noisy_answer([3.0], reach=1.0), tau=np.array([tau]))
+    notes = response(plan, PLAIN, [noisy], BUDGET, "r").notes
+    assert any("Nothing was cut" in note for note in notes) == uncut
+    assert any("cutting what each" in note for note in notes) != uncut
