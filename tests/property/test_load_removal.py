@@ -1,0 +1,127 @@
+"""What a database counts of loads is what its people have, and one person moves each truncated sum by tau at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
+from privacy.join_tuples import JoinTuples
+from privacy.ladder import Ladder
+from privacy.truncation.loads.load_histogram import LoadHistogram
+from server.backends.duckdb import DuckdbBackend
+from tests.support.truncated import truncated
+
+LADDER = Ladder()
+PEOPLE, WARDS = 12, 3
+
+TABLES = """
+    CREATE TABLE ward (id bigint PRIMARY KEY, name varchar);
+    CREATE TABLE patient (id bigint PRIMARY KEY, ward bigint REFERENCES ward, age integer NOT NULL);
+    CREATE TABLE visit (patient_id bigint REFERENCES patient, cost decimal(8, 2), days integer NOT NULL);
+"""
+POLICY = """
+    name = "wards"
+    [database]
+    url = "env:UNUSED"
+    [ledger]
+    path = "ledger.sqlite"
+    [privacy]
+    epsilon = 1.0
+    max_epsilon = 4.0
+    delta = 0.0
+    [privacy_units]
+    patient = "id"
+    [tables.ward]
+    public = true
+    [tables.visit.columns]
+    cost = { range = [-50, 200] }
+    days = { range = [0, 9] }
+    [tables.patient.columns]
+    age = { range = [0, 100] }
+"""
+ATTACHED = "visit v JOIN patient p ON v.patient_id = p.id JOIN ward w ON p.ward = w.id"
+QUESTIONS = [
+    f"SELECT w.name, count(*), sum(v.cost) FROM {ATTACHED} GROUP BY w.name",
+    "SELECT w.name, sum(v.days) FROM ward w, patient p, visit v WHERE v.patient_id = p.id AND p.ward = w.id"
+    " GROUP BY w.name",
+    f"SELECT sum(v.cost) FROM {ATTACHED}",
+    f"SELECT w.name, count(*) FROM {ATTACHED} WHERE p.age > 30 GROUP BY w.name",
+    f"SELECT w.name, v.days, count(*) FROM {ATTACHED} GROUP BY w.name, v.days",
+    f"SELECT w.name, sum(v.days) FILTER (WHERE v.cost > 0) FROM {ATTACHED} JOIN ward x ON x.id = p.ward"
+    " GROUP BY w.name",
+    "SELECT count(*), sum(cost) FROM visit",
+    "SELECT w.name, count(*) FROM patient p JOIN ward w ON w.id = p.ward WHERE EXISTS (SELECT 1 FROM visit v WHERE"
+    " v.patient_id = p.id AND v.days > 3) GROUP BY w.name",
+]
+
+
+class Clinic:
+    """Generated rows in a DuckDB file, with or without one of the people."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self._folder = folder
+        self._patients = [
+            (person, None if rng.random() < 0.2 else int(rng.integers(WARDS)), int(rng.integers(0, 110)))
+            for person in range(PEOPLE)
+        ]
+        self._visits = [
+            (
+                None if rng.random() < 0.1 else int(rng.zipf(1.4) % PEOPLE),
+                None if rng.random() < 0.1 else round(float(rng.normal(40, 90)), 2),
+                int(rng.integers(0, 12)),
+            )
+            for _ in range(60)
+        ]
+
+    def without(self, person: int | None) -> DuckdbBackend:
+        path = self._folder / f"{person}.duckdb"
+        with duckdb.connect(path) as connection:
+            connection.execute("CREATE SCHEMA public; USE public")
+            connection.execute(TABLES)
+            connection.executemany("INSERT INTO ward VALUES (?, ?)", [(0, "north"), (1, "south"), (2, None)])
+            patients = [row for row in self._patients if row[0] != person]
+            connection.executemany("INSERT INTO patient VALUES (?, ?, ?)", patients)
+            visits = [row for row in self._visits if row[0] is None or row[0] != person]
+            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+        return DuckdbBackend(path, "public")
+
+
+def values(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> NDArray[np.int64]:
+    """(sums, groups, thresholds) truncated, in units."""
+    schema = backend.schema()
+    validate(policy, schema)
+    plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
+    query = rewrite(plan, dialect="duckdb", schema=schema, loads=loads)
+    _, found = backend.read(query)
+    assert isinstance(found.join, LoadHistogram if loads else JoinTuples)
+    answers = [truncated(found.join, row, LADDER, 0.0) for row in range(query.n_releases)]
+    return np.array(
+        [
+            [[answer.solve(group, rung) for rung in range(len(LADDER))] for group in range(answer.n_groups)]
+            for answer in answers
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_loads_say_what_people_have_and_one_person_moves_them_by_tau(tmp_path: Path, seed: int) -> None:
+    policy, clinic = parse_policy(POLICY), Clinic(tmp_path, seed)
+    everybody = clinic.without(None)
+    others = [clinic.without(person) for person in range(0, PEOPLE, 3)]
+    for sql in QUESTIONS:
+        whole = values(everybody, sql, policy, loads=True)
+        assert (whole == values(everybody, sql, policy, loads=False)).all(), sql
+        for other in others:
+            less = whole - values(other, sql, policy, loads=True)
+            assert (less >= 0).all() and (less <= LADDER.units).all(), sql
