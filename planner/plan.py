@@ -305,10 +305,12 @@ class Plan:
     def counts_loads(self) -> bool:
         """Do its sums follow from how many units have how much, so that no unit need leave the database?
 
-        Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. A selection of
-        groups counts units in its own way, and a rule for the groups of one unit chooses among them.
+        Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. So does a
+        selection among public groups; where keys are found among the rows, or a rule chooses among the groups of a
+        unit, the units themselves are needed.
         """
-        whole = self.sampling is None and self.selection is None and self.group_rule is None
+        found = any(domain.is_discovered for domain in self.domains)
+        whole = self.sampling is None and self.group_rule is None and not found
         summed = any(release.is_sum for release in self.releases)
         return whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
 

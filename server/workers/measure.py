@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.errors import InvalidSetting
 from planner.limits import most_groups
@@ -49,7 +50,7 @@ from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.sampling.thin import thin
 from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.solver_routes import load_solver
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
@@ -241,21 +242,35 @@ def _shown(
     entropy: Entropy,
 ) -> tuple[Domain, QueryTuples]:
     """The groups that the selection shows, and the tuples of those alone. Only now are found groups public."""
-    assert isinstance(tuples.join, JoinTuples), "what is selected by is a weight of the join"
+    assert tuples.join is not None, "what is selected by is a weight of the join"
     found = bool(query.discovered)
-    coded = encode(tuples.join)
-    row = len(coded.weights) - 1
-    if isinstance(threshold, VoteThreshold):
-        shown = threshold.release(coded, row, entropy)
+    if isinstance(tuples.join, LoadHistogram):
+        assert isinstance(threshold, GroupThreshold), "votes are of units"
+        loads = LoadsOfSum(tuples.join, tuples.join.n_sums - 1)
+        shown = threshold.release(loads.at(threshold.ladder), entropy)
     else:
-        coded = _ruled(coded, measuring.group_rule, None if found else len(domain))
-        answer = truncate(coded, row, threshold.ladder, threshold.gap, solver=measuring.solver)
-        shown = threshold.release(answer, entropy)
+        shown = _selected(encode(tuples.join), None if found else len(domain), measuring, threshold, entropy)
     shown = shown[: most_groups(query.columns)]
     place = np.full(len(domain) + 1, -1, np.int64)  # its last entry is that of no group, -1
     place[shown] = np.arange(len(shown))
     kept = domain.only(shown, 0 if found else len(domain) - len(shown))
     return kept, tuples.regrouped(place, max(1, len(shown)))
+
+
+def _selected(
+    coded: CodedJoinTuples,
+    n_groups: int | None,
+    measuring: Measuring,
+    threshold: GroupThreshold | VoteThreshold,
+    entropy: Entropy,
+) -> NDArray[np.intp]:
+    """The places of the groups that are shown, from the tuples; `n_groups`: how many there are, if that is public."""
+    row = len(coded.weights) - 1
+    if isinstance(threshold, VoteThreshold):
+        return threshold.release(coded, row, entropy)
+    coded = _ruled(coded, measuring.group_rule, n_groups)
+    answer = truncate(coded, row, threshold.ladder, threshold.gap, solver=measuring.solver)
+    return threshold.release(answer, entropy)
 
 
 def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> CodedJoinTuples:
