@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from planner.rules.compact_provenance import total_sql
 from planner.schema import Column, Schema, Table
+from planner.sensitivity.equality_conditions import compare_exactly
 from planner.sql.columns import ColumnRef, bound_column, column_ref
 from planner.sql.sql_nodes import ROWS, add_conditions, conjunction, named_sql
+from planner.sql.sql_types import sql_type
 from planner.sql.trees import columns_of, copied, quoted
 
 
@@ -25,7 +27,9 @@ def attach_late(
     all together or not at all, and have one value of every group key that is taken from such tables: adding up first
     gives the same rows. The database then groups by one key instead of by texts, and joins one row per owner.
 
-    Declared keys that no constraint enforces are not relied on: an owner's rows could be doubled.
+    Declared keys that no constraint enforces are not relied on, nor equations of columns of two kinds, where several
+    values of a key may equal one: a thousand bigints near 2^62 are one double, and char 'a' is varchar 'a' and 'a '.
+    An owner would have several rows, each of which could reach the threshold.
 
     Args:
       source: the join: FROM and WHERE, no select list.
@@ -172,9 +176,21 @@ def _is_found(join: _Join, alias: str, before: list[str], owned: set[ColumnRef],
     for condition in _touching(join, {alias}):
         one, other = _refs(condition)
         for own, known in ((one, other), (other, one)):
-            if own[0] == alias and (known[0] in before or known in owned):
+            if own[0] == alias and (known[0] in before or known in owned) and _exactly(join, own, known, schema):
                 by.add(own[1])
     return table is not None and any(set(key) <= by for key in table.unique_keys)
+
+
+def _exactly(join: _Join, own: ColumnRef, known: ColumnRef, schema: Schema) -> bool:
+    """Does `=` of the two pair a known value with one value of the key at most?"""
+    kinds = []
+    for alias, name in (own, known):
+        table = join.table(alias, schema)
+        column = None if table is None else table.column(name)
+        if column is None:
+            return False
+        kinds.append(sql_type(column.type))
+    return compare_exactly(*kinds)
 
 
 def _added_up(

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from privacy.units import WEIGHT_BITS
 from server.errors import BackendFailed
 
 Column = tuple[object, ...]
+
+_EVERY_DIGIT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Under which a numeric loses the zeros behind it, and nothing else."""
 
 _COUNTABLE = {int, str, bool, float, Decimal, uuid.UUID}
 """Types of which equal values are equal here too. Not dates: the driver refuses those at infinity."""
@@ -139,7 +142,7 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     n_keys = len(domain.keys)
     keys, (sums, interval, units, totals) = columns[:n_keys], columns[n_keys:]
     group = _group(keys, domain, len(sums))
-    spelled = list(zip(*(map(repr, column) for column in keys), strict=True))
+    spelled = list(zip(*(map(_spelled, column) for column in keys), strict=True))
     if len({(place, key) for place, key in zip(group.tolist(), spelled, strict=False) if place >= 0}) > len(
         {place for place in group.tolist() if place >= 0}
     ):
@@ -154,6 +157,13 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
         n_sums=query.n_releases,
         thresholds=np.array(query.thresholds, np.int64),
     )
+
+
+def _spelled(value: object) -> str:
+    """The same for what every database takes for one value: 1.0 and 1.00 are one numeric, 0.0 and -0.0 one double."""
+    if isinstance(value, Decimal):
+        return repr(value.normalize(_EVERY_DIGIT))
+    return repr(value + 0.0 if isinstance(value, float) else value)
 
 
 def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> DistinctTuples:

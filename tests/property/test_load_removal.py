@@ -26,7 +26,9 @@ PEOPLE, WARDS = 12, 3
 
 TABLES = """
     CREATE TABLE ward (id bigint PRIMARY KEY, name varchar);
-    CREATE TABLE patient (id bigint PRIMARY KEY, ward bigint REFERENCES ward, age integer NOT NULL);
+    CREATE TABLE patient (id bigint PRIMARY KEY, ward bigint REFERENCES ward, age integer NOT NULL, home double);
+    CREATE TABLE place (id bigint PRIMARY KEY);
+    INSERT INTO place SELECT 9007199254740984 + i FROM range(16) AS t(i);
     CREATE TABLE visit (patient_id bigint REFERENCES patient, cost decimal(8, 2), days integer NOT NULL);
 """
 POLICY = """
@@ -42,6 +44,8 @@ POLICY = """
     [privacy_units]
     patient = "id"
     [tables.ward]
+    public = true
+    [tables.place]
     public = true
     [tables.visit.columns]
     cost = { range = [-50, 200] }
@@ -60,6 +64,7 @@ QUESTIONS = [
     f"SELECT w.name, sum(v.days) FILTER (WHERE v.cost > 0) FROM {ATTACHED} JOIN ward x ON x.id = p.ward"
     " GROUP BY w.name",
     "SELECT count(*), sum(cost) FROM visit",
+    "SELECT count(*) FROM visit v JOIN patient p ON v.patient_id = p.id JOIN place q ON q.id = p.home",  # not one place
     "SELECT w.name, count(*) FROM patient p JOIN ward w ON w.id = p.ward WHERE EXISTS (SELECT 1 FROM visit v WHERE"
     " v.patient_id = p.id AND v.days > 3) GROUP BY w.name",
 ]
@@ -91,7 +96,7 @@ class Clinic:
             connection.execute(TABLES)
             connection.executemany("INSERT INTO ward VALUES (?, ?)", [(0, "north"), (1, "south"), (2, None)])
             patients = [row for row in self._patients if row[0] != person]
-            connection.executemany("INSERT INTO patient VALUES (?, ?, ?)", patients)
+            connection.executemany("INSERT INTO patient VALUES (?, ?, ?, 9007199254740992)", patients)
             visits = [row for row in self._visits if row[0] is None or row[0] != person]
             connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
         return DuckdbBackend(path, "public")

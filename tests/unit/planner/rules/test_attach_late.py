@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.errors import PlannerError
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from tests.support.planning import planned
@@ -61,6 +62,22 @@ def test_a_table_without_an_enforced_key_is_not_attached_late() -> None:
     loose = replace(nation, unique_keys=(), primary_key=None, declared_keys=nation.unique_keys)
     others = {name: table for name, table in schema.tables.items() if name != "nation"}
     assert late(BY_NATION.format(""), replace(schema, tables={**others, "nation": loose})) == []
+
+
+@pytest.mark.parametrize("kind", ["double precision", "numeric", "character(5)", "citext"])
+def test_a_key_of_another_kind_than_what_it_is_found_by_is_not_relied_on(kind: str) -> None:
+    """Several values of a unique key may equal one value of another kind."""
+    schema = tpch_schema()
+    customer = schema.tables["customer"]
+    columns = tuple(
+        replace(column, type=kind) if column.name == "c_nationkey" else column for column in customer.columns
+    )
+    others = {name: table for name, table in schema.tables.items() if name != "customer"}
+    changed = replace(schema, tables={**others, "customer": replace(customer, columns=columns)})
+    try:
+        assert "nation" not in late(BY_NATION.format(""), changed)
+    except PlannerError as refusal:
+        assert kind != "double precision" and "compared" in refusal.message
 
 
 def test_a_sum_over_a_table_reads_it_before() -> None:
