@@ -64,7 +64,7 @@ QUESTIONS = [
     f"SELECT w.name, sum(v.days) FILTER (WHERE v.cost > 0) FROM {ATTACHED} JOIN ward x ON x.id = p.ward"
     " GROUP BY w.name",
     "SELECT count(*), sum(cost) FROM visit",
-    "SELECT count(*) FROM visit v JOIN patient p ON v.patient_id = p.id JOIN place q ON q.id = p.home",  # not one place
+    "SELECT count(*) FROM visit v JOIN patient p ON v.patient_id = p.id JOIN place q ON q.id = p.home",
     "SELECT w.name, count(*) FROM patient p JOIN ward w ON w.id = p.ward WHERE EXISTS (SELECT 1 FROM visit v WHERE"
     " v.patient_id = p.id AND v.days > 3) GROUP BY w.name",
 ]
