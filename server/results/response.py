@@ -48,7 +48,7 @@ _TRUTH_WITHIN = (
 )
 
 _UNCUT = (
-    "Nothing was cut to tau: by keys and declared fan-outs one person has {most:,} rows at most. If that is true, an "
+    "Nothing was cut to tau: by keys and declared fan-outs one person has {rows} at most. If that is true, an "
     "interval is one for the true answer, at the given confidence, of rows that are somebody's, with values clamped "
     "to their declared ranges."
 )
@@ -333,7 +333,8 @@ def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple
     """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
     covers = _covers(noisy)
     if _is_uncut(plan, noisy):
-        yield _UNCUT.format(most=plan.tuples_per_unit)
+        most = plan.tuples_per_unit
+        yield _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
         yield from _further_notes(plan, domain, weak)
         return
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
