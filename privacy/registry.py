@@ -590,15 +590,14 @@ def release_loads(
     Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
-    from privacy.mechanisms.groups.bound_first import BoundFirst
-    from privacy.mechanisms.groups.group_lp import GroupLp
+    from privacy.mechanisms.group_measurement import SumMeasurement
     from privacy.truncation.loads.load_histogram import LoadsOfSum
 
     if not all(MECHANISMS[one.name].by_loads for one in made):
         raise InvalidParameter("this mechanism needs the tuples themselves")
 
     def released(one: ServedMeasurement | ServedGroupMeasurement, loads: LoadsOfSum) -> NoisyAnswer:
-        if isinstance(one, BoundFirst | GroupLp):
+        if isinstance(one, SumMeasurement):
             return one.release_sum(loads, entropy)
         assert not measures_together(one), "a mechanism by loads releases a sum"
         return one.release(loads.at(one.ladder), entropy)

@@ -175,7 +175,8 @@ def _plan(
         exchanges=exchanges,
     )
     check_size(plan.domains, plan.columns)
-    return replace(plan, reason=f"{plan.reason} {_COUNTED}") if plan.counts_loads else plan
+    counted = plan.counts_loads and all(release.is_sum for release in plan.releases)
+    return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
 
 
 def _source(

@@ -44,10 +44,10 @@ def rewrite(
     by_loads = loads and plan.counts_loads
     thresholds = histogram_thresholds(plan.tuples_per_unit) if by_loads else ()
     join = write(_summed(plan, summed, counted)) if summed else None
-    units = _of_owners(plan, summed, write, schema) or join
+    of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
-        loads=f'WITH "{LOADS}" AS ({units}) {_loads(plan, len(summed), thresholds)}' if by_loads else None,
+        loads=_loads(plan, len(summed), of_owners or join, thresholds) if by_loads else None,
         thresholds=thresholds,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
@@ -69,16 +69,17 @@ def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:
 
 def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema | None) -> str | None:
     """What every unit has, where tables that only say more about it can be attached afterwards."""
-    if schema is None or not plan.counts_loads:
+    if schema is None:
         return None
     keys = [key.key for key in plan.group_keys]
     late = attach_late(plan.source, plan.owners[0].key, keys, weights, schema)
     return None if late is None else write(late)
 
 
-def _loads(plan: Plan, n_weights: int, thresholds: Sequence[int]) -> str:
-    """How many units have how much, which is one text for all dialects."""
-    return count_loads(len(plan.group_keys), n_weights, thresholds).sql("postgres", comments=False)
+def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int]) -> str:
+    """How many units have how much, over what every unit has; around it stands one text for all dialects."""
+    counted = count_loads(len(plan.group_keys), n_weights, thresholds).sql("postgres", comments=False)
+    return f'WITH "{LOADS}" AS ({of_owners}) {counted}'
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool) -> exp.Select:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.loads.truncated_sum import TruncatedSum
 
 
 class GroupMeasurement(Protocol):
@@ -71,4 +72,13 @@ class ServedGroupMeasurement(GroupMeasurement, Protocol):
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
+        ...
+
+
+@runtime_checkable
+class SumMeasurement(Protocol):
+    """One that asks of a sum no more than truncated values, whatever the sum is kept as (`Mechanism.by_loads`)."""
+
+    def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
+        """Release one noisy value per group of a sum that is truncated as it is asked for. Raises: as `release`."""
         ...

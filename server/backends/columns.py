@@ -143,9 +143,8 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     keys, (sums, interval, units, totals) = columns[:n_keys], columns[n_keys:]
     group = _group(keys, domain, len(sums))
     spelled = list(zip(*(map(_spelled, column) for column in keys), strict=True))
-    if len({(place, key) for place, key in zip(group.tolist(), spelled, strict=False) if place >= 0}) > len(
-        {place for place in group.tolist() if place >= 0}
-    ):
+    written = {(place, key) for place, key in zip(group.tolist(), spelled, strict=bool(keys)) if place >= 0}
+    if len(written) > len({place for place, _ in written}):
         raise BackendFailed("two of the database's group keys are one value to the proxy")
     return LoadHistogram(
         sums=np.array(sums, np.int64),

@@ -3,6 +3,7 @@
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
       --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer
+    or, of tuples with one owner, BackendQuery --read--> LoadHistogram --truncate--> TruncatedAnswer --release-->
 
 Runs in a worker process, but for `plan_measurements`, which sees nothing private.
 """

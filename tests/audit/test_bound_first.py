@@ -124,11 +124,19 @@ def test_catches_a_test_with_half_the_noise() -> None:
     assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 1.0
 
 
-def test_catches_a_comparison_with_the_number_of_units_itself() -> None:
-    """As if every unit's mean load had to be the bound: one unit then moves the difference by more than its load."""
-    test = BoundTest(Fraction(1), Fraction(1), bound_ladder(1))
-    units = 5 * test.least * test.rung.step // ONE
-    with_unit, without = (_bits(test, 5 * _edge(test), (units + more) * MEAN_OF_BOUND) for more in (0, 3))
+def test_catches_units_that_count_three_times_the_bound() -> None:
+    """One unit with next to nothing then moves what the sum is compared with by three times what the noise hides."""
+
+    class Thrice(BoundTest):
+        def passes(
+            self, values: NDArray[np.int64], entropy: Entropy, units: NDArray[np.int64] | None = None
+        ) -> NDArray[np.bool_]:
+            return super().passes(values, entropy, None if units is None else 3 * MEAN_OF_BOUND * units)
+
+    test = Thrice(Fraction(1), Fraction(1), bound_ladder(BOUND))
+    units = 5 * _edge(test) // (BOUND * ONE)
+    value = 3 * units * BOUND * ONE
+    with_unit, without = _bits(test, value + 1, units + 1), _bits(test, value, units)
     assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 1.0
 
 

@@ -128,15 +128,7 @@ def _measured(engine: _Engine, pool: WorkerPool, scale: float, quick: bool) -> I
         if name in _SAMPLED:
             continue
         case = f"{engine.name}, scale {scale:g}: {name}"
-        plain_s, proxy_s, floor_s = [], [], []
-        _timed(lambda: ask(pipeline, QueryRequest("ada", sql, request_id="warm")))  # noqa: B023  # kernels compile once
-        for _ in range(_QUICK_RUNS if quick else _RUNS):
-            plain_s.append(_timed(lambda: engine.plain(sql)))  # noqa: B023
-            ledger.version += 1
-            request = QueryRequest("ada", sql, request_id="benchmark")
-            proxy_s.append(_timed(lambda: ask(pipeline, request)))  # noqa: B023
-            if name == "orders":
-                floor_s.append(_timed(lambda: engine.plain(_ORDERS_FLOOR)))
+        plain_s, proxy_s, floor_s = _times(engine, pipeline, ledger, sql, _QUICK_RUNS if quick else _RUNS)
         plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
         several = len(plan.owners) > 1
         yield Row(case, "plain aggregate, median", median(plain_s), "s")
@@ -153,6 +145,22 @@ def _measured(engine: _Engine, pool: WorkerPool, scale: float, quick: bool) -> I
             left = _rows_that_leave(engine, query.loads)
             each = left / groups / query.n_releases
             yield Row(case, "rows that leave the database, per group and sum", each, "rows", most=_MOST_ROWS)
+
+
+def _times(
+    engine: _Engine, pipeline: Pipeline, ledger: MemoryLedger, sql: str, runs: int
+) -> tuple[list[float], list[float], list[float]]:
+    """The plain statement, the proxy's answer and, of orders, the floor, in turn; kernels compile before."""
+    request = QueryRequest("ada", sql, request_id="benchmark")
+    ask(pipeline, request)
+    plain_s, proxy_s, floor_s = [], [], []
+    for _ in range(runs):
+        plain_s.append(_timed(lambda: engine.plain(sql)))
+        ledger.version += 1
+        proxy_s.append(_timed(lambda: ask(pipeline, request)))
+        if sql == _QUESTIONS["orders"]:
+            floor_s.append(_timed(lambda: engine.plain(_ORDERS_FLOOR)))
+    return plain_s, proxy_s, floor_s
 
 
 def _rows_that_leave(engine: _Engine, statement: str) -> int:

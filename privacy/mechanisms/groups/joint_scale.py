@@ -32,8 +32,8 @@ away, than by noise: of 0.2, 0.4 and 0.6 the middle one erred least over a skewe
 
 ENOUGH_JOINTLY = 20.0
 """How many times the noise at its public bound a sum has to be to be released there: less than alone, since a
-threshold of one sum cuts what its units add to all. Of generated patients' numbers of visits the deviation was off by
-2% with every sum at its bound, and by 15 to 25% where some threshold was chosen."""
+threshold of one sum cuts what its units add to all. Chosen by hand, of 15, 20 and 40, over the deviation of generated
+patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
 
 FINER = 16
 """Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most

@@ -165,3 +165,10 @@ def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
     assert "Expect avg within 2.2% of itself" in explained("SELECT avg(l_quantity) FROM lineitem").reason
     assert "Expect avg within" in shown.reason and "Expect sum" not in shown.reason
     assert "Expect" not in explained("SELECT median(l_quantity) FROM lineitem").reason
+
+
+def test_that_no_unit_leaves_the_database_is_said_only_where_it_is_so() -> None:
+    counted = "The database counts how many units have how much"
+    assert counted in explained("SELECT count(*) FROM lineitem").reason
+    assert counted not in explained("SELECT count(*), count(distinct l_suppkey) FROM lineitem").reason
+    assert counted not in explained("SELECT avg(l_quantity) FROM lineitem").reason
