@@ -420,7 +420,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         "rank",
         "draws a value by how far its rank is from the one asked for",
         two_sided=False,
-        needs=(Need.ONE_OWNER,),
         offered=False,
         takes_exchanges=True,
     ),

@@ -26,7 +26,7 @@ from planner.planning.mechanism_choice import (
     granted_delta,
 )
 from planner.planning.person_tables import with_person_tables
-from planner.planning.ranks import beyond_notes, check_ranks
+from planner.planning.ranks import beyond_notes, told_beyond
 from planner.planning.releases import Releases, equal_share, releases
 from planner.planning.sampling_strategy import sampling_plan
 from planner.policy.policy import Policy
@@ -117,7 +117,6 @@ def _plan(
     released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     _check_exchanges(exchanges, sampling, domains)
-    check_ranks(released.releases, found.owners)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
     determined = reached([column for key in bound.keys for column in key.columns])
     determined = persons.groups(determined, found, exchanges)
@@ -146,10 +145,11 @@ def _plan(
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
         limited = GroupsPerUnit(determined)  # these bound a unit in all groups together, so no rule leaves rows out
+    asked = told_beyond(released.releases, domains, len(found.owners), limited.groups_per_unit)
     plan = Plan(
         source=_source(bound, found, sampling, domains, policy),
         owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
-        releases=released.releases,
+        releases=asked,
         group_keys=keys,
         domains=domains,
         outputs=tuple(Output(output.name, output.type, shown(output.expression)) for output in bound.outputs),
@@ -171,7 +171,7 @@ def _plan(
         release_delta=part if choice.approximate else 0.0,
         size=size,
         first_moment_s=moment_s,
-        notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(released.releases)),
+        notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(asked, len(found.owners))),
         exchanges=exchanges,
     )
     check_size(plan.domains, plan.columns)

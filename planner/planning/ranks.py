@@ -1,44 +1,61 @@
-"""Quantiles and extremes: whose rows they may be of, and what is said of them."""
+"""Quantiles and extremes: how many people lie beyond an extreme, and what is said of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from planner.errors import UnsupportedSQL
-from planner.plan import Release
-from planner.sensitivity.provenance import OwnerPosition
+from planner.plan import GroupDomain, Release
+from privacy.mechanisms.ranks.default_beyond import default_beyond
 
 
-def check_ranks(releases: Sequence[Release], owners: Sequence[OwnerPosition]) -> None:
-    """Refuse ranks of rows that several units share.
+_GROUPS = 10
+"""With more groups than this, some of their extremes are values of the empty end of the grid: then ask for a k."""
 
-    One unit's rows weigh together at most one threshold because its factor is its own. Of rows with two owners the
-    factor of one would change with the rows of the other: nothing bounds what that moves.
 
-    Raises: UnsupportedSQL.
+def told_beyond(
+    releases: Sequence[Release], domains: Sequence[GroupDomain], owners: int, groups_per_unit: int | None
+) -> tuple[Release, ...]:
+    """The releases, of which each extreme says how many units lie beyond it, where the question does not.
+
+    Args:
+      domains: of the group keys; of one that is counted only when it is read, `_GROUPS` are taken for granted.
+      owners: owner positions of a join tuple.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
     """
-    ranked = next((release for release in releases if release.ranked is not None), None)
-    if ranked is None or len(owners) == 1:
-        return
-    whose = " and ".join(dict.fromkeys(owner.relation for owner in owners))
-    message = (
-        f"{ranked.label}: each row belongs to several privacy units ({whose}), and such rows have no private rank"
-    )
-    hint = (
-        "ask for rows of one person each: GROUP BY the person's key in a subquery and take the rank of its "
-        "aggregates; or count the rows beyond a value"
-    )
-    raise UnsupportedSQL(message, hint=hint)
+    times = 1
+    if domains and groups_per_unit != 1:
+        groups = math.prod(_GROUPS if domain.values is None else len(domain.values) for domain in domains)
+        times = 2 if owners == 1 else max(1, groups if groups_per_unit is None else min(groups_per_unit, groups))
+    return tuple(_told(release, times) for release in releases)
 
 
-def beyond_notes(releases: Sequence[Release]) -> Iterator[str]:
-    """Of every extreme, how many people lie beyond it."""
+def _told(release: Release, times: int) -> Release:
+    ranked = release.ranked
+    if ranked is None or ranked.rank.quantile is not None or ranked.rank.beyond is not None:
+        return release
+    beyond = default_beyond(release.epsilon, ranked.grid.n_codes, times)
+    return replace(release, ranked=replace(ranked, rank=replace(ranked.rank, beyond=beyond)))
+
+
+def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
+    """Of every extreme, how many people lie beyond it.
+
+    Args:
+      owners: owner positions of a join tuple: of rows with several the people who own all of them are counted.
+    """
     for release in releases:
         if release.ranked is None or release.ranked.rank.quantile is not None:
             continue
         rank = release.ranked.rank
         above = "above" if rank.highest else "below"
+        if owners == 1:
+            beyond = f"the values of about {rank.beyond:,} privacy units lie {above} it"
+        else:
+            takes = f"it takes about {rank.beyond:,} privacy units, or up to {owners} times as many"
+            beyond = f"{takes}, to own all rows {above} it"
         yield (
-            f"{release.label} is nobody's own value: it is drawn so that the values of about {rank.beyond:,} "
-            f"privacy units lie {above} it, in each group; of fewer units it is any value."
+            f"{release.label} is nobody's own value: it is drawn so that {beyond}, in each group; of fewer units it "
+            "is any value."
         )

@@ -16,7 +16,6 @@ from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_
 from planner.sql.columns import column_ref
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import columns_of
-from privacy.mechanisms.ranks.default_beyond import default_beyond
 
 
 @dataclass(frozen=True)
@@ -116,17 +115,8 @@ def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
     value = weight.distinct
     columns = [] if value is None else list(map(column_ref, columns_of(value)))
     determined = value is not None and distinct(columns)
-    ranked = None if weight.ranked is None else _told_beyond(weight.ranked, share)
     kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
-    return Release(*kept, ranked=ranked)
-
-
-def _told_beyond(ranked: Ranked, epsilon: float) -> Ranked:
-    """An extreme with the number of units beyond it, where the question does not say it."""
-    rank = ranked.rank
-    if rank.quantile is not None or rank.beyond is not None:
-        return ranked
-    return replace(ranked, rank=replace(rank, beyond=default_beyond(epsilon, ranked.grid.n_codes)))
+    return Release(*kept, ranked=weight.ranked)
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:

@@ -34,7 +34,9 @@ from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.sums import Centring, Rows, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
-from privacy.mechanisms.ranks.rank_release import Rank, RankBatch, RankRelease
+from privacy.mechanisms.ranks.rank import Rank
+from privacy.mechanisms.ranks.rank_release import RankBatch, RankRelease
+from privacy.mechanisms.ranks.shared_rows import Sharing
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import (
     MECHANISMS,
@@ -95,7 +97,7 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """
     together = iter(_together(plan, policy.solver))
     joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
-    ranks = _ranks(plan)
+    ranks = _ranks(plan, policy.solver)
     releases = tuple(
         ranks.get(place) or (next(together) if joint and release.is_sum else _alone(release, plan, policy))
         for place, release in enumerate(plan.releases)
@@ -144,7 +146,7 @@ def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | N
     return Centring(worth(one.product), *means, one.part, release.weight_bound, plan.tuples_per_unit == 1)
 
 
-def _ranks(plan: Plan) -> dict[int, RankRelease]:
+def _ranks(plan: Plan, solver: SolverName) -> dict[int, RankRelease]:
     """The ranks of a plan by their places, those over the same rows in one batch."""
     batches: dict[object, list[int]] = {}
     for place, release in enumerate(plan.releases):
@@ -154,19 +156,32 @@ def _ranks(plan: Plan) -> dict[int, RankRelease]:
             batches.setdefault(key, []).append(place)
     made = {}
     for places in batches.values():
-        batch = _batch(plan, [plan.releases[place] for place in places])
+        batch = _batch(plan, [plan.releases[place] for place in places], solver)
         made.update({place: RankRelease(batch, turn) for turn, place in enumerate(places)})
     return made
 
 
-def _batch(plan: Plan, releases: Sequence[Release]) -> RankBatch:
+def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankBatch:
     ranked = [release.ranked for release in releases if release.ranked is not None]
     ranks = tuple(Rank(one.rank.quantile, one.rank.beyond or 0, one.rank.highest) for one in ranked)
     epsilon = releases[0].epsilon * len(releases)
     while Fraction(repr(epsilon)) > sum(Fraction(repr(release.epsilon)) for release in releases):
         epsilon = math.nextafter(epsilon, 0.0)
     ladder = useful_ladder(True, plan.tuples_per_unit)
-    return RankBatch(epsilon, ranks, ranked[0].grid.n_codes, ladder, one_group=_in_one_group(plan))
+    return RankBatch(
+        epsilon,
+        ranks,
+        ranked[0].grid.n_codes,
+        ladder,
+        one_group=_in_one_group(plan),
+        exchanges=plan.exchanges,
+        sharing=None if len(plan.owners) == 1 else _sharing(plan, releases[0], solver),
+    )
+
+
+def _sharing(plan: Plan, release: Release, solver: SolverName) -> Sharing:
+    reached = None if plan.group_rule is not None else plan.groups_per_unit  # the rule is for sums
+    return Sharing(plan.gap(release), reached if plan.group_keys else 1, solver)
 
 
 def _in_one_group(plan: Plan) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.ranks.exponential_rank import TAU, Ranks
-from privacy.mechanisms.ranks.rank_release import Rank, RankBatch
+from privacy.mechanisms.ranks.rank import Rank
+from privacy.mechanisms.ranks.rank_release import RankBatch
 from tests.audit.auditing import FAILURE_PROBABILITY
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -27,17 +24,28 @@ N_CODES = TOP + 3
 class WithoutTheFactorTwo(RankBatch):
     """Takes a distance's move for the whole loss: the sum of all weights moves, too."""
 
-    def _gamma(self, n_groups: int) -> float:
-        return 2 * super()._gamma(n_groups)
+    def _each(self, n_groups: int) -> float:
+        return 2 * super()._each(n_groups)
 
 
 class WithEveryRow(RankBatch):
     """A unit with many rows weighs as much as all of them."""
 
-    def _by_group(
-        self, group: NDArray[np.int64], value: NDArray[np.int64], weight: NDArray[np.int64], n_groups: int
-    ) -> Iterator[Ranks]:
-        return super()._by_group(group, value, np.full_like(weight, TAU), n_groups)
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        return super()._moves(rank, 1, n_groups)
+
+    def _chosen(self, *_: object) -> int:
+        return 4
+
+
+class ByOneSide(RankBatch):
+    """Takes rows that pass from one side to the other for rows that come or go."""
+
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        return rank.moves(tau, exchanges=False)
+
+    def _clips(self, n_groups: int) -> bool:
+        return True
 
 
 def _runs(unit: dict[int, int], runs: int = RUNS, middle: int = 1) -> RankedTuples:
@@ -68,18 +76,27 @@ def _found(batch: RankBatch, first: RankedTuples, second: RankedTuples, together
 
 
 MEDIAN = (Rank(0.5),)
-BELOW, ABOVE = {0: 1_000_000, TOP: 1}, {TOP: 1}
-"""A unit of whose many rows those below go: it weighs one threshold, before below all others, then above."""
+MANY, BOTH, ONE = {0: 1_000_000}, {0: 1_000_000, TOP: 1}, {TOP: 1}
+"""Units: many rows below all others; a row above them, too; that one alone. Each side weighs a threshold at most."""
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 3.0])
-def test_rows_of_a_unit_that_move_the_median_keep_the_claim(epsilon: float) -> None:
-    found = _found(RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG), _runs(BELOW), _runs(ABOVE))
-    assert 0.4 * epsilon < found <= epsilon
+@pytest.mark.parametrize(("before", "after"), [(MANY, {}), (BOTH, ONE), (ONE, {})])
+def test_rows_of_a_unit_that_go_keep_the_claim(epsilon: float, before: dict[int, int], after: dict[int, int]) -> None:
+    found = _found(RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG), _runs(before), _runs(after))
+    assert 0.3 * epsilon < found <= epsilon
 
 
-def test_a_unit_that_leaves_keeps_it() -> None:
-    assert _found(RankBatch(1.0, MEDIAN, N_CODES, ONE_RUNG), _runs(BELOW), _runs({})) <= 1.0
+@pytest.mark.parametrize("epsilon", [2.0, 3.0])
+def test_rows_of_a_unit_that_move_the_median_keep_it(epsilon: float) -> None:
+    moving = RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG, exchanges=True)
+    assert 0.4 * epsilon < _found(moving, _runs(MANY), _runs(ONE)) <= epsilon
+
+
+def test_rows_on_the_side_that_weighs_less_keep_it() -> None:
+    ninetieth = RankBatch(2.0, (Rank(0.9),), N_CODES, ONE_RUNG)
+    for before in (MANY, BOTH, ONE):
+        assert _found(ninetieth, _runs(before), _runs({})) <= 2.0
 
 
 def test_people_beyond_an_extreme_keep_it() -> None:
@@ -88,13 +105,16 @@ def test_people_beyond_an_extreme_keep_it() -> None:
 
 
 def test_catches_the_missing_factor_two() -> None:
-    assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, ONE_RUNG), _runs(BELOW), _runs(ABOVE)) > 2.0
+    assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, ONE_RUNG), _runs(MANY), _runs({})) > 2.0
 
 
 def test_catches_a_unit_that_weighs_as_much_as_its_rows() -> None:
-    below, above = (_runs({place + far: 1 for far in range(3)}, middle=3) for place in (0, TOP))
-    assert _found(RankBatch(1.0, MEDIAN, N_CODES, ONE_RUNG), below, above) <= 1.0
-    assert _found(WithEveryRow(1.0, MEDIAN, N_CODES, ONE_RUNG), below, above) > 1.0
+    assert _found(WithEveryRow(1.0, MEDIAN, N_CODES), _runs(MANY, middle=3), _runs({}, middle=3)) > 1.0
+
+
+def test_catches_rows_that_move_and_are_taken_for_rows_that_go() -> None:
+    moving = ByOneSide(2.0, MEDIAN, N_CODES, ONE_RUNG, exchanges=True)
+    assert _found(moving, _runs(MANY), _runs(ONE)) > 2.0
 
 
 def _two_groups(place: int) -> RankedTuples:

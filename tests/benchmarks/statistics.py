@@ -128,6 +128,13 @@ def _about(data: Data) -> Iterator[Row]:
         for side in ("max", "min"):
             yield from _extreme(data, source, measure, side)
     yield from _extreme(data, rows, value, "max", nearest=_NEAREST)
+    if tables.shared is not None:
+        table, owner, measure = tables.shared
+        several = _Source(table, owner)
+        for quantiles in (*_ALONE, _FIVE):
+            yield from _of_several(data, several, measure, quantiles)
+        for side in ("max", "min"):
+            yield from _extreme(data, several, measure, side)
 
 
 @dataclass(frozen=True)
@@ -231,6 +238,22 @@ def _quantiles(
     yield Row(case, f"the same where no rows are equal, tau {fine_tau}: rank error, median", 100 * fine, "%")
     if one_row_each:
         yield from _one_row_each(case, columns[None], quantiles)
+    yield from rows
+
+
+def _of_several(data: Data, source: _Source, measure: Measure, quantiles: Sequence[float]) -> Iterator[Row]:
+    """Ranks of quantiles of rows that belong to several people each, which no reference here knows."""
+    sql = _question(_spelt("percentile_cont", quantiles, measure), source)
+    which = ", ".join(f"{q:g}" for q in quantiles)
+    case = f"{data.name}: percentile_cont({measure.sql}) at {which} of {_shown(source)}, several owners each"
+    columns = data.columns(measure, source.sql, source.owner, None)
+    releases, rows = _released(data, case, sql)
+    if releases:
+        cells = list(_cells(releases, columns, measure, quantiles))
+        error = median(
+            0.0 if _within_a_step(column, place, q) else column.rank_error(place, q) for column, q, place in cells
+        )
+        yield Row(case, "rank error but for one step, median", 100 * error, "%", most=_RANK_BAR)
     yield from rows
 
 

@@ -79,6 +79,7 @@ class Tables:
       pair: a table and two of its columns, which are correlated.
       group: a column of people to group by; None where there is none.
       owned: which rows of `valued` and of the pair's table are someone's, as a condition; others are in no answer.
+      shared: rows that belong to several people each, the key of one of them, and a measure; None: there are none.
     """
 
     people: tuple[str, str]
@@ -90,6 +91,7 @@ class Tables:
     pair: tuple[str, str, str]
     group: str | None = None
     owned: str = "TRUE"
+    shared: tuple[str, str, Measure] | None = None
 
     @property
     def n(self) -> Measure:
@@ -231,6 +233,11 @@ def tpch(workers: WorkerPool, runs: int, scale: float) -> Data:
         moment=Measure("o_orderdate", *_days("1992-01-01", "1998-12-31"), _DAY_S, moment=True),
         pair=("lineitem", "l_quantity", "l_extendedprice"),
         group="c_mktsegment",
+        shared=(
+            "lineitem JOIN supplier ON l_suppkey = s_suppkey",
+            "l_suppkey",
+            Measure("l_extendedprice", 0, 200_000, 0.01),
+        ),
     )
     return Data(f"tpch, scale {scale:g}", file, tpch_queries.policy(), tables, workers, runs)
 

@@ -41,6 +41,30 @@ def test_an_extreme_says_how_many_people_lie_beyond() -> None:
     assert dearer.rank.beyond < highest.rank.beyond
 
 
+def test_rows_of_several_owners_have_ranks_and_extremes_in_those_who_own_all() -> None:
+    plan = planned(
+        "SELECT median(l_quantity), max(l_quantity, 20) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey"
+    )
+    assert len(plan.owners) == 2 and plan.mechanism == "rank"
+    assert any(
+        "about 20 privacy units, or up to 2 times as many, to own all rows above it" in note for note in plan.notes
+    )
+
+
+def test_an_extreme_of_several_groups_needs_more_people_beyond() -> None:
+    def beyond(sql: str) -> int:
+        (one,) = ranked(sql)
+        assert one.rank.beyond is not None
+        return one.rank.beyond
+
+    alone = beyond("SELECT max(l_quantity) FROM lineitem")
+    flags = "WHERE l_returnflag IN ('A', 'N', 'R') GROUP BY l_returnflag"
+    assert beyond(f"SELECT max(l_quantity) FROM lineitem {flags}") == pytest.approx(2 * alone, abs=1)
+    supplied = "FROM lineitem JOIN supplier ON l_suppkey = s_suppkey"
+    assert beyond(f"SELECT max(l_quantity) {supplied}") == alone
+    assert beyond(f"SELECT max(l_quantity) {supplied} {flags}") == pytest.approx(10 * alone, abs=10)
+
+
 def test_they_stand_beside_sums() -> None:
     plan = planned("SELECT count(*), avg(l_quantity), median(l_quantity) FROM lineitem")
     assert plan.mechanism == "joint_scale"
@@ -55,7 +79,6 @@ def test_numbers_per_person_have_ranks() -> None:
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("SELECT median(l_quantity) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey", "several privacy units"),
         ("SELECT median(l_quantity) FROM lineitem TABLESAMPLE BERNOULLI (10)", "of a sample"),
         ("SELECT median(l_shipdate) FROM lineitem", "declared range"),
         ("SELECT median(l_returnflag) FROM lineitem", "median of char"),

@@ -7,7 +7,8 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.ranks.default_beyond import default_beyond
-from privacy.mechanisms.ranks.rank_release import Rank, RankBatch, RankRelease
+from privacy.mechanisms.ranks.rank import Rank
+from privacy.mechanisms.ranks.rank_release import RankBatch, RankRelease
 from tests.support.simulated_entropy import SimulatedEntropy
 
 N_CODES = 1001

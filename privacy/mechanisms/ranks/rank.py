@@ -1,0 +1,103 @@
+"""Ranks that are asked for: a quantile of rows, or the value that about k privacy units lie beyond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privacy.errors import InvalidParameter
+
+PARTS = 1 << 20
+"""A quantile is a whole number of these parts; what that leaves is far below any noise."""
+
+_MOST_TAU = 1 << 32
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A rank that is asked for, as the value v where its offset changes its sign.
+
+        offset(v) = below A(v) - above B(v) + shift,   A: what lies at v or below it, B: what lies above it
+
+    The offset only grows with v. Of a quantile q it is PARTS ((1 - q) A - q B): a row that passes from one side to
+    the other moves it by PARTS. Of an extreme it is k - B, or A - k, in people.
+
+    Attributes:
+      quantile: q in [0, 1]; None for an extreme.
+      beyond: k >= 0, of an extreme: how many privacy units should lie beyond it.
+      highest: is it the largest values' side that k is counted from?
+    """
+
+    quantile: float | None = None
+    beyond: int = 0
+    highest: bool = True
+
+    def __post_init__(self) -> None:
+        if self.quantile is not None and not 0 <= self.quantile <= 1:
+            raise InvalidParameter("a quantile lies between 0 and 1")
+        if self.beyond < 0:
+            raise InvalidParameter("a number of people is not negative")
+
+    @property
+    def below(self) -> int:
+        """What a weight of one at v or below it adds to the offset."""
+        if self.quantile is None:
+            return 0 if self.highest else 1
+        return PARTS - self._parts
+
+    @property
+    def above(self) -> int:
+        """What a weight of one above v takes from the offset."""
+        if self.quantile is None:
+            return 1 if self.highest else 0
+        return self._parts
+
+    @property
+    def shift(self) -> int:
+        """What the offset has without rows."""
+        if self.quantile is not None:
+            return 0
+        return self.beyond if self.highest else -self.beyond
+
+    @property
+    def height(self) -> float:
+        """Ranks of one batch rise with it."""
+        if self.quantile is not None:
+            return self.quantile
+        return -self.beyond if self.highest else self.beyond
+
+    def caps(self, tau: int, *, exchanges: bool) -> tuple[int, int]:
+        """What one unit may add to A, and to B: powers of two times tau, at most 2^32.
+
+        The side that weighs less in the offset may hold more of it at no price: of a 90th percentile a unit may have
+        8 tau rows below the value where it may have tau above it. A unit with more rows than that on both sides then
+        moves the offset by little, too.
+
+        Args:
+          tau: a power of two.
+          exchanges: may a unit's rows pass from one side to the other? Both sides then add up, and have tau each.
+        """
+        if exchanges or not self.below or not self.above:
+            return tau, tau
+        more = min(tau << _log2_below(self.above, self.below), _MOST_TAU)
+        less = min(tau << _log2_below(self.below, self.above), _MOST_TAU)
+        return more, less
+
+    def moves(self, tau: int, *, exchanges: bool) -> int:
+        """By how much a unit moves the offset of every v at most, that adds no more than `caps` to A and to B.
+
+        Where rows of it come, A and B grow: the offset moves by below times the one or by above times the other, or
+        by less. Where rows are exchanged one may grow and the other fall.
+        """
+        under, over = self.caps(tau, exchanges=exchanges)
+        both = self.below * under, self.above * over
+        return sum(both) if exchanges else max(both)
+
+    @property
+    def _parts(self) -> int:
+        assert self.quantile is not None, "of a quantile"
+        return round(self.quantile * PARTS)
+
+
+def _log2_below(number: int, other: int) -> int:
+    """The largest k >= 0 with 2^k other <= number; 0 where there is none."""
+    return max(0, (number // other).bit_length() - 1)

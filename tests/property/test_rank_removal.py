@@ -1,0 +1,112 @@
+"""Offsets of quantiles and extremes move by no more than is claimed where one unit loses rows, or exchanges them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privacy.join_tuples import OwnerColumn, RankedTuples
+from privacy.mechanisms.ranks.own_rows import OwnRows
+from privacy.mechanisms.ranks.rank import Rank
+from privacy.mechanisms.ranks.rank_release import RankBatch
+from privacy.mechanisms.ranks.shared_rows import SharedRows, Sharing
+
+N_CODES = 12
+RANKS = [Rank(q) for q in (0.0, 0.1, 0.37, 0.5, 0.75, 0.9, 1.0)]
+EXTREMES = [Rank(beyond=2), Rank(beyond=1, highest=False)]
+
+
+def instance(seed: int, owners: int, groups: int = 1) -> RankedTuples:
+    generator = np.random.default_rng(seed)
+    rows, people = int(generator.integers(1, 30)), int(generator.integers(1, 6))
+    columns = tuple(
+        OwnerColumn(
+            "person" if place < 2 else "shop", generator.integers(0, people, rows), generator.random(rows) < 0.15
+        )
+        for place in range(owners)
+    )
+    group = generator.integers(0, groups, rows)
+    return RankedTuples(columns, group, groups, generator.integers(0, N_CODES, rows), generator.integers(1, 9, rows))
+
+
+def kept(of: RankedTuples, rows: NDArray[np.bool_]) -> RankedTuples:
+    owners = tuple(OwnerColumn(one.relation, one.keys[rows], one.missing[rows]) for one in of.owners)
+    return RankedTuples(owners, of.group[rows], of.n_groups, of.value[rows], of.rows[rows])
+
+
+def without_some(of: RankedTuples, seed: int) -> RankedTuples:
+    """Some or all of the rows of somebody go."""
+    generator = np.random.default_rng(seed)
+    relation, key = "person", int(generator.integers(0, 6))
+    if len(of.owners) > 2 and generator.random() < 0.3:
+        relation = "shop"
+    owned = np.zeros(len(of.group), bool)
+    for one in of.owners:
+        if one.relation == relation:
+            owned |= ~one.missing & (one.keys == key)
+    stay = generator.random(len(owned)) < generator.choice([0.0, 0.5])
+    return kept(of, ~owned | stay)
+
+
+def exchanged(of: RankedTuples, seed: int) -> RankedTuples:
+    """Everything that the first person has a part in gets other values; others' rows stay."""
+    generator = np.random.default_rng(seed)
+    owned = np.zeros(len(of.group), bool)
+    for one in of.owners:
+        if one.relation == "person":
+            owned |= ~one.missing & (one.keys == 0)
+    value = np.where(owned, generator.integers(0, N_CODES, len(owned)), of.value)
+    return RankedTuples(of.owners, of.group, of.n_groups, value, of.rows)
+
+
+def shared_offsets(of: RankedTuples, rank: Rank, tau: int, gap: float, *, exchanges: bool) -> NDArray[np.object_]:
+    groups = SharedRows(of, N_CODES, Sharing(gap)).by_group(tau, exchanges=exchanges)
+    return np.array([[rows.of(rank).offset(code) for code in range(-1, N_CODES)] for rows in groups], object)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_of_one_owner_each_clipped(seed: int) -> None:
+    before = instance(seed, 1)
+    after, tau = without_some(before, seed), 2 ** (seed % 4)
+    for rank in RANKS:
+        one, other = (next(iter(OwnRows.of(of, N_CODES).clipped([rank], tau)))[0] for of in (before, after))
+        moved = max(abs(one.offset(code) - other.offset(code)) for code in range(-1, N_CODES))
+        assert moved <= rank.moves(tau, exchanges=False)
+        assert np.all(np.diff(one.offsets) >= 0)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_of_one_owner_each_scaled_over_all_groups(seed: int) -> None:
+    before = instance(seed, 1, groups=3)
+    after, tau = (without_some if seed % 2 else exchanged)(before, seed), 2 ** (seed % 4)
+    for rank in RANKS:
+        batch = RankBatch(1.0, (rank,), N_CODES, one_group=False, exchanges=True)
+        pairs = [
+            (one[0], other[0])
+            for one, other in zip(
+                OwnRows.of(before, N_CODES).scaled([rank], tau),
+                OwnRows.of(after, N_CODES).scaled([rank], tau),
+                strict=True,
+            )
+        ]
+        moved = sum(max(abs(a.offset(v) - b.offset(v)) for v in range(-1, N_CODES)) for a, b in pairs)
+        assert moved <= batch._moves(rank, tau, 3)
+
+
+@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize(("owners", "gap"), [(2, 0.0), (3, 0.01)])
+def test_of_several_owners(seed: int, owners: int, gap: float) -> None:
+    before = instance(seed, owners, groups=1 + seed % 2)
+    exchanges = seed % 3 == 0
+    after, tau = (exchanged if exchanges else without_some)(before, seed), 2 ** (seed % 3)
+    for rank in (*RANKS[seed % 3 :: 3], *EXTREMES):
+        one = 1 if rank.quantile is None else tau
+        batch = RankBatch(1.0, (rank,), N_CODES, exchanges=exchanges, sharing=Sharing(gap, 1))
+        first, second = (shared_offsets(of, rank, one, gap, exchanges=exchanges) for of in (before, after))
+        assert int(np.max(np.abs(first - second))) <= batch._moves(rank, one, before.n_groups)
+        under, over = rank.caps(one, exchanges=exchanges)
+        slack = Fraction(gap) * (1 << 30) * (rank.below * under + rank.above * over)
+        assert int(np.min(np.diff(first, axis=1))) >= -slack - 1
