@@ -9,7 +9,6 @@ from dataclasses import replace
 from planner.plan import GroupDomain, Release
 from privacy.mechanisms.ranks.default_beyond import default_beyond
 
-
 _GROUPS = 10
 """With more groups than this, some of their extremes are values of the empty end of the grid: then ask for a k."""
 
