@@ -178,12 +178,14 @@ class Schema:
       hidden: the names of what else stands in these schemas where a table could: what the role may not read, say. In
         SQL it hides what comes after it in the search path.
       database: the name of the database, which may stand before a schema's; empty where it has none.
+      version: of a database that is files, which state of them this is; otherwise empty.
     """
 
     tables: Mapping[str, Table]
     views: Mapping[str, View] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
     database: str = ""
+    version: str = ""
 
     def declaring(self, names: Iterable[str]) -> Schema:
         """The same schema, of the same fingerprint, in which each view of `names` is read as a table."""
@@ -206,7 +208,7 @@ class Schema:
 
         What is hidden is no part of it: it decides what a name means, and a plan names nothing by a search path. Nor
         are declared keys: they are the policy's word, which the database does not know; nor which foreign keys are
-        enforced, since ownership flows along all of them.
+        enforced, since ownership flows along all of them. The state of files is: a plan for one never reads another.
         """
         relations: Mapping[str, Table | View] = {**self.tables, **self.views}
         document = {name: asdict(relation) for name, relation in sorted(relations.items())}
@@ -214,7 +216,8 @@ class Schema:
             table = relation.get("table", relation)
             table.pop("declared_keys")
             table.pop("unproven_keys")
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+        structure = json.dumps(document, sort_keys=True)
+        return hashlib.sha256(f"{structure}{self.version}".encode()).hexdigest()
 
     def at(self, namespace: str, relation: str) -> Table | None:
         """The table of that name in that schema, and in no other."""
@@ -238,4 +241,5 @@ class Schema:
 
     @cached_property
     def _located(self) -> Mapping[tuple[str, str], Table]:
-        return {(table.namespace, table.relation): table for table in self.tables.values()}
+        named = {name_parts(name): table for name, table in self.tables.items()}  # of files all are called public
+        return named | {(table.namespace, table.relation): table for table in self.tables.values()}

@@ -5,6 +5,9 @@ of a tuple with the one the other's owner would not be known. Where the database
 partitioned table whose primary key must hold the column that it is partitioned by has no such constraint for `id`
 alone, and some engines have none at all. There a declared key counts like an enforced one, and no question is
 answered before all rows of this version of the data have been counted (`server/policy/verified_keys.py`).
+
+Files have neither keys nor columns without NULL. There a declared key has no NULL either, which is counted with it,
+so that it can name a privacy unit.
 """
 
 from __future__ import annotations
@@ -22,7 +25,25 @@ def with_declared_keys(schema: Schema, policy: Policy) -> Schema:
     A key that the database enforces is none of them, nor is one with more columns than an enforced key.
     """
     tables = {name: _with_keys(table, policy) for name, table in schema.tables.items()}
-    return replace(schema, tables=tables) if any(table.declared_keys for table in tables.values()) else schema
+    if not any(table.declared_keys for table in tables.values()):
+        return schema
+    if without_null(schema):
+        tables = {name: _not_null(table) for name, table in tables.items()}
+    believed = replace(schema, tables=tables)
+    believed.__dict__["fingerprint"] = schema.fingerprint
+    return believed
+
+
+def without_null(schema: Schema) -> bool:
+    """Does a declared key hold no NULL, either? So where the database is files."""
+    return bool(schema.version)
+
+
+def _not_null(table: Table) -> Table:
+    names = {name for key in table.declared_keys for name in key}
+    return replace(
+        table, columns=tuple(replace(one, nullable=one.nullable and one.name not in names) for one in table.columns)
+    )
 
 
 def _with_keys(table: Table, policy: Policy) -> Table:

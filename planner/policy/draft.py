@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from planner.policy.ownership import row_key
@@ -87,14 +87,14 @@ def draft(
     Returns: TOML. It passes `planner.policy.validate.validate` only once its questions are answered; with `units` it
       passes at once where nothing else has to be settled, and what belongs to nobody is left out of it.
     """
-    tables = sorted(schema.tables.values(), key=lambda table: table.name)
+    tables = sorted(with_likely_keys(schema).tables.values(), key=lambda table: table.name)
     tools = [(table.name, _TOOLS) for table in tables if _is_tools(table)]
     known = [table for table in tables if not _is_tools(table)]
     suggested = suggested_keys(Schema({table.name: table for table in known}))
     lookups = _lookups(known, suggested, estimates.rows)
     chosen = _candidates(known, lookups) if units is None else units
     owned = _reached(known, suggested, chosen)
-    drafted = [table for table in known if table.unique_keys or table.foreign_keys or table.name in owned]
+    drafted = [table for table in known if table.keys or table.foreign_keys or table.name in owned]
     others = [(table.name, _NO_KEY) for table in known if table not in drafted]
     lines = [
         *_head(name, schema),
@@ -250,16 +250,45 @@ def _reached(
 
 
 def _unit_key(table: Table) -> str | None:
-    for key in table.unique_keys:
+    for key in table.keys:
         column = table.column(key[0]) if len(key) == 1 else None
-        if column is not None and not column.nullable and canonical_cast(sql_type(column.type)):
+        fits = column is not None and not column.nullable and canonical_cast(sql_type(column.type))
+        if column is not None and fits:
             return column.name
     return None
 
 
+def with_likely_keys(schema: Schema) -> Schema:
+    """The schema where files have no constraints: with the keys that names suggest, `visit.id` or `visit.visit_id`.
+
+    They are declared keys, so that nothing is answered before the rows have been counted: a wrong guess is found. A
+    column of a key without NULL is taken for one: rows whose key is NULL are nobody's.
+    """
+    if not schema.version:
+        return schema
+    return replace(schema, tables={name: _with_likely_key(table) for name, table in schema.tables.items()})
+
+
+def _with_likely_key(table: Table) -> Table:
+    if table.unique_keys:
+        return table
+    plain = table.relation.lower()
+    singular = plain[:-1] if plain.endswith("s") else plain
+    words = [
+        "id",
+        *(f"{name}{joint}{end}" for end in ("id", "key") for name in (plain, singular) for joint in ("_", "")),
+    ]
+    there = {column.name.lower(): column for column in table.columns if canonical_cast(sql_type(column.type))}
+    found = next((there[word] for word in words if word in there), None)
+    if found is None:
+        return table
+    columns = tuple(replace(one, nullable=False) if one is found else one for one in table.columns)
+    return replace(table, columns=columns, declared_keys=((found.name,),))
+
+
 def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
     """Relations that could hold people, with their keys: those first through which the most tables would be owned."""
-    tables = [table for table in schema.tables.values() if not _is_tools(table)]
+    tables = [table for table in with_likely_keys(schema).tables.values() if not _is_tools(table)]
     suggested = suggested_keys(Schema({table.name: table for table in tables}))
     keys = {table.name: key for table in tables if (key := row_key(table)) is not None}
     owned = {name: len(_reached(tables, suggested, {name: key})) for name, key in keys.items()}
@@ -284,7 +313,7 @@ def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
             targets = [
                 (other.name, key[0])
                 for other in schema.tables.values()
-                for key in other.unique_keys
+                for key in other.keys
                 if other.name != table.name and len(key) == 1 and _refers(column, other, key[0])
             ]
             if column.name not in taken and len(targets) == 1:
@@ -370,6 +399,10 @@ def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) 
         lines.append(
             "# rows_per_unit = { unit = 100 }    # per privacy unit, the most rows that one of it can own: a promise"
         )
+    lines += [
+        f"keys = [{json.dumps(key[0])}]    # names suggest it; nothing is answered before all rows are counted"
+        for key in table.declared_keys
+    ]
     if table.primary_key is not None and len(table.primary_key) > 1 and table.column("id") is not None:
         lines.append(
             '# keys = ["id"]    # if it identifies a row though no constraint says so: counted for each load'
@@ -379,7 +412,7 @@ def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) 
 
 def _columns(table: Table, estimates: Estimates) -> list[str]:
     """Ranges and domains to decide, each in a comment."""
-    keys = {name for key in table.unique_keys for name in key}
+    keys = {name for key in table.keys for name in key}
     keys |= {name for key in table.foreign_keys for name in key.columns}
     enums = [_key(column.name) for column in table.columns if sql_type(column.type).labels]
     lines = []

@@ -1,4 +1,4 @@
-"""DuckDB: a database file, opened read-only for each question, with nothing else of the machine in reach."""
+"""DuckDB over files, opened read-only for each question, with nothing else of the machine in reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planner.public.query import PublicStatement
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from server.backends.columns import Column, Domain, group_domain
-from server.backends.duckdb_catalog import read_duckdb_schema
+from server.backends.data_files import DataFiles, data_files
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -38,11 +38,9 @@ from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
 Config = dict[str, str | bool | int | float | list[str]]
-_CATALOG = "noisegate_data"
 
-# Whatever could make the same statement mean something else, or reach beyond the file. The last one is final.
+# Whatever could make the same statement mean something else, or reach beyond the files. The last one is final.
 _SESSION = (
-    f"USE {_CATALOG}",
     "SET TimeZone = 'UTC'",
     "SET Calendar = 'gregorian'",
     "SET default_collation = ''",
@@ -85,12 +83,13 @@ class DuckdbLimits:
 
 @dataclass(frozen=True)
 class DuckdbBackend:
-    """Reads join tuples from a DuckDB file, by an instance of its own per question.
+    """Reads join tuples from files, by an instance of its own per question.
 
     Attributes:
-      path: the database file; never written.
-      namespace: the schema that holds the tables.
+      path: a DuckDB file, or a folder of Parquet files; never written.
+      namespace: the schema of the file that holds the tables.
       limits: see DuckdbLimits.
+      version: the state of the files that was checked, of which alone anything is answered; None: any.
     """
 
     dialect: ClassVar[Dialect] = "duckdb"
@@ -98,11 +97,22 @@ class DuckdbBackend:
     path: Path
     namespace: str = "main"
     limits: DuckdbLimits = DuckdbLimits()
+    version: str | None = None
+
+    def at_this_version(self) -> DuckdbBackend:
+        """The same, answering from the files as they are now and from no other state. Raises: BackendUnavailable."""
+        return replace(self, version=self._source.version())
+
+    @contextmanager
+    def opened(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
+        """An instance that sees the files, for their custodian; as long as it takes. Raises: BackendUnavailable."""
+        with self._connected(limits) as connection:
+            yield connection
 
     def schema(self) -> Schema:
         """The catalog. Raises: BackendUnavailable."""
         with self._connected(self.limits) as connection, _translated(threading.Event()):
-            return read_duckdb_schema(connection, self.namespace)
+            return self._schema(connection)
 
     def check_schema(self, fingerprint: str) -> None:
         """Open the file, compare the catalog, and go. Raises: BackendUnavailable."""
@@ -168,6 +178,7 @@ class DuckdbBackend:
     def _snapshot(self, fingerprint: str, limits: DuckdbLimits | None = None) -> Iterator[DuckDBPyConnection]:
         """One transaction, limited in time, in which the schema is the one that the query was planned for."""
         limits = limits or self.limits
+        self._refuse_changed()
         with self._connected(limits) as connection:
             expired = threading.Event()
             timer = threading.Timer(limits.statement_ms / 1000, _interrupt, (connection, expired))
@@ -175,21 +186,36 @@ class DuckdbBackend:
             try:
                 with _translated(expired):
                     connection.begin()
-                    if read_duckdb_schema(connection, self.namespace).fingerprint != fingerprint:
+                    if self._schema(connection).fingerprint != fingerprint:
                         raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
                     yield connection
             finally:
                 timer.cancel()
                 timer.join()
+        if self._changed():
+            raise BackendFailed("the files of the database changed while they were read")
+
+    def _schema(self, connection: DuckDBPyConnection) -> Schema:
+        return replace(self._source.schema(connection), version=self.version or "")
+
+    @property
+    def _source(self) -> DataFiles:
+        return data_files(self.path, self.namespace)
+
+    def _changed(self) -> bool:
+        return self.version is not None and self._source.version() != self.version
+
+    def _refuse_changed(self) -> None:
+        if self._changed():
+            hint = "the custodian reloads the policy, which checks the keys of the new files; then ask again"
+            raise SchemaChanged("the files of the database have changed since they were checked", hint=hint)
 
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
         """An instance that sees the file and nothing else; what it spills is deleted with it."""
         with tempfile.TemporaryDirectory(prefix="noisegate-") as spill, _opened(_config(limits, spill)) as connection:
             try:
-                path = str(self.path).replace("'", "''")
-                connection.execute(f"ATTACH '{path}' AS {_CATALOG} (READ_ONLY)")
-                for statement in _SESSION:
+                for statement in (*self._source.attach(connection), *_SESSION):
                     connection.execute(statement)
             except duckdb.Error as error:
                 raise BackendUnavailable(

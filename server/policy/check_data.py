@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Any
 
-import psycopg
-from psycopg import errors, sql
+from psycopg import sql
 
 from planner.errors import PolicyInvalid
 from planner.policy.declared_keys import with_declared_keys
@@ -22,6 +20,7 @@ from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from planner.views.declared import check_declared_views
 from planner.views.examine import RefusedView, examined_views
+from server.backends.custody.custody import Custody, Misfit
 from server.errors import BackendFailed
 from server.policy.fanout_probes import fanout_probes
 from server.policy.finding import Finding, Probe
@@ -30,12 +29,9 @@ from server.policy.verified_keys import key_probes, shared_key, table_name
 
 _SEVERITIES = ("error", "warning", "accepted")
 
-# The database found no sense in comparing a column with what the policy declares of it.
-_MISFIT = (psycopg.DataError, errors.UndefinedFunction, errors.DatatypeMismatch)
-
 
 def check_policy(
-    connection: psycopg.Connection[Any],
+    custody: Custody,
     policy: Policy,
     schema: Schema,
     announce: Callable[[str], None] = lambda _: None,
@@ -43,7 +39,7 @@ def check_policy(
     """Compare a policy with the catalog and with the rows.
 
     Args:
-      connection: in one read-only snapshot, as a role that may read every table that the policy names.
+      custody: in one read-only snapshot, as a role that may read every table that the policy names.
       schema: with the policy's views declared (`Schema.declaring`).
       announce: is told what is counted next.
     Returns: the findings, errors first; empty when all is well.
@@ -58,7 +54,7 @@ def check_policy(
         findings += _views(policy, schema)
     for probe in probes(policy, schema):
         announce(f"{probe.subject}: {probe.message}")
-        finding = _run(connection, probe)
+        finding = _run(custody, probe)
         if finding is not None:
             findings.append(finding)
     return tuple(sorted(findings, key=lambda finding: (_SEVERITIES.index(finding.severity), finding.subject)))
@@ -96,19 +92,15 @@ def _views(policy: Policy, schema: Schema) -> Iterator[Finding]:
             yield Finding("warning", view.name, view.reason if view.hint is None else f"{view.reason}; {view.hint}")
 
 
-def _run(connection: psycopg.Connection[Any], probe: Probe) -> Finding | None:
+def _run(custody: Custody, probe: Probe) -> Finding | None:
     """Count the rows of a probe."""
     try:
-        with connection.transaction():
-            row = connection.execute(probe.count).fetchone()
-    except _MISFIT:
+        rows = custody.count(probe.count)
+    except Misfit:
         return Finding("error", probe.subject, "what the policy declares does not fit the column's type")
-    except psycopg.Error as error:
-        raise BackendFailed(
-            f"the database refused to count {probe.subject}", hint="may the role SELECT it?"
-        ) from error
-    assert row is not None, "an aggregate without GROUP BY returns one row"
-    return probe.finding(row[0]) if row[0] else None
+    except BackendFailed as error:
+        raise BackendFailed(f"the database refused to count {probe.subject}", hint=error.hint) from error
+    return probe.finding(rows) if rows else None
 
 
 def _unit_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
@@ -171,16 +163,11 @@ def _domain_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator
     """The declared values are compared as the column's type, as the text of a literal would be."""
     if declared.domain is None:
         return
-    where = sql.SQL("{} <> ALL ({})").format(sql.Identifier(column), sql.Literal(_array(declared.domain)))
+    listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
+    where = sql.SQL("{} NOT IN ({})").format(sql.Identifier(column), listed)
     message = "outside of the declared domain: answers grouped by it leave the rows out"
     yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
 
 
 def _count(table: Table, where: sql.Composed) -> sql.Composed:
     return sql.SQL("SELECT count(*) FROM {} t WHERE {}").format(table_name(table), where)
-
-
-def _array(values: tuple[str | int | float | bool, ...]) -> str:
-    """An array literal without a type, so that the database reads it as the column's own."""
-    escaped = (str(value).replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return "{" + ",".join(f'"{value}"' for value in escaped) + "}"

@@ -100,7 +100,7 @@ def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Compose
     )
     present = sql.SQL(" AND ").join(sql.SQL("t.{} IS NOT NULL").format(sql.Identifier(name)) for name in key.columns)
     return sql.SQL(
-        "SELECT count(*) FROM {table} t WHERE {present} AND NOT EXISTS (SELECT FROM {parent} p WHERE {matches})"
+        "SELECT count(*) FROM {table} t WHERE {present} AND NOT EXISTS (SELECT 1 FROM {parent} p WHERE {matches})"
     ).format(table=table_name(table), present=present, parent=table_name(parent), matches=matches)
 
 

@@ -10,14 +10,14 @@ noticed by the next check only. Where that is not good enough, let the database 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-import psycopg
 from psycopg import sql
 
-from planner.policy.declared_keys import believed_keys, declared_keys
+from planner.policy.declared_keys import believed_keys, declared_keys, without_null
 from planner.schema import Schema, Table
-from server.errors import BackendFailed, DataUnchecked
+from server.backends.custody.custody import Custody
+from server.errors import DataUnchecked
 from server.ledger.analyst import Act
 from server.policy.finding import Probe
 
@@ -57,11 +57,11 @@ def refuse_unchecked(schema: Schema, ledger: Checks) -> None:
         )
 
 
-def verify_keys(connection: psycopg.Connection[Any], schema: Schema, ledger: Checks, act: Act) -> tuple[str, ...]:
+def verify_keys(custody: Custody, schema: Schema, ledger: Checks, act: Act) -> tuple[str, ...]:
     """Count every declared key that is not known to be held once, and record those that are.
 
     Args:
-      connection: in one snapshot that is younger than this call's first read of the ledger.
+      custody: in one snapshot that is younger than this call's first read of the ledger.
       schema: with the keys that the policy declares.
     Returns: the keys that several rows share; the record says nothing of them, so nothing is answered.
     Raises: BackendFailed when the database refuses to count.
@@ -70,7 +70,7 @@ def verify_keys(connection: psycopg.Connection[Any], schema: Schema, ledger: Che
     believed, version = believed_keys(schema), ledger.data_version()
     if not believed or ledger.checked_keys(schema.fingerprint).issuperset(believed):
         return ()
-    shared = tuple(probe.subject for probe in key_probes(schema) if _rows(connection, probe))
+    shared = tuple(probe.subject for probe in key_probes(schema) if custody.count(probe.count))
     if not shared:
         ledger.note_checked(version, schema.fingerprint, believed, act)
     return shared
@@ -82,6 +82,16 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
         if all(map(table.column, key)):
             message = "share a key that the policy declares: nothing is answered until they do not"
             yield shared_key(table, key, message)
+            if without_null(schema):
+                yield _null_key(table, key)
+
+
+def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
+    """Rows whose key is NULL, in whole or in part."""
+    missing = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(name)) for name in key)
+    count = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(table_name(table), missing)
+    message = "NULL in a key that the policy declares: nothing is answered until each row has one"
+    return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
 
 
 def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:
@@ -98,12 +108,3 @@ def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:
 def table_name(table: Table) -> sql.Composed:
     """The table with its schema, quoted."""
     return sql.SQL("{}.{}").format(sql.Identifier(table.namespace), sql.Identifier(table.relation))
-
-
-def _rows(connection: psycopg.Connection[Any], probe: Probe) -> int:
-    try:
-        row = connection.execute(probe.count).fetchone()
-    except psycopg.Error as error:
-        raise BackendFailed(f"the database refused to count {probe.subject}") from error
-    assert row is not None, "an aggregate without GROUP BY returns one row"
-    return int(row[0])

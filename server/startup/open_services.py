@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +15,9 @@ from planner.policy.declared_keys import with_declared_keys
 from planner.policy.validate import validate
 from planner.schema import Schema
 from planner.views.declared import check_declared_views
-from server.backends.catalog import read_schema
-from server.backends.postgres import PostgresBackend, connected
-from server.backends.role import refuse_unsafe_role
-from server.errors import ConfigurationInvalid
+from server.backends.backend import Backend
+from server.backends.custody.custody import open_custody
+from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.analyst import Act
 from server.ledger.charge import Reservation
@@ -55,11 +54,16 @@ class Services:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A policy that fits its database."""
+    """A policy that fits its database.
+
+    Attributes:
+      url: of the database.
+    """
 
     file: PolicyFile
     schema: Schema
-    backend: PostgresBackend
+    backend: Backend
+    url: str = field(repr=False)
 
 
 @contextmanager
@@ -104,13 +108,14 @@ def prepare(policy_path: Path) -> Prepared:
     """
     file = PolicyFile.read(policy_path)
     url = resolve(file.policy.database_url, policy_path.parent)
-    with connected(url, _STARTUP_STATEMENT_MS) as connection:
-        refuse_unsafe_role(connection)
-        schema = read_schema(connection, file.policy.namespaces).declaring(file.policy.tables)
+    with open_custody(url, file.policy.namespaces, _STARTUP_STATEMENT_MS) as custody:
+        custody.refuse_unsafe_role()
+        schema = custody.schema(file.policy.namespaces).declaring(file.policy.tables)
+        backend = custody.backend
     validate(file.policy, schema)
     check_declared_views(file.policy, schema)
     schema = with_declared_keys(schema, file.policy)
-    return Prepared(file, schema, PostgresBackend(url, namespaces=file.policy.namespaces))
+    return Prepared(file, schema, backend, url)
 
 
 def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
@@ -119,10 +124,14 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
     Raises: PolicyInvalid where several rows share one; BackendUnavailable, BackendFailed.
     Cost: one sort of the table per key.
     """
-    with connected(prepared.backend.url, _NO_TIMEOUT_MS) as connection:
-        shared = verify_keys(connection, prepared.schema, ledger, act)
+    namespaces = prepared.file.policy.namespaces
+    with open_custody(prepared.url, namespaces, _NO_TIMEOUT_MS) as custody:
+        if custody.schema(namespaces).version != prepared.schema.version:
+            raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
+        shared = verify_keys(custody, prepared.schema, ledger, act)
     if shared:
-        raise PolicyInvalid(f"several rows share {', '.join(shared)}, which the policy declares as a key")
+        what = "several rows share" if not prepared.schema.version else "several rows share, or have no"
+        raise PolicyInvalid(f"{what} {', '.join(dict.fromkeys(shared))}, which the policy declares as a key")
 
 
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:

@@ -1,25 +1,27 @@
-"""Every golden question on PostgreSQL and on DuckDB: the plain aggregate, and the same rows with the same weights."""
+"""Every golden question on PostgreSQL, DuckDB and Parquet: the plain aggregate, and the same rows and weights."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from duckdb import connect
 
 from planner.plan import BackendQuery, Plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from server.backends.catalog import read_schema
-from server.backends.duckdb import DuckdbBackend
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from tests.demo.queries import QUERIES
 from tests.golden.planner.write_cases import before_files
 from tests.golden.tpch.queries import policy as tpch_policy
 from tests.golden.tpch.queries import working
-from tests.golden.untruncated import Run, assert_same, duckdb, postgres, untruncated
+from tests.golden.untruncated import Rows, Run, assert_same, duckdb, postgres, untruncated
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_duckdb import NAMESPACE
 
@@ -34,7 +36,7 @@ EMPTY = {"TPC-H Q17 adapted"}
 
 @dataclass(frozen=True)
 class Database:
-    """One of the two: how a question is planned for it, and how statements run on it."""
+    """One of the three: how a question is planned for it, and how statements run on it."""
 
     schema: Schema
     run: Run
@@ -63,23 +65,45 @@ def on_duckdb(tpch_duckdb: Path) -> Database:
     return Database(schema, duckdb(tpch_duckdb, NAMESPACE), duckdb=True)
 
 
+@pytest.fixture(scope="session")
+def on_parquet(
+    tpch_duckdb: Path, on_duckdb: Database, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    """The same rows as files; keys are the other file's, as a policy would declare them."""
+    folder = tmp_path_factory.mktemp("parquet")
+    tables = {name: replace(table, namespace="main") for name, table in on_duckdb.schema.tables.items()}
+    with connect(tpch_duckdb, read_only=True) as connection:
+        for name in tables:
+            connection.execute(f'COPY "{NAMESPACE}"."{name}" TO \'{folder / name}.parquet\'')
+    with DuckdbBackend(folder).opened(DuckdbLimits()) as connection:
+
+        def run(sql: str) -> Rows:
+            return connection.execute(sql.replace(f"{NAMESPACE}.", "main.")).fetchall()
+
+        yield Database(Schema(tables), run, duckdb=True)
+
+
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
-def test_the_rewriting_is_the_plain_aggregate(name: str, on_postgres: Database, on_duckdb: Database) -> None:
+def test_the_rewriting_is_the_plain_aggregate(
+    name: str, on_postgres: Database, on_duckdb: Database, on_parquet: Database
+) -> None:
     """Without truncation and noise; COUNT to the last unit, SUM up to the rounding of each row's weight."""
-    for database in (on_postgres, on_duckdb):
+    for database in (on_postgres, on_duckdb, on_parquet):
         plan, query = database.planned(name)
         assert_same(untruncated(plan, database.run, query), plan, database.run(STATEMENTS[name]))
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
-def test_both_databases_give_the_same_join_tuples(name: str, on_postgres: Database, on_duckdb: Database) -> None:
+def test_all_databases_give_the_same_join_tuples(
+    name: str, on_postgres: Database, on_duckdb: Database, on_parquet: Database
+) -> None:
     """Weights are whole numbers, so nothing but equality will do."""
-    first, second = on_postgres.planned(name)[1], on_duckdb.planned(name)[1]
-    assert (first.relations, first.values) == (second.relations, second.values)
+    first, second, third = (database.planned(name)[1] for database in (on_postgres, on_duckdb, on_parquet))
+    assert (first.relations, first.values) == (second.relations, second.values) == (third.relations, third.values)
     compared = 0
-    for one, other in zip(_statements(first), _statements(second), strict=True):
+    for one, other, file in zip(_statements(first), _statements(second), _statements(third), strict=True):
         rows = Counter(map(tuple, on_postgres.run(one)))
-        assert rows == Counter(map(tuple, on_duckdb.run(other)))
+        assert rows == Counter(map(tuple, on_duckdb.run(other))) == Counter(map(tuple, on_parquet.run(file)))
         compared += len(rows)
     assert compared > 0 or name in EMPTY
 

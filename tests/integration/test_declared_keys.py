@@ -15,6 +15,7 @@ from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.schema import Schema
 from server.backends.catalog import read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
@@ -82,8 +83,8 @@ def test_a_shared_key_is_found_and_nothing_is_recorded(
     owner.commit()
     schema = with_declared_keys(structure(scratch_url), policy)
     with connected(scratch_url, 0) as connection:
-        findings = check_policy(connection, policy, structure(scratch_url))
-        assert verify_keys(connection, schema, ledger, ACT) == ("visit.id",)
+        findings = check_policy(PostgresCustody(connection), policy, structure(scratch_url))
+        assert verify_keys(PostgresCustody(connection), schema, ledger, ACT) == ("visit.id",)
     (finding,) = [one for one in findings if one.subject == "visit.id"]
     assert (finding.severity, finding.rows) == ("error", 4)
     with pytest.raises(DataUnchecked):
@@ -101,7 +102,7 @@ def test_questions_are_refused_free_until_this_version_is_checked(
     with pytest.raises(DataUnchecked):
         pipeline.find(QUESTION)
     with connected(scratch_url, 0) as connection:
-        assert verify_keys(connection, schema, ledger, ACT) == ()
+        assert verify_keys(PostgresCustody(connection), schema, ledger, ACT) == ()
     found = pipeline.find(QUESTION)
     ledger.bump_data(ACT)
     with pytest.raises(DataUnchecked):
@@ -116,8 +117,8 @@ def test_a_check_is_written_once_per_version(scratch_url: str, ledger: Ledger) -
     schema = with_declared_keys(structure(scratch_url), parse_policy(POLICY))
     with connected(scratch_url, 0) as connection:
         for _ in range(2):
-            verify_keys(connection, schema, ledger, ACT)
+            verify_keys(PostgresCustody(connection), schema, ledger, ACT)
         assert [entry.kind for entry in ledger.entries(acts_only=True)][3:] == ["checked"]
         ledger.bump_data(ACT)
-        verify_keys(connection, schema, ledger, ACT)
+        verify_keys(PostgresCustody(connection), schema, ledger, ACT)
     assert [entry.kind for entry in ledger.entries(acts_only=True)][3:] == ["checked", "data", "checked"]

@@ -10,6 +10,7 @@ import pytest
 
 from planner.policy.policy import parse_policy
 from server.backends.catalog import read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
 from server.policy.check_data import check_policy
 
@@ -66,7 +67,7 @@ def connection(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def found(connection: psycopg.Connection[Any], **declared: int) -> dict[str, int | None]:
     policy = parse_policy(POLICY.format(**declared))
-    findings = check_policy(connection, policy, read_schema(connection))
+    findings = check_policy(PostgresCustody(connection), policy, read_schema(connection))
     return {finding.subject: finding.rows for finding in findings if finding.severity != "accepted"}
 
 
@@ -126,7 +127,7 @@ def test_rows_deeper_than_the_depth_are_counted_and_promises_hold_for_the_others
         owner.execute((TABLES + CHAINS).encode())
     policy = parse_policy(DEEP.format(depth=depth, posts=posts))
     with connected(scratch_url, 10_000) as connection:
-        findings = check_policy(connection, policy, read_schema(connection))
+        findings = check_policy(PostgresCustody(connection), policy, read_schema(connection))
     counted = [(finding.subject, finding.rows or 0) for finding in findings if finding.subject in ("post", "note")]
     assert {subject: sum(rows for name, rows in counted if name == subject) for subject, _ in counted} == expected
     assert {finding.severity for finding in findings if "depth" in finding.message} == {"warning"}

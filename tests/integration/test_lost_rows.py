@@ -17,6 +17,7 @@ from planner.sensitivity.provenance import provenance
 from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
 from server.backends.catalog import read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import PostgresBackend, connected
 from server.explain.join_graph import nobodys_rows
 from server.policy.check_data import check_policy
@@ -40,7 +41,7 @@ class Clinic:
     def findings(self, policy: str) -> dict[str, Finding]:
         """By subject; the doctors, public though nobody owns them, and other structure aside."""
         with connected(self.url, 0) as connection:
-            found = check_policy(connection, parse_policy(policy), read_schema(connection))
+            found = check_policy(PostgresCustody(connection), parse_policy(policy), read_schema(connection))
         return {finding.subject: finding for finding in found}
 
     def counted(self, sql: str, policy: str) -> int:

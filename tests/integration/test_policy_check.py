@@ -10,6 +10,7 @@ import pytest
 
 from planner.policy.policy import Policy, parse_policy
 from server.backends.catalog import read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
 from server.errors import BackendFailed
 from server.policy.check_data import check_policy
@@ -69,7 +70,7 @@ def owner(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
 def check(url: str, policy: str = POLICY) -> tuple[Finding, ...]:
     """What is found beside the purchases of nobody, which the policy acknowledges."""
     with connected(url, 0) as connection:
-        found = check_policy(connection, parse_policy(policy), read_schema(connection))
+        found = check_policy(PostgresCustody(connection), parse_policy(policy), read_schema(connection))
     return tuple(finding for finding in found if finding.severity != "accepted")
 
 
@@ -133,7 +134,7 @@ def test_an_enforced_foreign_key_is_not_counted_again(owner: psycopg.Connection[
     asked: list[str] = []
     owner.execute("ALTER TABLE purchase ADD FOREIGN KEY (person_id) REFERENCES person (id)")
     with connected(scratch_url, 0) as connection:
-        check_policy(connection, parse_policy(POLICY), read_schema(connection), asked.append)
+        check_policy(PostgresCustody(connection), parse_policy(POLICY), read_schema(connection), asked.append)
     assert asked and not any("without their row" in subject for subject in asked)
 
 
@@ -225,7 +226,7 @@ def test_a_table_that_the_role_may_not_read_is_said_without_the_databases_words(
     owner.execute("DROP TABLE purchase")
     policy: Policy = parse_policy(POLICY)
     with connected(scratch_url, 0) as connection, pytest.raises(BackendFailed) as raised:
-        check_policy(connection, policy, schema)
+        check_policy(PostgresCustody(connection), policy, schema)
     assert "does not exist" not in raised.value.message
 
 

@@ -24,6 +24,7 @@ from planner.rewriting.rewrite import rewrite
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema, sql_identifier
 from server.backends.catalog import read_namespaces, read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.left_out import read_left_out
 from server.backends.postgres import PostgresBackend
@@ -216,7 +217,7 @@ def test_hints_name_the_schema(sql: str, hint: str, schema: Schema) -> None:
 def test_the_check_counts_in_every_schema(hospital: str, schema: Schema) -> None:
     tight = parse_policy(TEXT.replace("note = { range = [0, 4] }", "note = { range = [0, 3] }"))
     with psycopg.connect(hospital) as connection:
-        findings = check_policy(connection, tight, schema)
+        findings = check_policy(PostgresCustody(connection), tight, schema)
     assert [(finding.subject, finding.rows) for finding in findings if finding.rows] == [("visit.note", 18)]
 
 

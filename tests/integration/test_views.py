@@ -18,6 +18,7 @@ from planner.policy.policy import parse_policy
 from planner.public.bind import bind_public
 from planner.views.expand import expanded
 from server.backends.catalog import read_schema
+from server.backends.custody.postgres import PostgresCustody
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend, connected
@@ -184,7 +185,7 @@ def test_the_check_says_which_views_cannot_be_asked(url: str) -> None:
     declared = parse_policy(f"{TEXT}[tables.ward_costs]\npublic = true\n")
     with connected(url, 10_000) as connection:
         schema = read_schema(connection).declaring(declared.tables)
-        findings = check_policy(connection, declared, schema)
+        findings = check_policy(PostgresCustody(connection), declared, schema)
     assert {finding.severity for finding in findings} == {"warning"}
     found = {finding.subject: finding.message for finding in findings}
     assert found.keys() == {*REFUSED.keys() - {"ward_costs"}, "tables.ward_costs"}

@@ -9,7 +9,7 @@ from privacy.errors import InvalidParameter
 PARTS = 1 << 20
 """A quantile is a whole number of these parts; what that leaves is far below any noise."""
 
-_MOST_TAU = 1 << 32
+_MOST_TAU = _MOST_BEYOND = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Rank:
     def __post_init__(self) -> None:
         if self.quantile is not None and not 0 <= self.quantile <= 1:
             raise InvalidParameter("a quantile lies between 0 and 1")
-        if self.beyond < 0:
-            raise InvalidParameter("a number of people is not negative")
+        if not 0 <= self.beyond <= _MOST_BEYOND:
+            raise InvalidParameter("a number of people is between 0 and 2^32")
 
     @property
     def below(self) -> int:

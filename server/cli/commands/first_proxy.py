@@ -138,23 +138,21 @@ def _answered(given: str | None, option: str, asks: str, default: str | None, re
 
 def _database(said: str, base: Path, *, typed: bool) -> _Database:
     """Connect, refuse a role that may do more than SELECT, and read the structure."""
-    from server.backends.catalog import read_namespaces, read_schema
-    from server.backends.left_out import read_left_out
-    from server.backends.postgres import connected
-    from server.backends.role import refuse_unsafe_role
+    from server.backends.custody.custody import open_custody
+    from server.backends.custody.file_urls import FILE_URLS
     from server.policy.secrets import resolve
 
-    is_reference = said.startswith(("env:", "file:"))
+    is_reference = said.startswith(("env:", "file:", *FILE_URLS))
     if not is_reference and not (typed and said.startswith(("postgresql://", "postgres://"))):
         hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE" if typed else "so that no password stands in a command"
         raise CommandFailed("the URL is named by env:NAME or file:PATH" if not typed else "this is no URL", hint=hint)
     url = resolve(said, base)
-    with connected(url, _CATALOG_TIMEOUT_MS) as connection:
-        refuse_unsafe_role(connection)
-        namespaces = read_namespaces(connection)
-        schema = read_schema(connection, namespaces)
-        left_out = read_left_out(connection, namespaces)
-        name = connection.info.dbname
+    with open_custody(url, (), _CATALOG_TIMEOUT_MS) as custody:
+        custody.refuse_unsafe_role()
+        namespaces = custody.namespaces()
+        schema = custody.schema(namespaces)
+        left_out = tuple(custody.left_out(namespaces))
+        name = custody.name
     if not schema.tables:
         raise no_table(namespaces)
     reference, secret = (said, None) if is_reference else (f"file:{_SECRET_FILE}", said)
@@ -162,10 +160,11 @@ def _database(said: str, base: Path, *, typed: bool) -> _Database:
 
 
 def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
+    from planner.policy.draft import with_likely_keys
     from planner.policy.ownership import row_key
     from planner.suggestions import did_you_mean
 
-    tables = database.schema.tables
+    tables = with_likely_keys(database.schema).tables
     named = [table for table in tables.values() if name in (table.name, table.relation)]
     table = tables.get(name) or (named[0] if len(named) == 1 else None)
     if table is None:

@@ -36,7 +36,11 @@ _NO_TIMEOUT_MS = 0  # counting rows takes as long as the tables are large; Ctrl-
 
 def init(
     url: Annotated[
-        str, typer.Option(help="Where the database's URL is: env:NAME or file:PATH; never the URL itself.")
+        str,
+        typer.Option(
+            help="Where the database's URL is: env:NAME or file:PATH, never the URL itself; but duckdb:///FILE and "
+            "parquet:///FOLDER, which need no password."
+        ),
     ] = _DRAFTED_URL,
     name: Annotated[
         str | None, typer.Option(help="The dataset's name, which clients connect to. The database's if left out.")
@@ -59,31 +63,31 @@ def init(
 
     Example:  noisegate policy init --url env:NOISEGATE_DATABASE_URL --name shop --output policy.toml
 
+    Example:  noisegate policy init --url parquet:///lake
+
     Example:  noisegate policy init --from-statistics
 
     Exit codes: 0 written, 2 not written.
     """
     from planner.policy.draft import Estimates, draft, extent
-    from server.backends.catalog import read_namespaces, read_schema
-    from server.backends.estimates import read_estimates
-    from server.backends.left_out import read_left_out
-    from server.backends.postgres import connected
+    from server.backends.custody.custody import open_custody
+    from server.backends.custody.file_urls import FILE_URLS
     from server.policy.secrets import resolve
 
-    if not url.startswith(("env:", "file:")):
+    if not url.startswith(("env:", "file:", *FILE_URLS)):
         raise CommandFailed(
             "--url names where the database's URL is, so that no password gets into the policy",
             hint="export NOISEGATE_DATABASE_URL=postgresql://ROLE:PASSWORD@HOST/DATABASE and leave --url out",
         )
     if output.exists() and not force:
         raise CommandFailed(f"{output} is already there", hint="choose another --output, or replace it with --force")
-    with connected(resolve(url, output.parent), _CATALOG_TIMEOUT_MS) as connection:
-        namespaces = read_namespaces(connection)
-        schema = read_schema(connection, namespaces)
-        left_out = read_left_out(connection, namespaces)
-        dataset = dataset_name(connection.info.dbname) if name is None else name
+    with open_custody(resolve(url, output.parent), (), _CATALOG_TIMEOUT_MS) as custody:
+        namespaces = custody.namespaces()
+        schema = custody.schema(namespaces)
+        left_out = custody.left_out(namespaces)
+        dataset = dataset_name(custody.name) if name is None else name
         today = datetime.now(UTC).date()
-        estimates = read_estimates(connection, schema, today) if from_statistics else Estimates(today=today)
+        estimates = custody.estimates(schema, today) if from_statistics else Estimates(today=today)
     if not schema.tables:
         raise no_table(namespaces)
     try:
@@ -131,8 +135,7 @@ def check(
     Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
     """
     from planner.policy.declared_keys import with_declared_keys
-    from server.backends.catalog import read_schema
-    from server.backends.postgres import connected
+    from server.backends.custody.custody import open_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.check_data import check_policy, probes
     from server.policy.missing_deltas import missing_deltas
@@ -143,10 +146,11 @@ def check(
     with ExitStack() as stack:
         ledger = _ledger_at_hand(contract, policy)
         version = None if ledger is None else stack.enter_context(closing(ledger)).data_version()
-        connection = stack.enter_context(connected(url, _NO_TIMEOUT_MS))  # its snapshot is younger than the version
+        opened = open_custody(url, contract.namespaces, _NO_TIMEOUT_MS)
+        custody = stack.enter_context(opened)  # its snapshot is younger than the version
         status = stack.enter_context(console(sys.stderr).status("Reading the catalog"))
-        schema = read_schema(connection, contract.namespaces).declaring(contract.tables)
-        findings = list(check_policy(connection, contract, schema, _progress(status)))
+        schema = custody.schema(contract.namespaces).declaring(contract.tables)
+        findings = list(check_policy(custody, contract, schema, _progress(status)))
         if ledger is not None and version is not None:
             findings += missing_deltas(contract, ledger)
             _record_keys(findings, with_declared_keys(schema, contract), ledger, version)

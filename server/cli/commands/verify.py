@@ -39,21 +39,19 @@ def verify(
     """
     from planner.policy.declared_keys import with_declared_keys
     from planner.policy.validate import validate
-    from server.backends.catalog import read_schema
-    from server.backends.postgres import PostgresBackend, connected
+    from server.backends.custody.custody import open_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.secrets import resolve
     from server.policy.verify_solvers import verify_solvers
 
     contract = read_policy(policy)
     url = resolve(contract.database_url, policy.parent)
-    with connected(url, _CATALOG_TIMEOUT_MS) as connection:
-        schema = read_schema(connection, contract.namespaces).declaring(contract.tables)
+    with open_custody(url, contract.namespaces, _CATALOG_TIMEOUT_MS) as custody:
+        schema = custody.schema(contract.namespaces).declaring(contract.tables)
+        backend = custody.backend
     validate(contract, schema)
     schema = with_declared_keys(schema, contract)
-    compared = list(
-        verify_solvers(sql, contract, schema, PostgresBackend(url, namespaces=contract.namespaces), vector)
-    )
+    compared = list(verify_solvers(sql, contract, schema, backend, vector))
     show(_table(compared))
     wrong = sum(not one.at.agrees for one in compared)
     unsolved = sum(one.at.reference is None for one in compared)

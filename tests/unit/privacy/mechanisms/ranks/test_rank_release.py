@@ -112,6 +112,7 @@ def test_a_release_is_one_of_its_batch() -> None:
     [
         lambda: Rank(1.5),
         lambda: Rank(beyond=-1),
+        lambda: Rank(beyond=1 << 40),
         lambda: RankBatch(1.0, (), N_CODES),
         lambda: RankBatch(1.0, (Rank(0.5), Rank(beyond=3)), N_CODES),
         lambda: RankBatch(1.0, (Rank(beyond=3), Rank(beyond=3, highest=False)), N_CODES),

@@ -1,0 +1,1 @@
+"""A database as its custodian sees it: its structure, and exact numbers of its rows."""

@@ -1,0 +1,30 @@
+"""URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`. Loads nothing of DuckDB."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.errors import ConfigurationInvalid
+
+_DUCKDB, _PARQUET = "duckdb:///", "parquet:///"
+FILE_URLS = (_DUCKDB, _PARQUET)
+"""How URLs of files begin; what follows is a path, which starts at the policy's folder unless it begins with /."""
+
+
+def path_of(url: str) -> Path:
+    """What a URL of files names. Raises: ConfigurationInvalid where nothing of the kind is."""
+    kind = next(kind for kind in FILE_URLS if url.startswith(kind))
+    path = Path(url.removeprefix(kind))
+    if kind == _DUCKDB and not path.is_file():
+        hint = "the path of duckdb:///shop.duckdb starts at the policy's folder"
+        raise ConfigurationInvalid(f"there is no file {path}", hint=hint)
+    if kind == _PARQUET and not path.is_dir():
+        hint = "parquet:///lake names a folder, from the policy's folder on; it has a file or a folder for each table"
+        raise ConfigurationInvalid(f"there is no folder {path}", hint=hint)
+    return path
+
+
+def at_folder(url: str, base: Path) -> str:
+    """A URL of files whose path starts at `base`."""
+    kind = next(kind for kind in FILE_URLS if url.startswith(kind))
+    return f"{kind}{(base / url.removeprefix(kind)).resolve()}"

@@ -1,0 +1,85 @@
+"""Files in their custodian's hands: a DuckDB file, or a folder of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+
+import duckdb
+from sqlglot import transpile
+
+from planner.policy.draft import Estimates
+from planner.schema import Schema
+from server.backends.custody.custody import Misfit, Statement
+from server.backends.custody.file_urls import path_of
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.errors import BackendFailed
+
+_UNLIMITED = DuckdbLimits(memory_mb=8_192, spill_mb=1 << 20)
+"""Counting takes as long as the files are large."""
+
+_MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRangeException)
+
+
+@contextmanager
+def opened_files(url: str) -> Iterator[FilesCustody]:
+    """Open what a URL names, in the state that it has now.
+
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    path = path_of(url)
+    backend = DuckdbBackend(path).at_this_version()
+    with backend.opened(_UNLIMITED) as connection:
+        yield FilesCustody(connection, backend)
+
+
+@dataclass(frozen=True)
+class FilesCustody:
+    """One state of the files.
+
+    Attributes:
+      connection: to them.
+      backend: which answers from this state of them alone.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    backend: DuckdbBackend
+
+    @property
+    def name(self) -> str:
+        """That of the file or folder."""
+        return self.backend.path.stem
+
+    def namespaces(self) -> Sequence[str]:
+        """One, which is called as PostgreSQL calls its own."""
+        return ("public",)
+
+    def schema(self, namespaces: Sequence[str]) -> Schema:
+        """The structure, whatever the schemas are called."""
+        return self.backend.schema()
+
+    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """Nothing: every table of the files is in the structure."""
+        return ()
+
+    def estimates(self, schema: Schema, today: date) -> Estimates:
+        """None: files have no statistics that are not a look at the rows."""
+        return Estimates(today=today)
+
+    def refuse_unsafe_role(self) -> None:
+        """Files have no role; they are opened read-only, and nothing else is in reach."""
+
+    def count(self, statement: Statement) -> int:
+        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
+        (written,) = transpile(text, read="postgres", write="duckdb")
+        try:
+            row = self.connection.execute(written).fetchone()
+        except _MISFIT as error:
+            raise Misfit from error
+        except duckdb.Error as error:
+            raise BackendFailed("the database refused to count", hint="is the file readable?") from error
+        assert row is not None, "an aggregate without GROUP BY returns one row"
+        return int(row[0])

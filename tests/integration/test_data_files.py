@@ -1,0 +1,244 @@
+"""Files as databases: what is read, which state of it, what is counted, and what stays out of reach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from planner.errors import PolicyInvalid, SchemaChanged
+from planner.policy.declared_keys import with_declared_keys
+from planner.policy.draft import draft, likely_people
+from planner.policy.policy import parse_policy
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema
+from privacy.join_tuples import JoinTuples
+from server.backends.custody.custody import Custody, open_custody
+from server.backends.custody.file_urls import path_of
+from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
+from server.policy.check_data import check_policy
+from server.policy.secrets import resolve
+from tests.support.planning import planned
+
+POLICY = """
+name = "clinic"
+[database]
+url = "parquet:///lake"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+max_epsilon = 8.0
+[privacy_units]
+patient = "id"
+[[foreign_keys]]
+table = "visit"
+columns = ["patient_id"]
+references = "patient"
+key = ["id"]
+[tables.patient]
+keys = ["id"]
+[tables.patient.columns]
+town = { domain = ["town 0", "town 1"] }
+[tables.visit.columns]
+cost = { range = [0, 100] }
+day = { range = [2024-01-01, 2024-12-31], step = "day" }
+"""
+PATIENTS = "SELECT i AS \"ID\", 'town ' || i % 2 AS town FROM range(600) t(i)"
+VISITS = (
+    "SELECT i % 600 AS patient_id, CAST(i % 90 + 0.5 AS double) AS cost, "
+    "DATE '2024-01-01' + CAST(i % 300 AS int) AS day FROM range({}, {}) t(i)"
+)
+
+
+def _written(file: Path, rows: str) -> None:
+    duckdb.execute(f"COPY ({rows}) TO '{file}'")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    (folder / "visit").mkdir(parents=True)
+    _written(folder / "Patient.parquet", PATIENTS)
+    for part in range(3):
+        _written(folder / "visit" / f"{part}.parquet", VISITS.format(part * 1000, part * 1000 + 1000))
+    (folder / "README.txt").write_text("not a table")
+    (folder / "empty").mkdir()
+    return folder
+
+
+@pytest.fixture
+def custody(lake: Path) -> Iterator[Custody]:
+    with open_custody(f"parquet:///{lake}", (), 0) as opened:
+        yield opened
+
+
+def _read(custody: Custody, sql: str) -> tuple[float, int]:
+    """The truth of a count or sum behind the rewriting, and how many owners it has."""
+    policy = parse_policy(POLICY)
+    schema = with_declared_keys(custody.schema(()), policy)
+    plan = planned(sql, schema, policy)
+    _, found = custody.backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=False))
+    assert isinstance(found.join, JoinTuples)
+    truth = float(found.join.weights.sum()) / 2**30 * plan.releases[0].weight_bound
+    return truth, len(set(found.join.owners[0].keys.tolist()))
+
+
+def test_a_file_or_a_folder_of_files_is_a_table(custody: Custody) -> None:
+    schema = custody.schema(())
+    assert sorted(schema.tables) == ["patient", "visit"]
+    assert [(column.name, column.type) for column in schema.tables["visit"].columns] == [
+        ("patient_id", "bigint"),
+        ("cost", "double precision"),
+        ("day", "date"),
+    ]
+    assert schema.tables["patient"].unique_keys == ()
+    assert custody.name == "lake"
+
+
+def test_questions_are_answered_from_all_files_of_a_table(custody: Custody) -> None:
+    assert _read(custody, "SELECT count(*) FROM visit") == (3000.0, 600)
+    assert _read(
+        custody, "SELECT count(*) FROM visit v JOIN patient p ON p.id = v.patient_id WHERE p.town = 'town 1'"
+    ) == (
+        1500.0,
+        300,
+    )
+
+
+def test_another_state_of_the_files_is_refused(custody: Custody, lake: Path) -> None:
+    assert _read(custody, "SELECT count(*) FROM visit")[0] == 3000.0
+    _written(lake / "visit" / "3.parquet", VISITS.format(0, 5))
+    with pytest.raises(SchemaChanged, match="have changed since they were checked"):
+        _read(custody, "SELECT count(*) FROM visit")
+    with open_custody(f"parquet:///{lake}", (), 0) as now:
+        assert now.schema(()).fingerprint != custody.schema(()).fingerprint
+        assert _read(now, "SELECT count(*) FROM visit")[0] == 3005.0
+
+
+@pytest.mark.parametrize("change", ["rows", "time", "gone", "more"])
+def test_every_change_is_another_state(custody: Custody, lake: Path, change: str) -> None:
+    backend, file = custody.backend, lake / "visit" / "1.parquet"
+    assert backend.at_this_version() == backend  # type: ignore[attr-defined]
+    if change == "rows":
+        _written(file, VISITS.format(0, 999))
+    elif change == "time":
+        os.utime(file, ns=(1, 1))
+    elif change == "gone":
+        file.unlink()
+    else:
+        _written(lake / "ward.parquet", "SELECT 1 AS id")
+    assert backend.at_this_version() != backend  # type: ignore[attr-defined]
+
+
+def test_files_that_change_while_they_are_read_give_no_answer(custody: Custody, lake: Path) -> None:
+    backend = custody.backend
+    with (
+        pytest.raises(BackendFailed, match="while they were read"),
+        backend._snapshot(  # type: ignore[attr-defined]
+            custody.schema(()).fingerprint
+        ),
+    ):
+        os.utime(lake / "Patient.parquet", ns=(1, 1))
+
+
+def test_a_sound_policy_has_no_finding(custody: Custody) -> None:
+    policy, schema = parse_policy(POLICY), custody.schema(())
+    validate(policy, schema)
+    assert check_policy(custody, policy, schema) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("SELECT i % 599 AS id, 'town 0' AS town FROM range(600) t(i)", "share a key that the policy declares"),
+        (
+            "SELECT nullif(i, 7) AS id, 'town 0' AS town FROM range(600) t(i)",
+            "NULL in a key that the policy declares",
+        ),
+        ("SELECT i AS id, 'town ' || i % 3 AS town FROM range(600) t(i)", "outside of the declared domain"),
+        ("SELECT i AS id, 'town 0' AS town FROM range(500) t(i)", "without their row in patient"),
+    ],
+)
+def test_what_is_declared_and_false_is_found(lake: Path, rows: str, words: str) -> None:
+    (lake / "Patient.parquet").unlink()
+    _written(lake / "patient.parquet", rows)
+    with open_custody(f"parquet:///{lake}", (), 0) as custody:
+        found = check_policy(custody, parse_policy(POLICY), custody.schema(()))
+    assert any(words in finding.message or words in str(finding) for finding in found), found
+
+
+def test_ranges_of_numbers_and_days_are_counted(lake: Path) -> None:
+    policy = parse_policy(POLICY.replace("[0, 100]", "[0, 50]").replace("2024-12-31", "2024-06-30"))
+    with open_custody(f"parquet:///{lake}", (), 0) as custody:
+        found = {one.subject: one.rows for one in check_policy(custody, policy, custody.schema(()))}
+    assert found == {"visit.cost": 1320, "visit.day": 1180}
+
+
+def test_nothing_else_of_the_machine_is_in_reach(custody: Custody, tmp_path: Path) -> None:
+    _written(tmp_path / "secret.parquet", "SELECT 1 AS id")
+    with custody.backend.opened(custody.backend.limits) as connection:  # type: ignore[attr-defined]
+        for reach in (
+            f"SELECT * FROM read_parquet('{tmp_path}/secret.parquet')",
+            f"SELECT * FROM read_parquet('{tmp_path}/lake/../secret.parquet')",
+            f"SELECT * FROM read_text('{tmp_path}/lake/../secret.parquet')",
+            f"ATTACH '{tmp_path}/other.duckdb'",
+            f"COPY (SELECT 1) TO '{tmp_path}/written.parquet'",
+            "SET enable_external_access = true",
+            "INSTALL httpfs",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(reach)
+    assert not (tmp_path / "written.parquet").exists()
+
+
+def test_a_draft_declares_the_keys_that_names_suggest(custody: Custody) -> None:
+    schema = custody.schema(())
+    assert likely_people(schema) == {"patient": ("id",)}
+    text = draft(schema, "clinic", units={"patient": ("id",)})
+    policy = parse_policy(text.replace('"env:NOISEGATE_DATABASE_URL"', '"parquet:///lake"'))
+    validate(policy, schema)
+    assert policy.tables["patient"].keys == (("id",),)
+    assert [(key.table, key.references) for key in policy.foreign_keys] == [("visit", "patient")]
+
+
+def test_without_the_declaration_a_unit_has_no_key(custody: Custody) -> None:
+    with pytest.raises(PolicyInvalid, match="no enforced primary or unique key"):
+        validate(parse_policy(POLICY.replace('keys = ["id"]', "")), custody.schema(()))
+
+
+def test_a_duckdb_file_has_its_own_keys(tmp_path: Path) -> None:
+    file = tmp_path / "shop.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.execute("CREATE TABLE person (id bigint PRIMARY KEY); INSERT INTO person VALUES (1), (2)")
+    with open_custody(resolve("duckdb:///shop.duckdb", tmp_path), (), 0) as custody:
+        schema = custody.schema(())
+        assert schema.tables["person"].primary_key == ("id",)
+        assert custody.count(b"SELECT count(*) FROM main.person") == 2
+    with duckdb.connect(file) as connection:
+        connection.execute("INSERT INTO person VALUES (3)")
+    with pytest.raises(SchemaChanged):
+        custody.backend.check_schema(schema.fingerprint)
+
+
+def test_one_name_for_two_tables_is_refused(lake: Path) -> None:
+    _written(lake / "visit.parquet", "SELECT 1 AS id")
+    refused = pytest.raises(BackendUnavailable, match="two tables of the folder are called visit")
+    with refused, open_custody(f"parquet:///{lake}", (), 0):
+        pass
+
+
+@pytest.mark.parametrize(
+    "url", ["duckdb:///missing.duckdb", "parquet:///missing", "duckdb:///lake", "parquet:///x.txt"]
+)
+def test_a_path_where_nothing_is_is_refused(tmp_path: Path, lake: Path, url: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match="there is no"):
+        path_of(resolve(url, tmp_path))
+
+
+def test_the_version_is_part_of_what_a_plan_is_for() -> None:
+    assert Schema({}).fingerprint == Schema({}, version="").fingerprint != Schema({}, version="1").fingerprint
