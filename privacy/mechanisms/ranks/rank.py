@@ -66,21 +66,20 @@ class Rank:
         return -self.beyond if self.highest else self.beyond
 
     def caps(self, tau: int, *, exchanges: bool) -> tuple[int, int]:
-        """What one unit may add to A, and to B: powers of two times tau, at most 2^32.
+        """What one unit may add to A, and to B: tau, and the side that weighs less more of it, at most 2^32.
 
-        The side that weighs less in the offset may hold more of it at no price: of a 90th percentile a unit may have
-        8 tau rows below the value where it may have tau above it. A unit with more rows than that on both sides then
-        moves the offset by little, too.
+        That costs nothing: of a 90th percentile a unit may have 9 tau rows below the value where it may have tau
+        above it, which weigh the same. A unit with more rows than that on both sides then adds nothing to the offset,
+        as one does whose rows are spread as all are.
 
         Args:
-          tau: a power of two.
+          tau: a number of rows.
           exchanges: may a unit's rows pass from one side to the other? Both sides then add up, and have tau each.
         """
         if exchanges or not self.below or not self.above:
             return tau, tau
-        more = min(tau << _log2_below(self.above, self.below), _MOST_TAU)
-        less = min(tau << _log2_below(self.below, self.above), _MOST_TAU)
-        return more, less
+        more, less = (max(tau, tau * side // other) for side, other in self._sides)
+        return min(more, _MOST_TAU), min(less, _MOST_TAU)
 
     def moves(self, tau: int, *, exchanges: bool) -> int:
         """By how much a unit moves the offset of every v at most, that adds no more than `caps` to A and to B.
@@ -93,11 +92,11 @@ class Rank:
         return sum(both) if exchanges else max(both)
 
     @property
+    def _sides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        return (self.above, self.below), (self.below, self.above)
+
+    @property
     def _parts(self) -> int:
         assert self.quantile is not None, "of a quantile"
         return round(self.quantile * PARTS)
 
-
-def _log2_below(number: int, other: int) -> int:
-    """The largest k >= 0 with 2^k other <= number; 0 where there is none."""
-    return max(0, (number // other).bit_length() - 1)

@@ -155,8 +155,8 @@ class GroupRows:
             row_start=np.array([0, size]),
             weights=np.ascontiguousarray(self._coded.weights[:, here]),
         )
-        rung = cap.bit_length() - 1
-        answer = truncate(part, 0, Ladder(rung, rung), self._sharing.gap, solver=self._sharing.solver)
+        rung = Ladder(0, 0) if cap == 1 else Ladder(1, 1, cap)
+        answer = truncate(part, 0, rung, self._sharing.gap, solver=self._sharing.solver)
         return answer.solve(0, 0)
 
 
