@@ -28,7 +28,7 @@ from server.cli.shell.command import shell
 from server.errors import ServerError
 
 _HELP = """
-SQL answers that protect people: a differentially private proxy in front of PostgreSQL.
+SQL answers that protect people: a differentially private proxy in front of a database.
 
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after

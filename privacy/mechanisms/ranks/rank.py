@@ -99,4 +99,3 @@ class Rank:
     def _parts(self) -> int:
         assert self.quantile is not None, "of a quantile"
         return round(self.quantile * PARTS)
-
