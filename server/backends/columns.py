@@ -19,9 +19,8 @@ from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn, RankedTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.units import WEIGHT_BITS
+from server.backends.integer_columns import Column, Integers, whole
 from server.errors import BackendFailed
-
-Column = tuple[object, ...]
 
 _EVERY_DIGIT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Under which a numeric loses the zeros behind it, and nothing else."""
@@ -127,7 +126,7 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
         owners=owners,
         group=group,
         n_groups=len(domain),
-        weights=np.array(weights, dtype=np.int64).reshape(len(weights), len(group)),
+        weights=np.array([whole(column) for column in weights], np.int64).reshape(len(weights), len(group)),
     )
 
 
@@ -147,11 +146,11 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     if len(written) > len({place for place, _ in written}):
         raise BackendFailed("two of the database's group keys are one value to the proxy")
     return LoadHistogram(
-        sums=np.array(sums, np.int64),
+        sums=whole(sums),
         group=group,
-        interval=np.array(interval, np.int64),
-        units=np.array(units, np.int64),
-        totals=np.array(totals, np.int64),
+        interval=whole(interval),
+        units=whole(units),
+        totals=whole(totals),
         n_groups=len(domain),
         n_sums=query.n_releases,
         thresholds=np.array(query.thresholds, np.int64),
@@ -172,7 +171,7 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
     Cost: as `join_tuples`, and a sort of the distinct values.
     """
     owners, group, (values, weights) = _parts(columns, query, domain)
-    codes = np.where(np.array(weights, dtype=np.int64) > 0, _value_codes(values), -1)
+    codes = np.where(whole(weights) > 0, _value_codes(values), -1)
     return DistinctTuples(owners=owners, group=group, n_groups=len(domain), value=codes)
 
 
@@ -185,14 +184,17 @@ def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain
     Cost: linear in the rows.
     """
     owners, group, (places, weights) = _parts(columns, query, domain)
-    missing = np.fromiter((place is None for place in places), np.bool_, len(places))
-    value = np.array([0 if place is None else place for place in places], np.int64)
+    if isinstance(places, Integers):
+        missing, value = places.missing, places.values
+    else:
+        missing = np.fromiter((place is None for place in places), np.bool_, len(places))
+        value = np.array([0 if place is None else place for place in places], np.int64)
     return RankedTuples(
         owners=owners,
         group=group,
         n_groups=len(domain),
         value=np.where(missing, -1, np.maximum(value, 0)),
-        rows=np.array(weights, dtype=np.int64) >> WEIGHT_BITS,
+        rows=whole(weights) >> WEIGHT_BITS,
     )
 
 
@@ -218,6 +220,8 @@ def _group(keys: Sequence[Column], domain: Domain, rows: int) -> NDArray[np.int6
 
 def _owner(relation: str, column: Column) -> OwnerColumn:
     """The unit's keys as integers, or as text where text is equal exactly when the keys are."""
+    if isinstance(column, Integers):
+        return OwnerColumn(relation, np.where(column.missing, 0, column.values), column.missing)
     values = np.empty(len(column), object)
     values[:] = column
     missing = np.equal(values, np.array([None], object)).astype(np.bool_)
@@ -239,6 +243,8 @@ def key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np
 
     A policy writes 0.1, which no float is: keys with a fraction are decimals.
     """
+    if len(columns) == 1 and isinstance(columns[0], Integers):
+        return _integer_index(columns[0], values[0])
     exact = [[Decimal(repr(value)) if isinstance(value, float) else value for value in column] for column in values]
     rows: Iterable[object] = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
     known: Iterable[object] = exact[0] if len(exact) == 1 else zip(*exact, strict=True)
@@ -246,8 +252,20 @@ def key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np
     return np.fromiter(map(index.get, rows, itertools.repeat(-1)), np.int64, len(columns[0]))
 
 
+def _integer_index(column: Integers, values: Column) -> NDArray[np.int64]:
+    place = {value: index for index, value in enumerate(values)}
+    distinct, code = np.unique(column.values, return_inverse=True)
+    found = np.fromiter((place.get(value, -1) for value in distinct.tolist()), np.int64, len(distinct))
+    return np.where(column.missing, place.get(None, -1), found[code] if len(found) else code)
+
+
 def _value_codes(column: Column) -> NDArray[np.int64]:
     """The rank of each value among the distinct ones; -1 for NULL. All NaN are one value, as in SQL."""
+    if isinstance(column, Integers):
+        _, codes = np.unique(column.values[~column.missing], return_inverse=True)
+        ranks = np.full(len(column), -1, np.int64)
+        ranks[~column.missing] = codes
+        return ranks
     kinds = set(map(type, column)) - {type(None)}
     if len(kinds) > 1 or not kinds <= _COUNTABLE:
         raise BackendFailed("a counted value has a type that cannot be compared outside the database")

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import duckdb
+import numpy as np
 from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
 
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
@@ -21,8 +23,9 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
-from server.backends.columns import Column, Domain, group_domain
+from server.backends.columns import Domain, group_domain
 from server.backends.data_files import DataFiles, data_files
+from server.backends.integer_columns import Column, Integers
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -37,6 +40,7 @@ from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
+_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 Config = dict[str, str | bool | int | float | list[str]]
 
 # Whatever could make the same statement mean something else, or reach beyond the files. The last one is final.
@@ -224,14 +228,25 @@ class DuckdbBackend:
             yield connection
 
     def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
-        """A statement's columns, in blocks."""
+        """A statement's columns: of whole numbers as arrays, others in blocks of rows."""
         rows: list[tuple[object, ...]] = []
-        result = connection.execute(statement)
+        result = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {self.limits.rows + 1}")
+        if all(str(column[1]) in _WHOLE for column in result.description or []):
+            return self._arrays(result.fetchnumpy())
         while block := result.fetchmany(_FETCH_ROWS):
             rows.extend(block)
             if len(rows) > self.limits.rows:
                 raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
+
+    def _arrays(self, found: dict[str, NDArray[np.integer]]) -> list[Column]:
+        columns: list[Column] = []
+        for values in found.values():
+            missing = np.broadcast_to(np.ma.getmaskarray(values), values.shape)
+            columns.append(Integers(np.ma.getdata(values).astype(np.int64), missing))
+            if len(missing) > self.limits.rows:
+                raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+        return columns
 
 
 def _config(limits: DuckdbLimits, spill: str) -> Config:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
-from server.backends.columns import Column, Domain, key_index
+from server.backends.columns import Domain, key_index
+from server.backends.integer_columns import Column
 
 
 def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> Domain:

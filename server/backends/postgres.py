@@ -23,7 +23,8 @@ from planner.sql.dialect import Dialect
 from planner.sql.result_types import ResultType
 from server import libpq
 from server.backends.catalog import read_schema
-from server.backends.columns import Column, Domain, group_domain
+from server.backends.columns import Domain, group_domain
+from server.backends.integer_columns import Column, arrays_sql, from_array
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -49,6 +50,9 @@ _UNREACHABLE = (
     " do not count"
 )
 _FETCH_ROWS = 65_536
+_ARRAY_ROWS = 8_000_000
+"""Rows that the database puts into arrays at most: beyond, it would hold hundreds of megabytes for them."""
+_WHOLE = {20, 21, 23}  # bigint, smallint, integer
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
 _SESSION = {
@@ -182,7 +186,10 @@ class PostgresBackend:
             yield connection
 
     def _columns(self, connection: psycopg.Connection[Any], statement: str, width: int) -> list[Column]:
-        """A statement's columns, in blocks; by a client-side cursor: a server-side one forbids parallel plans."""
+        """A statement's columns; by a client-side cursor: a server-side one forbids parallel plans."""
+        arrays = self._arrays(connection, statement)
+        if arrays is not None:
+            return arrays
         rows: list[tuple[object, ...]] = []
         with connection.cursor(binary=True) as cursor:
             cursor.execute(statement.encode())
@@ -191,6 +198,21 @@ class PostgresBackend:
                 if len(rows) > self.limits.rows:
                     raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
+
+    def _arrays(self, connection: psycopg.Connection[Any], statement: str) -> list[Column] | None:
+        """The columns as arrays; None where one of them is not of whole numbers, or there are too many rows."""
+        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
+        if not all(column.type_code in _WHOLE for column in described):
+            return None
+        most = min(self.limits.rows, _ARRAY_ROWS)
+        with connection.cursor(binary=True) as cursor:
+            cursor.execute(arrays_sql(statement, [column.name for column in described], most).encode())
+            found = cursor.pgresult
+            assert found is not None, "an aggregate without GROUP BY returns one row"
+            rows, sentinel = found.get_value(0, 0) or b"", found.get_value(0, 1)
+            if int.from_bytes(rows, "big") > most or sentinel != b"\0":
+                return None
+            return [from_array(found.get_value(0, 2 + place)) for place in range(len(described))]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
-from server.backends.columns import Column, Domain, distinct_tuples, join_tuples, load_histogram, ranked_tuples
+from server.backends.columns import Domain, distinct_tuples, join_tuples, load_histogram, ranked_tuples
 from server.backends.found_domain import found_domain
+from server.backends.integer_columns import Column
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
 """Runs a statement and returns its columns; told how many there are, for a result without rows."""

@@ -18,7 +18,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
 from server.backends.catalog import read_schema
-from server.backends.columns import Column
+from server.backends.integer_columns import Column
 from server.backends.postgres import PostgresBackend, ReadLimits
 from server.errors import QueryCancelled
 from server.workers.measure import measure, plan_measurements

@@ -10,7 +10,7 @@ from planner.policy.draft import draft
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from server.backends.catalog import read_schema
-from server.backends.estimates import read_estimates
+from server.backends.custody.estimates import read_estimates
 from server.backends.postgres import connected
 from tests.support.hospital import DRUGS, TESTS, write_hospital
 

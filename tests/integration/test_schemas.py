@@ -24,9 +24,9 @@ from planner.rewriting.rewrite import rewrite
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema, sql_identifier
 from server.backends.catalog import read_namespaces, read_schema
+from server.backends.custody.left_out import read_left_out
 from server.backends.custody.postgres import PostgresCustody
 from server.backends.embedded import EmbeddedPostgres
-from server.backends.left_out import read_left_out
 from server.backends.postgres import PostgresBackend
 from server.pgwire.shadow.create import create_shadow
 from server.pgwire.shadow.shadow import ShadowDatabase

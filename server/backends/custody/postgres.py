@@ -14,8 +14,8 @@ from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.catalog import read_namespaces, read_schema
 from server.backends.custody.custody import Misfit, Statement
-from server.backends.estimates import read_estimates
-from server.backends.left_out import read_left_out
+from server.backends.custody.estimates import read_estimates
+from server.backends.custody.left_out import read_left_out
 from server.backends.postgres import PostgresBackend
 from server.backends.role import refuse_unsafe_role
 from server.errors import BackendFailed

@@ -7,7 +7,8 @@ from dataclasses import replace
 from planner.plan import BackendQuery
 from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
-from server.backends.columns import Column, Domain
+from server.backends.columns import Domain
+from server.backends.integer_columns import Column
 from server.backends.query_tuples import query_tuples
 
 QUERY = BackendQuery(
