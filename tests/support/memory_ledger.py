@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
 from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
+from server.ledger.analyst import Act
 from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
 from server.query import Budget
 
@@ -26,6 +27,7 @@ class MemoryLedger:
         self._answers: dict[int, bytes] = {}
         self.charged: list[tuple[Charge, ChargeState]] = []
         self.version = 1
+        self._checked: dict[str, frozenset[str]] = {}
 
     @property
     def dataset(self) -> int:
@@ -106,6 +108,13 @@ class MemoryLedger:
 
     def data_version(self) -> int:
         return self.version
+
+    def checked_keys(self, fingerprint: str) -> frozenset[str]:
+        """Whatever the version: the rows of a test that bumps it stay as they are."""
+        return self._checked.get(fingerprint, frozenset())
+
+    def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
+        self._checked[fingerprint] = frozenset(keys)
 
     def recover(self) -> tuple[Reservation, ...]:
         return ()
