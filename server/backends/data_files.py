@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from planner.schema import Schema
 from server.backends.duckdb_catalog import fold, read_duckdb_schema, read_view_tables
-from server.errors import BackendUnavailable
+from server.errors import BackendUnavailable, ConfigurationInvalid
 
 _CATALOG = "noisegate_data"
 _SUFFIX = ".parquet"
@@ -41,8 +41,9 @@ class DuckdbFile:
         return read_duckdb_schema(connection, self.namespace)
 
     def version(self) -> str:
-        """Which state of the file this is. Raises: BackendUnavailable."""
-        return _version([self.path])
+        """Which state of the file this is, with what a writer has not yet put into it. Raises: BackendUnavailable."""
+        log = self.path.with_name(f"{self.path.name}.wal")
+        return _version([self.path, *([log] if log.exists() else [])])
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,26 @@ class ParquetFolder:
             connection.execute(
                 f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)'
             )
-        return (f"SET allowed_directories = [{_text(self.path.resolve())}]",)
+        every = ", ".join(_text(file) for files in self._tables().values() for file in files)
+        return (f"SET allowed_paths = [{every}]",)
+
+    def check_files(self, connection: DuckDBPyConnection) -> None:
+        """Refuse a table whose files differ in their columns: a value that fits no type would fail a question.
+
+        Raises: ConfigurationInvalid.
+        Cost: reads the head of every file.
+        """
+        for name, files in self._tables().items():
+            known = None
+            for file in files:
+                columns = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(file)})").fetchall()
+                found = [(str(column[0]), str(column[1])) for column in columns]
+                if known is not None and found != known:
+                    hint = "write all files of a table with the same columns, in one order and of the same types"
+                    raise ConfigurationInvalid(
+                        f"{file.name} of {name} has other columns than {files[0].name}", hint=hint
+                    )
+                known = found
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
         """Its structure: no constraint holds, any value may be NULL."""
@@ -80,6 +100,7 @@ class ParquetFolder:
                 name = fold(entry.name if entry.is_dir() else entry.stem)
                 if not files or files[0].suffix != _SUFFIX or not _NAME.fullmatch(name):
                     continue
+                _check_names(files)
                 if name in found:
                     hint = "the file and the folder, or two spellings of a name, are one table"
                     raise BackendUnavailable(f"two tables of the folder are called {name}", hint=hint)
@@ -96,6 +117,20 @@ DataFiles = DuckdbFile | ParquetFolder
 _NAME = re.compile(r"[a-z_][a-z0-9_$ -]*")
 
 
+_GLOBS = re.compile(r"[*?\[\]]")
+
+
+def _check_names(files: list[Path]) -> None:
+    """Refuse names that DuckDB takes for patterns of names, or that are no text. Raises: BackendUnavailable."""
+    for file in files:
+        try:
+            str(file).encode()
+        except UnicodeEncodeError as error:
+            raise BackendUnavailable("a file of the folder has a name that is no UTF-8", hint="rename it") from error
+        if _GLOBS.search(str(file)):
+            raise BackendUnavailable(f"{file}: a path with *, ?, [ or ] would be read as a pattern", hint="rename it")
+
+
 def data_files(path: Path, namespace: str = "main") -> DataFiles:
     """What stands at a path.
 
@@ -109,7 +144,8 @@ def _version(files: list[Path]) -> str:
     """SHA-256 of what tells a changed file from an unchanged one without reading it."""
     digest = hashlib.sha256()
     for file, state in _states(files):
-        digest.update(f"{file}\0{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}\0".encode())
+        told = state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
+        digest.update(os.fsencode(file) + f"\0{told}\0".encode())
     return digest.hexdigest()
 
 

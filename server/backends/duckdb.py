@@ -24,7 +24,7 @@ from planner.public.query import PublicStatement
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
-from server.backends.data_files import DataFiles, data_files
+from server.backends.data_files import DataFiles, ParquetFolder, data_files
 from server.backends.integer_columns import Column, Integers
 from server.backends.public_rows import (
     Computed,
@@ -109,8 +109,14 @@ class DuckdbBackend:
 
     @contextmanager
     def opened(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
-        """An instance that sees the files, for their custodian; as long as it takes. Raises: BackendUnavailable."""
+        """An instance that sees the files, for their custodian; as long as it takes.
+
+        Raises: BackendUnavailable; ConfigurationInvalid for files of one table that differ in their columns.
+        """
         with self._connected(limits) as connection:
+            source = self._source
+            if isinstance(source, ParquetFolder):
+                source.check_files(connection)
             yield connection
 
     def schema(self) -> Schema:
@@ -196,7 +202,7 @@ class DuckdbBackend:
             finally:
                 timer.cancel()
                 timer.join()
-        if self._changed():
+        if self.changed():
             raise BackendFailed("the files of the database changed while they were read")
 
     def _schema(self, connection: DuckDBPyConnection) -> Schema:
@@ -206,11 +212,12 @@ class DuckdbBackend:
     def _source(self) -> DataFiles:
         return data_files(self.path, self.namespace)
 
-    def _changed(self) -> bool:
+    def changed(self) -> bool:
+        """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
         return self.version is not None and self._source.version() != self.version
 
     def _refuse_changed(self) -> None:
-        if self._changed():
+        if self.changed():
             hint = "the custodian reloads the policy, which checks the keys of the new files; then ask again"
             raise SchemaChanged("the files of the database have changed since they were checked", hint=hint)
 

@@ -188,12 +188,14 @@ def test_nothing_else_of_the_machine_is_in_reach(custody: Custody, tmp_path: Pat
             f"SELECT * FROM read_text('{tmp_path}/lake/../secret.parquet')",
             f"ATTACH '{tmp_path}/other.duckdb'",
             f"COPY (SELECT 1) TO '{tmp_path}/written.parquet'",
+            f"COPY (SELECT 1) TO '{tmp_path}/lake/written.parquet'",
+            f"ATTACH '{tmp_path}/lake/other.duckdb'",
             "SET enable_external_access = true",
             "INSTALL httpfs",
         ):
             with pytest.raises(duckdb.Error):
                 connection.execute(reach)
-    assert not (tmp_path / "written.parquet").exists()
+    assert not (tmp_path / "written.parquet").exists() and not (tmp_path / "lake" / "written.parquet").exists()
 
 
 def test_a_draft_declares_the_keys_that_names_suggest(custody: Custody) -> None:
@@ -242,3 +244,41 @@ def test_a_path_where_nothing_is_is_refused(tmp_path: Path, lake: Path, url: str
 
 def test_the_version_is_part_of_what_a_plan_is_for() -> None:
     assert Schema({}).fingerprint == Schema({}, version="").fingerprint != Schema({}, version="1").fingerprint
+
+
+def test_what_a_writer_left_beside_a_file_is_another_state(tmp_path: Path) -> None:
+    """A crashed writer leaves rows in a log, which whoever opens the file reads; the file itself is unchanged."""
+    file = tmp_path / "shop.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.execute("CREATE TABLE person (id bigint, name varchar); INSERT INTO person VALUES (1, 'a')")
+    with open_custody(f"duckdb:///{file}", (), 0) as custody:
+        backend = custody.backend
+    (tmp_path / "shop.duckdb.wal").write_bytes(b"")
+    with pytest.raises(SchemaChanged):
+        backend.check_schema(backend.schema().fingerprint)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["[ab].parquet", "a*.parquet", "a?.parquet"])
+def test_a_name_that_is_a_pattern_is_refused(lake: Path, name: str) -> None:
+    _written(lake / "visit" / "plain.parquet", VISITS.format(0, 3))
+    (lake / "visit" / "plain.parquet").rename(lake / "visit" / name)
+    refused = pytest.raises(BackendUnavailable, match="would be read as a pattern")
+    with refused, open_custody(f"parquet:///{lake}", (), 0):
+        pass
+
+
+@pytest.mark.parametrize(
+    "rows", [VISITS.replace("AS double", "AS text"), VISITS.replace("AS cost", "AS price"), "SELECT 1 AS patient_id"]
+)
+def test_files_of_a_table_have_the_same_columns(lake: Path, rows: str) -> None:
+    _written(lake / "visit" / "9.parquet", rows.format(0, 3))
+    refused = pytest.raises(ConfigurationInvalid, match=r"9\.parquet of visit has other columns than 0\.parquet")
+    with refused, open_custody(f"parquet:///{lake}", (), 0):
+        pass
+
+
+def test_files_that_change_while_they_are_counted_are_not_counted(custody: Custody, lake: Path) -> None:
+    assert custody.count(b"SELECT count(*) FROM visit") == 3000
+    os.utime(lake / "Patient.parquet", ns=(1, 1))
+    with pytest.raises(BackendFailed, match="while they were counted"):
+        custody.count(b"SELECT count(*) FROM visit")

@@ -81,5 +81,7 @@ class FilesCustody:
             raise Misfit from error
         except duckdb.Error as error:
             raise BackendFailed("the database refused to count", hint="is the file readable?") from error
+        if self.backend.changed():
+            raise BackendFailed("the files changed while they were counted", hint="try again")
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
