@@ -15,7 +15,7 @@ from planner.policy.policy import DeclaredForeignKey
 from planner.policy.side_channels import ANSWER_QUANTUM_S, DEFAULT_MIN_EPSILON
 from planner.policy.table_settings import toml_key
 from planner.schema import PUBLIC, Column, Schema, Table, name_parts
-from planner.sql.sql_types import canonical_cast, sql_type
+from planner.sql.sql_types import Family, canonical_cast, sql_type
 
 MIGRATION_TABLES = frozenset(
     (
@@ -90,7 +90,7 @@ def draft(
     tables = sorted(with_likely_keys(schema).tables.values(), key=lambda table: table.name)
     tools = [(table.name, _TOOLS) for table in tables if _is_tools(table)]
     known = [table for table in tables if not _is_tools(table)]
-    suggested = suggested_keys(Schema({table.name: table for table in known}))
+    suggested = suggested_keys(Schema({table.name: table for table in known}, version=schema.version))
     lookups = _lookups(known, suggested, estimates.rows)
     chosen = _candidates(known, lookups) if units is None else units
     owned = _reached(known, suggested, chosen)
@@ -289,7 +289,7 @@ def _with_likely_key(table: Table) -> Table:
 def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
     """Relations that could hold people, with their keys: those first through which the most tables would be owned."""
     tables = [table for table in with_likely_keys(schema).tables.values() if not _is_tools(table)]
-    suggested = suggested_keys(Schema({table.name: table for table in tables}))
+    suggested = suggested_keys(Schema({table.name: table for table in tables}, version=schema.version))
     keys = {table.name: key for table in tables if (key := row_key(table)) is not None}
     owned = {name: len(_reached(tables, suggested, {name: key})) for name, key in keys.items()}
     dated = {table.name: any(sql_type(one.type).is_moment for one in table.columns) for table in tables}
@@ -303,8 +303,9 @@ def _is_tools(table: Table) -> bool:
 def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
     """Foreign keys that the catalog lacks and that names and types suggest: `lab_result.patient_id` to `patient.id`.
 
-    A column suggests one where its name is that of exactly one other table, singular or plural, and of the one column
-    of its key, and both have one type. Nothing says that it is true: `policy check` counts the rows without a parent.
+    A column suggests one where its name is that of exactly one other table, singular or plural, and of the one
+    column of its key, and both have one type; of files, whole numbers may differ in width. Nothing says that it is
+    true: `policy check` counts the rows without a parent.
     """
     found = []
     for table in schema.tables.values():
@@ -314,17 +315,22 @@ def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
                 (other.name, key[0])
                 for other in schema.tables.values()
                 for key in other.keys
-                if other.name != table.name and len(key) == 1 and _refers(column, other, key[0])
+                if other.name != table.name
+                and len(key) == 1
+                and _refers(column, other, key[0], of_any_width=bool(schema.version))
             ]
             if column.name not in taken and len(targets) == 1:
                 found.append(DeclaredForeignKey(table.name, (column.name,), targets[0][0], (targets[0][1],)))
     return tuple(sorted(found, key=lambda key: (key.table, key.columns)))
 
 
-def _refers(column: Column, other: Table, key: str) -> bool:
-    """Is it called as the other table and its key are, and of the key's type?"""
+def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bool:
+    """Is it called as the other table and its key are, and of the key's type, or a whole number of another width?"""
     above = other.column(key)
-    if above is None or above.type != column.type or canonical_cast(sql_type(column.type)) is None:
+    if above is None or canonical_cast(sql_type(column.type)) is None:
+        return False
+    kinds = sql_type(column.type).family, sql_type(above.type).family
+    if above.type != column.type and not (of_any_width and kinds == (Family.INTEGER, Family.INTEGER)):
         return False
     plain = other.relation.lower()
     singular = plain[:-1] if plain.endswith("s") else plain

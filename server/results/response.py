@@ -41,7 +41,7 @@ _NOTES = {
 _TRUTH_EITHER_SIDE = (
     "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
     "tau. How much the cut took away is outside of it: the true answer of a count or a sum of what is not negative "
-    "may lie above, that of an average, a ratio or a difference on either side."
+    "may lie above, that of an average, a ratio, a difference or a rank on either side."
 )
 _TRUTH_WITHIN = (
     "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
@@ -338,6 +338,7 @@ def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple
         yield from _further_notes(plan, domain, weak)
         return
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
+    computed |= any(release.ranked is not None for release in plan.releases)
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
     yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
     yield from _further_notes(plan, domain, weak)

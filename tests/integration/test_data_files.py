@@ -50,7 +50,7 @@ day = { range = [2024-01-01, 2024-12-31], step = "day" }
 """
 PATIENTS = "SELECT i AS \"ID\", 'town ' || i % 2 AS town FROM range(600) t(i)"
 VISITS = (
-    "SELECT i % 600 AS patient_id, CAST(i % 90 + 0.5 AS double) AS cost, "
+    "SELECT CAST(i % 600 AS integer) AS patient_id, CAST(i % 90 + 0.5 AS double) AS cost, "
     "DATE '2024-01-01' + CAST(i % 300 AS int) AS day FROM range({}, {}) t(i)"
 )
 
@@ -92,7 +92,7 @@ def test_a_file_or_a_folder_of_files_is_a_table(custody: Custody) -> None:
     schema = custody.schema(())
     assert sorted(schema.tables) == ["patient", "visit"]
     assert [(column.name, column.type) for column in schema.tables["visit"].columns] == [
-        ("patient_id", "bigint"),
+        ("patient_id", "integer"),
         ("cost", "double precision"),
         ("day", "date"),
     ]

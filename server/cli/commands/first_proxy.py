@@ -60,7 +60,11 @@ class _Database:
 
 def init(
     url: Annotated[
-        str | None, typer.Option(help="Where the database's URL is: env:NAME or file:PATH.", metavar="SECRET")
+        str | None,
+        typer.Option(
+            help="Where the database's URL is: env:NAME or file:PATH; or files: duckdb:///FILE, parquet:///FOLDER.",
+            metavar="SECRET",
+        ),
     ] = None,
     people: Annotated[str | None, typer.Option(help="The table that holds one row per person.")] = None,
     analyst: Annotated[str | None, typer.Option(help="The first analyst's name.")] = None,

@@ -10,8 +10,9 @@ import pytest
 from sqlglot import exp
 
 from planner.limits import most_groups
-from planner.plan import GroupSelection, Plan
+from planner.plan import GroupSelection, Plan, Ranked
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
+from planner.sql.rank_grid import AskedRank, Grid
 from server.backends.columns import Domain
 from server.query import Budget, Interval, QueryResponse
 from server.results.response import response
@@ -299,6 +300,9 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
     ratio = response(answer_plan(Apply("/", (X, Y)), n_releases=2), PLAIN, [noisy_answer([1])] * 2, BUDGET, "r")
     assert plain.notes[0].endswith("may lie above.")
     assert "on either side" in ratio.notes[0]
+    ranked = Ranked(exp.Null(), Grid(0.0, 1.0, 2, "float8"), AskedRank(0.5))
+    median = replace(answer_plan(X), releases=(replace(answer_plan(X).releases[0], ranked=ranked),))
+    assert "on either side" in response(median, PLAIN, [noisy_answer([1])], BUDGET, "r").notes[0]
 
 
 @pytest.mark.parametrize(("tau", "most", "uncut"), [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)])
