@@ -11,8 +11,6 @@ LIBRARIES = {
     "privacy.accounting.pld_report": "tight totals by dp-accounting, for reports",
     "privacy.audit": "audits of mechanisms by their outputs",
     "privacy.published.sampled.sampled_measurement": "the Protocol of mechanisms that draw their samples themselves",
-    "server.backends.duckdb": "an engine that no policy can name yet",
-    "server.backends.duckdb_catalog": "as well",
 }
 """What no product path reaches, by design, and what it is there for."""
 

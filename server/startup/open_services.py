@@ -16,7 +16,7 @@ from planner.policy.validate import validate
 from planner.schema import Schema
 from planner.views.declared import check_declared_views
 from server.backends.backend import Backend
-from server.backends.custody.custody import open_custody
+from server.backends.custody.open_custody import open_custody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.analyst import Act

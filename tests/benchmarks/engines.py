@@ -30,7 +30,7 @@ from planner.schema import Schema
 from server.backends import embedded
 from server.backends.backend import Backend
 from server.backends.catalog import read_schema
-from server.backends.custody.custody import open_custody
+from server.backends.custody.open_custody import open_custody
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.ledger.analyst import Act

@@ -17,8 +17,9 @@ from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
-from server.backends.custody.custody import Custody, open_custody
+from server.backends.custody.custody import Custody
 from server.backends.custody.file_urls import path_of
+from server.backends.custody.open_custody import open_custody
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 from server.policy.check_data import check_policy
 from server.policy.secrets import resolve

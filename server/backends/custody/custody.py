@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Protocol
 
@@ -12,7 +11,6 @@ from psycopg import sql
 from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.backend import Backend
-from server.backends.custody.file_urls import FILE_URLS
 
 Statement = sql.Composed | bytes
 """PostgreSQL's SQL of a SELECT of one number."""
@@ -58,32 +56,3 @@ class Custody(Protocol):
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""
         ...
-
-
-def open_custody(url: str, namespaces: Sequence[str], statement_ms: int) -> AbstractContextManager[Custody]:
-    """Connect to what a URL names.
-
-    Args:
-      url: of PostgreSQL; or of files, with an absolute path.
-      namespaces: the schemas that a policy names, for the backend.
-      statement_ms: how long a statement may take; 0: any time.
-    Raises: ConfigurationInvalid, BackendUnavailable.
-    """
-    return _files(url) if url.startswith(FILE_URLS) else _postgres(url, namespaces, statement_ms)
-
-
-@contextmanager
-def _files(url: str) -> Iterator[Custody]:
-    from server.backends.custody.files import opened_files  # DuckDB is an extra
-
-    with opened_files(url) as custody:
-        yield custody
-
-
-@contextmanager
-def _postgres(url: str, namespaces: Sequence[str], statement_ms: int) -> Iterator[Custody]:
-    from server.backends.custody.postgres import PostgresCustody
-    from server.backends.postgres import connected
-
-    with connected(url, statement_ms) as connection:
-        yield PostgresCustody(connection, url, tuple(namespaces))

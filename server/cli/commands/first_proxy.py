@@ -142,8 +142,8 @@ def _answered(given: str | None, option: str, asks: str, default: str | None, re
 
 def _database(said: str, base: Path, *, typed: bool) -> _Database:
     """Connect, refuse a role that may do more than SELECT, and read the structure."""
-    from server.backends.custody.custody import open_custody
     from server.backends.custody.file_urls import FILE_URLS
+    from server.backends.custody.open_custody import open_custody
     from server.policy.secrets import resolve
 
     is_reference = said.startswith(("env:", "file:", *FILE_URLS))

@@ -70,8 +70,8 @@ def init(
     Exit codes: 0 written, 2 not written.
     """
     from planner.policy.draft import Estimates, draft, extent
-    from server.backends.custody.custody import open_custody
     from server.backends.custody.file_urls import FILE_URLS
+    from server.backends.custody.open_custody import open_custody
     from server.policy.secrets import resolve
 
     if not url.startswith(("env:", "file:", *FILE_URLS)):
@@ -135,7 +135,7 @@ def check(
     Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
     """
     from planner.policy.declared_keys import with_declared_keys
-    from server.backends.custody.custody import open_custody
+    from server.backends.custody.open_custody import open_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.check_data import check_policy, probes
     from server.policy.missing_deltas import missing_deltas

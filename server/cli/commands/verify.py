@@ -39,7 +39,7 @@ def verify(
     """
     from planner.policy.declared_keys import with_declared_keys
     from planner.policy.validate import validate
-    from server.backends.custody.custody import open_custody
+    from server.backends.custody.open_custody import open_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.secrets import resolve
     from server.policy.verify_solvers import verify_solvers
