@@ -252,8 +252,7 @@ def _reached(
 def _unit_key(table: Table) -> str | None:
     for key in table.keys:
         column = table.column(key[0]) if len(key) == 1 else None
-        fits = column is not None and not column.nullable and canonical_cast(sql_type(column.type))
-        if column is not None and fits:
+        if column is not None and not column.nullable and canonical_cast(sql_type(column.type)):
             return column.name
     return None
 

@@ -134,8 +134,7 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     """Code the columns k0.., i, b, n, s of BackendQuery.loads.
 
     Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
-    would
-      be truncated twice. No type of a group key is known to have such values.
+      would be truncated twice. No type of a group key is known to have such values.
     Cost: linear in the rows, of which there are at most one per group, sum and threshold.
     """
     n_keys = len(domain.keys)

@@ -115,8 +115,6 @@ class ParquetFolder:
 DataFiles = DuckdbFile | ParquetFolder
 
 _NAME = re.compile(r"[a-z_][a-z0-9_$ -]*")
-
-
 _GLOBS = re.compile(r"[*?\[\]]")
 
 
@@ -128,7 +126,9 @@ def _check_names(files: list[Path]) -> None:
         except UnicodeEncodeError as error:
             raise BackendUnavailable("a file of the folder has a name that is no UTF-8", hint="rename it") from error
         if _GLOBS.search(str(file)):
-            raise BackendUnavailable(f"{file}: a path with *, ?, [ or ] would be read as a pattern", hint="rename it")
+            raise BackendUnavailable(
+                f"{file.name}: a path with *, ?, [ or ] would be read as a pattern", hint="rename it"
+            )
 
 
 def data_files(path: Path, namespace: str = "main") -> DataFiles:

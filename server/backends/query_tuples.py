@@ -25,8 +25,7 @@ class QueryTuples:
 
     Attributes:
       join: the join tuples with one weight per release that is a sum, or how many units have how much of it, where
-        the
-        database counts them; None when every release counts distinct values.
+        the database counts them; None when every release counts distinct values.
       distinct: per release, the tuples whose distinct values it counts, or whose values it ranks; None for a sum.
         Releases of one statement have the same object.
     """

@@ -74,9 +74,8 @@ class RankBatch:
     epsilon-DP for all ranks and groups together: the choice of tau (`Scores`, whose values move by tau), the ranks
     (equal shares), the intervals (`WidthSearch`).
     Source: privacy.md sections 1, 2 and 4; Smith (STOC 2011) for the mechanism, Fang, Dong and Yi (CCS 2022) for
-    ranks
-      of people in place of extremes. Their shifted inverse reads one sequence of truncated values from above; here
-      rows below a value are truncated for themselves as well, so that a quantile has two sides.
+      ranks of people in place of extremes. Their shifted inverse reads one sequence of truncated values from above;
+      here rows below a value are truncated for themselves as well, so that a quantile has two sides.
 
     Attributes:
       epsilon: for all ranks and groups together, > 0.
@@ -141,8 +140,7 @@ class RankBatch:
           weighed rows. Of nobody's rows every value is as likely, and the interval is wide.
         Raises: InvalidParameter for several owner positions without `sharing`; EntropyFailed; SolverFailed.
         Cost: a sort of the rows, and some milliseconds per 100 groups and rank; with `sharing` some 40 programs of
-        each
-          group's rows per rank.
+          each group's rows per rank.
         """
         n_groups = tuples.n_groups
         tau, weighed = self._weighed(tuples, entropy)

@@ -185,8 +185,7 @@ class SharedRanks:
         return self.rows.offset(self.rank, int(np.searchsorted(self.codes, code, side="right")))
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
-        """A value with the law of `draw_code`, but that what counts as far is not measured from the smallest
-        distance.
+        """A value with the law of `draw_code`, but what counts as far is so by itself, not beside the smallest one.
 
         Exact, by rejection: the law is bounded from above between the places whose offsets are known, since offsets
         rise; a value is drawn by the bounds and kept with the probability that the bound overstates it by, else its
