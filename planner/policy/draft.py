@@ -163,6 +163,8 @@ def _head(name: str, schema: Schema) -> list[str]:
         "",
         "[database]",
         'url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password',
+        "# seconds = 60         # how long one question may run in the database",
+        "# memory_mb = 64       # for each of its sorts and hash tables (work_mem of PostgreSQL)",
         "",
         "[ledger]",
         'path = "ledger.sqlite"',

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from planner.errors import PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 from planner.policy.budgets import Budgets, read_budgets
+from planner.policy.database_limits import DatabaseLimits, read_database_limits
 from planner.policy.side_channels import SideChannels, read_side_channels
 from planner.policy.table_settings import UNQUOTED, TableNames, read_schemas
 from planner.policy.toml_section import DomainValue, TomlSection
@@ -139,6 +140,7 @@ class Policy:
       minimum_frequency: groups whose noisy number of privacy units is below it are withheld; None shows all.
       budgets: what is granted where nothing else is said.
       side_channels: bounds on what durations and failures tell.
+      database_limits: what one question may take of the database.
       schemas: the search path: where a table that analysts name without its schema is looked for, in order.
       solver: which truncates: `certified`, or `reference`, cvxpy's statement of the same program, up to
         a size. Both are proved by one certificate, so the privacy is the same.
@@ -161,6 +163,7 @@ class Policy:
     side_channels: SideChannels = field(default_factory=SideChannels)
     solver: SolverName = "certified"
     schemas: tuple[str, ...] = (PUBLIC,)
+    database_limits: DatabaseLimits = DatabaseLimits()
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -182,6 +185,8 @@ class Policy:
             del content["solver"]  # the hash is that of policies from before there was a choice
         if self.schemas == (PUBLIC,):
             del content["schemas"]  # so is this one
+        if self.database_limits == DatabaseLimits():
+            del content["database_limits"]
         for declared in (*content["tables"].values(), *content["foreign_keys"]):
             for name, unset in _LATER.items():
                 if declared.get(name, unset) == unset:
@@ -261,6 +266,7 @@ def parse_policy(text: str) -> Policy:
         side_channels=read_side_channels(privacy, epsilon),
         solver="reference" if privacy.choice("solver", SOLVERS, "certified") == "reference" else "certified",
         schemas=schemas,
+        database_limits=read_database_limits(database),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

@@ -194,6 +194,7 @@ _POLICY: Mapping[str, _Change] = {
     "foreign_keys": _foreign_keys,
     "tables": _tables,
     "solver": _harmless,
+    "database_limits": _harmless,  # of cost; whoever reads more learns no more from what is released
     "time_grain": _harmless,
     "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
     "minimum_frequency": partial(_minimum, "privacy.minimum_frequency"),

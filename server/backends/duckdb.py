@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
+from planner.policy.database_limits import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.schema import Schema
@@ -76,6 +77,16 @@ class DuckdbLimits:
     public_memory_mb: int = 1_024
     spill_mb: int = 16_384
     threads: int = 2
+
+    @classmethod
+    def of_policy(cls, limits: DatabaseLimits) -> DuckdbLimits:
+        """As a policy's settings say."""
+        return cls(
+            statement_ms=limits.seconds * 1_000,
+            rows=limits.rows,
+            memory_mb=limits.memory_mb or cls.memory_mb,
+            threads=limits.processes or cls.threads,
+        )
 
     @property
     def public(self) -> DuckdbLimits:

@@ -77,7 +77,8 @@ def open_services(
     """
     prepared = prepare(policy_path)
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
-    workers = WorkerPool(limits, preload=measure.__module__)
+    database_s = prepared.file.policy.database_limits.seconds
+    workers = WorkerPool(limits.beside(database_s), preload=measure.__module__)
     public_workers = WorkerPool(public_limits(limits), preload=PublicReads.__module__)
     compiler = KernelCompiler(limits.memory_bytes)
     try:
@@ -108,7 +109,7 @@ def prepare(policy_path: Path) -> Prepared:
     """
     file = PolicyFile.read(policy_path)
     url = resolve(file.policy.database_url, policy_path.parent)
-    with open_custody(url, file.policy.namespaces, _STARTUP_STATEMENT_MS) as custody:
+    with open_custody(url, file.policy.namespaces, _STARTUP_STATEMENT_MS, file.policy.database_limits) as custody:
         custody.refuse_unsafe_role()
         schema = custody.schema(file.policy.namespaces).declaring(file.policy.tables)
         backend = custody.backend
@@ -139,6 +140,9 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
     prepared = prepare(policy_path)
     if prepared.file.policy.ledger_path != before.policy.ledger_path:
         raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
+    if prepared.file.policy.database_limits.seconds > before.policy.database_limits.seconds:
+        hint = "workers are given as long when they start"
+        raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
     check_keys(prepared, before.ledger, act)
     weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
     renewed = replace(before, policy=prepared.file.policy, schema=prepared.schema, backend=prepared.backend)

@@ -11,11 +11,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import structlog
 
+from planner.policy.database_limits import DatabaseLimits
 from server.errors import CancelledEarly, TooManyQueries, WorkerFailed
 from server.scheduling.fair_queue import FairQueue, Turn
 from server.workers.worker import NotTaken, Worker
@@ -49,6 +50,11 @@ class WorkerLimits:
     call_s: float = 120.0
     wait_s: float = 150.0
     memory_bytes: int = 8 << 30
+
+    def beside(self, database_s: float) -> WorkerLimits:
+        """With as much more time as the database may take beyond what these count on, in seconds."""
+        more_s = max(0.0, database_s - DatabaseLimits.seconds)
+        return replace(self, call_s=self.call_s + more_s, wait_s=self.wait_s + more_s)
 
 
 class WorkerPool:

@@ -16,6 +16,11 @@ import duckdb
 import httpx
 import pytest
 
+from server.backends.duckdb import DuckdbBackend
+from server.errors import PolicyRejected
+from server.ledger.analyst import Act
+from server.startup.open_services import open_services
+from server.workers.pool import WorkerLimits
 from tests.integration.test_data_files import PATIENTS, POLICY, VISITS
 
 _LISTENS = re.compile(r"http://[\d.]+:\d+")
@@ -93,3 +98,20 @@ def test_a_key_that_is_declared_and_false_is_found_and_nothing_is_served(folder:
     )
     served = _noisegate("serve", "policy.toml", "--port", "0", "--no-wire", cwd=folder)
     assert served.returncode == 2 and "patient.id, which the policy declares as a key" in served.stderr
+
+
+def test_workers_are_given_time_when_they_start(folder: Path) -> None:
+    policy, act = folder / "policy.toml", Act("cy", "by hand")
+    assert (
+        _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "1", cwd=folder).returncode == 0
+    )
+    before = policy.read_text()
+    with open_services(policy, WorkerLimits(workers=1, public_workers=1)) as services:
+        policy.write_text(before.replace("[database]", "[database]\nseconds = 61"))
+        with pytest.raises(PolicyRejected, match="grows with a restart only"):
+            services.pipeline.reload(act, None)
+        policy.write_text(before.replace("[database]", "[database]\nseconds = 5\nmemory_mb = 512"))
+        services.pipeline.reload(act, None)
+        backend = services.pipeline.current.backend
+        assert isinstance(backend, DuckdbBackend)
+        assert (backend.limits.statement_ms, backend.limits.memory_mb) == (5_000, 512)

@@ -290,6 +290,10 @@ def test_a_busy_pool_refuses_after_a_while() -> None:
 def test_whose_turn_is_next_gets_it_however_long_calls_take() -> None:
     limits = WorkerLimits()
     assert limits.wait_s > limits.call_s
+    longer = limits.beside(600)
+    assert longer.call_s == limits.call_s + 540
+    assert longer.wait_s > longer.call_s
+    assert limits.beside(10) == limits
 
 
 def test_a_call_may_be_shorter_than_a_worker_takes_to_start() -> None:

@@ -10,6 +10,7 @@ from datetime import date
 import duckdb
 from sqlglot import transpile
 
+from planner.policy.database_limits import DatabaseLimits
 from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.custody.custody import Misfit, Statement
@@ -24,13 +25,15 @@ _MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRange
 
 
 @contextmanager
-def opened_files(url: str) -> Iterator[FilesCustody]:
+def opened_files(url: str, limits: DatabaseLimits = DatabaseLimits()) -> Iterator[FilesCustody]:
     """Open what a URL names, in the state that it has now.
 
+    Args:
+      limits: of a question.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
     path = path_of(url)
-    backend = DuckdbBackend(path).at_this_version()
+    backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits)).at_this_version()
     with backend.opened(_UNLIMITED) as connection:
         yield FilesCustody(connection, backend)
 

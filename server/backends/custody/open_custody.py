@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
+from planner.policy.database_limits import DatabaseLimits
 from server.backends.custody.custody import Custody
 from server.backends.custody.file_urls import FILE_URLS
 
 
-def open_custody(url: str, namespaces: Sequence[str], statement_ms: int) -> AbstractContextManager[Custody]:
+def open_custody(
+    url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits = DatabaseLimits()
+) -> AbstractContextManager[Custody]:
     """Connect to what a URL names.
 
     Args:
       url: of PostgreSQL; or of files, with an absolute path.
       namespaces: the schemas that a policy names, for the backend.
       statement_ms: how long a statement may take; 0: any time.
+      limits: of a question, for the backend.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
-    return _files(url) if url.startswith(FILE_URLS) else _postgres(url, namespaces, statement_ms)
+    return _files(url, limits) if url.startswith(FILE_URLS) else _postgres(url, namespaces, statement_ms, limits)
 
 
 @contextmanager
-def _files(url: str) -> Iterator[Custody]:
+def _files(url: str, limits: DatabaseLimits) -> Iterator[Custody]:
     from server.backends.custody.files import opened_files  # DuckDB is an extra
 
-    with opened_files(url) as custody:
+    with opened_files(url, limits) as custody:
         yield custody
 
 
 @contextmanager
-def _postgres(url: str, namespaces: Sequence[str], statement_ms: int) -> Iterator[Custody]:
+def _postgres(url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits) -> Iterator[Custody]:
     from server.backends.custody.postgres import PostgresCustody
     from server.backends.postgres import connected
 
     with connected(url, statement_ms) as connection:
-        yield PostgresCustody(connection, url, tuple(namespaces))
+        yield PostgresCustody(connection, url, tuple(namespaces), limits)

@@ -10,13 +10,14 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from planner.policy.database_limits import DatabaseLimits
 from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.catalog import read_namespaces, read_schema
 from server.backends.custody.custody import Misfit, Statement
 from server.backends.custody.estimates import read_estimates
 from server.backends.custody.left_out import read_left_out
-from server.backends.postgres import PostgresBackend
+from server.backends.postgres import PostgresBackend, ReadLimits
 from server.backends.role import refuse_unsafe_role
 from server.errors import BackendFailed
 
@@ -31,11 +32,13 @@ class PostgresCustody:
       connection: from `server.backends.postgres.connected`.
       url: of the same database.
       named: the schemas that the policy names.
+      limits: of a question.
     """
 
     connection: psycopg.Connection[Any]
     url: str = field(default="", repr=False)
     named: tuple[str, ...] = ()
+    limits: DatabaseLimits = DatabaseLimits()
 
     @property
     def name(self) -> str:
@@ -45,7 +48,7 @@ class PostgresCustody:
     @property
     def backend(self) -> PostgresBackend:
         """By connections of its own."""
-        return PostgresBackend(self.url, namespaces=self.named)
+        return PostgresBackend(self.url, ReadLimits.of_policy(self.limits), self.named)
 
     def namespaces(self) -> Sequence[str]:
         """The schemas that the role may use."""

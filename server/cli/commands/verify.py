@@ -46,7 +46,7 @@ def verify(
 
     contract = read_policy(policy)
     url = resolve(contract.database_url, policy.parent)
-    with open_custody(url, contract.namespaces, _CATALOG_TIMEOUT_MS) as custody:
+    with open_custody(url, contract.namespaces, _CATALOG_TIMEOUT_MS, contract.database_limits) as custody:
         schema = custody.schema(contract.namespaces).declaring(contract.tables)
         backend = custody.backend
     validate(contract, schema)
