@@ -63,6 +63,7 @@ from server.answers.kept_answers import KeptAnswers, Wanted
 from server.answers.released import Released, alone_if_large
 from server.backends.backend import Backend
 from server.backends.columns import Domain
+from server.backends.mirror.mirror import Mirror, MirrorFirst
 from server.errors import (
     BackendConnectionLost,
     BackendUnavailable,
@@ -105,6 +106,8 @@ from server.workers.public_reads import PublicReads
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
 
+_ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which costs what it does on the database."
+
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
 
@@ -125,6 +128,7 @@ class Pipeline:
       ledger: what the budget is.
       workers: where private rows are read and solved.
       public: reads public tables, in workers of their own; None: in the same ones.
+      mirror: a copy of the tables, which private rows are read from while it is current; or None.
       clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
       questions: what was planned lately; only queries over private tables are.
       compositions: the statements around answers that were, with their questions.
@@ -142,6 +146,7 @@ class Pipeline:
     compositions: LruCache[Asked, Composition] = field(default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES))
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
+    mirror: Mirror | None = None
     outage: Outage = field(default_factory=Outage)
 
     @cached_property
@@ -244,6 +249,10 @@ class Pipeline:
         persons = with_person_tables(bound, self.schema, self.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
+        mirrored = None if self.mirror is None else self.mirror.query(plan)
+        source = self._source(mirrored, self.ledger.data_version())
+        if isinstance(source, MirrorFirst):
+            plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
         return explanation(persons.query, found, plan, rewritten, measuring, n_groups, whole)
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
@@ -330,7 +339,9 @@ class Pipeline:
         plan = self._planned(bound, request)
         measuring = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        return Question.of(plan, query, measuring, time_grain=self.policy.time_grain, data_version=data_version)
+        mirrored = None if self.mirror is None else self.mirror.query(plan)
+        grain = self.policy.time_grain
+        return Question.of(plan, query, measuring, time_grain=grain, data_version=data_version, mirrored=mirrored)
 
     def _composed(self, statement: Statement, request: QueryRequest, refusal: PlannerError) -> Composition:
         """The statement as a composition of answers. Raises the refusal of it as one question where it is none."""
@@ -470,6 +481,12 @@ class Pipeline:
             raise _charged_failure(reservation, error) from error
         return released, self.ledger.commit(reservation, kept)
 
+    def _source(self, mirrored: BackendQuery | None, data_version: int) -> Backend:
+        """Where a question's rows are read: the mirror while it is current and can be asked, else the database."""
+        if self.mirror is None or mirrored is None:
+            return self.backend
+        return self.mirror.source(mirrored, data_version, self.backend)
+
     def _measured(
         self,
         reservation: Reservation,
@@ -484,7 +501,8 @@ class Pipeline:
         holding = Holding(question.plan.first_moment_s, cancelled)
         for count in range(1, _ATTEMPTS + 1):
             try:
-                owner, call = reservation.charge.analyst, (self.backend, question.query, question.measuring)
+                source = self._source(question.mirrored, question.data_version)
+                owner, call = reservation.charge.analyst, (source, question.query, question.measuring)
                 measured = self.workers.call(measure, *call, cancelled=cancelled, owner=owner)
                 holding.until_moment()
                 return measured

@@ -92,6 +92,8 @@ class Question:
       query: what the database is asked.
       measuring: how all of it is measured.
       answer_key: names the answer under a policy, a data version and a moment.
+      data_version: the custodian's.
+      mirrored: what a mirror is asked instead; None where there is none, or the database alone can say it.
       serial: no other question of this process has it.
     """
 
@@ -99,6 +101,8 @@ class Question:
     query: BackendQuery
     measuring: Measuring
     answer_key: str
+    data_version: int = 1
+    mirrored: BackendQuery | None = None
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
 
     @classmethod
@@ -110,6 +114,7 @@ class Question:
         *,
         time_grain: str,
         data_version: int,
+        mirrored: BackendQuery | None = None,
     ) -> Question:
         """The question that a plan answers at one version of the data.
 
@@ -119,8 +124,10 @@ class Question:
           measuring: how it is measured.
           time_grain: the policy's: how coarse the statement's clock is.
           data_version: how often the data was loaded.
+          mirrored: what a mirror is asked instead, which names nothing: the answer is the same.
         """
-        return cls(plan, query, measuring, answer_key(plan, query, time_grain, data_version))
+        key = answer_key(plan, query, time_grain, data_version)
+        return cls(plan, query, measuring, key, data_version, mirrored)
 
     @property
     def only_names_groups(self) -> bool:

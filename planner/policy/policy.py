@@ -18,6 +18,7 @@ from planner.errors import PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 from planner.policy.budgets import Budgets, read_budgets
 from planner.policy.database_limits import DatabaseLimits, read_database_limits
+from planner.policy.mirror import MirrorPolicy, read_mirror
 from planner.policy.side_channels import SideChannels, read_side_channels
 from planner.policy.table_settings import UNQUOTED, TableNames, read_schemas
 from planner.policy.toml_section import DomainValue, TomlSection
@@ -144,6 +145,8 @@ class Policy:
       schemas: the search path: where a table that analysts name without its schema is looked for, in order.
       solver: which truncates: `certified`, or `reference`, cvxpy's statement of the same program, up to
         a size. Both are proved by one certificate, so the privacy is the same.
+      mirror: where a copy of the tables is, if there is one; no part of the hash, since no answer and no charge
+        depends on where the rows are read.
     """
 
     name: str
@@ -164,6 +167,7 @@ class Policy:
     solver: SolverName = "certified"
     schemas: tuple[str, ...] = (PUBLIC,)
     database_limits: DatabaseLimits = DatabaseLimits()
+    mirror: MirrorPolicy | None = None
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -181,6 +185,7 @@ class Policy:
     def hash(self) -> str:
         """SHA-256 of the canonical content: layout and comments of the file do not count."""
         content = asdict(self)
+        del content["mirror"]
         if self.solver == "certified":
             del content["solver"]  # the hash is that of policies from before there was a choice
         if self.schemas == (PUBLIC,):
@@ -267,6 +272,7 @@ def parse_policy(text: str) -> Policy:
         solver="reference" if privacy.choice("solver", SOLVERS, "certified") == "reference" else "certified",
         schemas=schemas,
         database_limits=read_database_limits(database),
+        mirror=read_mirror(document.section("mirror")),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

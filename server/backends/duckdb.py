@@ -207,7 +207,7 @@ class DuckdbBackend:
             try:
                 with _translated(expired):
                     connection.begin()
-                    if self._schema(connection).fingerprint != fingerprint:
+                    if self._fingerprint(connection) != fingerprint:
                         raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
                     yield connection
             finally:
@@ -215,6 +215,9 @@ class DuckdbBackend:
                 timer.join()
         if self.changed():
             raise BackendFailed("the files of the database changed while they were read")
+
+    def _fingerprint(self, connection: DuckDBPyConnection) -> str:
+        return self._schema(connection).fingerprint
 
     def _schema(self, connection: DuckDBPyConnection) -> Schema:
         return replace(self._source.schema(connection), version=self.version or "")

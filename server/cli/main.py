@@ -18,6 +18,7 @@ from server.cli.commands import (
     first_proxy,
     ledger,
     ledger_backup,
+    mirror,
     policy,
     serve,
     verify,
@@ -32,8 +33,8 @@ SQL answers that protect people: a differentially private proxy in front of a da
 
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
-budgets (`admin`), the data's version (`data`) and the ledger (`ledger`), and may compare the solvers behind an answer
-(`verify`). Analysts ask questions (`query`, or many in a `shell`), look at their price
+budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), and may compare the
+solvers behind an answer (`verify`). Analysts ask questions (`query`, or many in a `shell`), look at their price
 first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
@@ -87,6 +88,10 @@ ledger_app.command("verify")(ledger.verify)
 ledger_app.command("export")(ledger.export)
 ledger_app.command("backup")(ledger_backup.backup)
 ledger_app.command("restore")(ledger_backup.restore)
+mirror_app = typer.Typer(help="Copy the tables into a local file, where questions run quicker.", no_args_is_help=True)
+app.add_typer(mirror_app, name="mirror")
+mirror_app.command("refresh")(mirror.refresh)
+mirror_app.command("status")(mirror.status)
 app.add_typer(data_app, name="data")
 data_app.command("version")(data.version)
 data_app.command("bump")(data.bump)

@@ -259,10 +259,11 @@ class PolicyAccepted(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class DataBumped(_Act):
-    """The data is a new load, of this version."""
+    """The data is a new load, of this version; `mirror` names the copy that was made of it, where one was."""
 
     kind = EntryKind.DATA
     version: int
+    mirror: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -185,8 +185,13 @@ class Administration(Protocol):
         """
         ...
 
-    def bump_data(self, act: Act) -> int:
-        """Say that the data is a new load: returns its version, one more than before. Resets no spending."""
+    def bump_data(self, act: Act, mirror: str | None = None) -> int:
+        """Say that the data is a new load: returns its version, one more than before. Resets no spending.
+
+        Args:
+          act: who does it, and why.
+          mirror: the name of the copy that has been made of this load; None where there is none.
+        """
         ...
 
 
@@ -251,6 +256,11 @@ class Records(Protocol):
 
     def data_version(self) -> int:
         """The version of the data, from 1."""
+        ...
+
+    def mirrored_load(self) -> tuple[int, str | None]:
+        """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
+        reads of one state."""
         ...
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from server.ledger.accounts.balance import Balance
 from server.ledger.analyst import Analyst
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
-from server.ledger.entry_contents import Committed, Failed, KeysChecked, PolicyAccepted, Released
+from server.ledger.entry_contents import Committed, DataBumped, Failed, KeysChecked, PolicyAccepted, Released
 from server.ledger.integrity.verify import verify
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.tables import account_rows, charge_rows
@@ -164,6 +164,10 @@ class StoreLedger(Administering):
         """The version of the data, from 1."""
         return self._store.read(data_version)
 
+    def mirrored_load(self) -> tuple[int, str | None]:
+        """The version of the data, and the copy that was made of it."""
+        return self._store.read(_mirrored_load)
+
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that this version of the data has been checked for."""
         return self._store.read(partial(_checked_keys, fingerprint))
@@ -226,6 +230,12 @@ def _checked_keys(fingerprint: str, reading: Reading) -> frozenset[str]:
     checked = KeysChecked(**KeysChecked.arguments(json.loads(row[0])))
     now = checked.version == data_version(reading) and checked.fingerprint == fingerprint
     return frozenset(checked.keys) if now else frozenset()
+
+
+def _mirrored_load(reading: Reading) -> tuple[int, str | None]:
+    row = reading.row(_NEWEST, DataBumped.kind.value)
+    bumped = None if row is None else DataBumped(**DataBumped.arguments(json.loads(row[0])))
+    return data_version(reading), None if bumped is None else bumped.mirror
 
 
 def _accepted_policy(reading: Reading) -> PolicyAccepted | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,8 @@ from server.policy.open_ledger_of_policy import open_policy_ledger
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
 from server.reloadable_pipeline import ReloadablePipeline
+from server.startup.mirror import open_mirror
+from server.startup.mirror_schedule import MirrorSchedule, refreshing
 from server.workers.kernel_compiler import KernelCompiler
 from server.workers.measure import measure
 from server.workers.pool import WorkerLimits, WorkerPool
@@ -81,6 +83,7 @@ def open_services(
     workers = WorkerPool(limits.beside(database_s), preload=measure.__module__)
     public_workers = WorkerPool(public_limits(limits), preload=PublicReads.__module__)
     compiler = KernelCompiler(limits.memory_bytes)
+    stack = ExitStack()
     try:
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
         check_keys(prepared, ledger, Act("proxy", "start"))
@@ -90,12 +93,19 @@ def open_services(
         if crashed:
             announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
         file = prepared.file
+        mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
+        public = PublicReads(public_workers)
         first = Pipeline(
-            file.policy, prepared.schema, prepared.backend, ledger, workers, public=PublicReads(public_workers)
+            file.policy, prepared.schema, prepared.backend, ledger, workers, public=public, mirror=mirror
         )
         pipeline = ReloadablePipeline(first, partial(_renew, policy_path))
+        if mirror is not None:
+            schedule = MirrorSchedule(lambda: pipeline.current.policy, mirror, refreshing(policy_path))
+            schedule.start()
+            stack.callback(schedule.stop)
         yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed)
     finally:
+        stack.close()
         compiler.stop()
         workers.close()
         public_workers.close()
@@ -145,5 +155,7 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
         raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
     check_keys(prepared, before.ledger, act)
     weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
-    renewed = replace(before, policy=prepared.file.policy, schema=prepared.schema, backend=prepared.backend)
+    policy, schema = prepared.file.policy, prepared.schema
+    mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)
+    renewed = replace(before, policy=policy, schema=schema, backend=prepared.backend, mirror=mirror)
     return renewed, weaker

@@ -19,6 +19,7 @@ class MemoryLedger:
       charged: every charge and its state, in order.
       dataset: nano-epsilon that the dataset has paid.
       version: of the data.
+      mirror: the copy that was made of it.
     """
 
     def __init__(self, budgets: Mapping[str, float]) -> None:
@@ -27,6 +28,7 @@ class MemoryLedger:
         self._answers: dict[int, bytes] = {}
         self.charged: list[tuple[Charge, ChargeState]] = []
         self.version = 1
+        self.mirror: str | None = None
         self._checked: dict[str, frozenset[str]] = {}
 
     @property
@@ -107,6 +109,13 @@ class MemoryLedger:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)
 
     def data_version(self) -> int:
+        return self.version
+
+    def mirrored_load(self) -> tuple[int, str | None]:
+        return self.version, self.mirror
+
+    def bump_data(self, act: Act, mirror: str | None = None) -> int:
+        self.version, self.mirror = self.version + 1, mirror
         return self.version
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:

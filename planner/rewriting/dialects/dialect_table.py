@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
+from planner.rewriting.dialects.mirror import mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
@@ -50,15 +51,23 @@ def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
     return duckdb_sql(tree, schema)
 
 
+def _question_on_mirror(tree: exp.Expr, schema: Schema | None) -> str:
+    assert schema is not None, "a mirror has the tables of a schema"
+    return mirror_sql(tree, schema)
+
+
+_DUCKDB = DialectSql(
+    _question_on_duckdb,
+    duckdb_public_sql,
+    {**_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
+    refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
+)
+
 DIALECTS: Mapping[Dialect, DialectSql] = {
     "postgres": DialectSql(
         lambda tree, _: postgres_sql(tree), lambda tree, _: postgres_sql(tree), _TYPES, by_name=True
     ),
-    "duckdb": DialectSql(
-        _question_on_duckdb,
-        duckdb_public_sql,
-        {**_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
-        refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
-    ),
+    "duckdb": _DUCKDB,
+    "mirror": replace(_DUCKDB, question=_question_on_mirror),  # of private tables alone
 }
 """By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""

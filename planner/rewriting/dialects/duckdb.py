@@ -39,16 +39,19 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
 }
 
 
-def duckdb_sql(tree: exp.Expr, schema: Schema, *, pretty: bool = False) -> str:
+def duckdb_sql(
+    tree: exp.Expr, schema: Schema, *, handlers: Mapping[type[exp.Expr], Handler] = HANDLERS, pretty: bool = False
+) -> str:
     """Write a statement for DuckDB.
 
     Args:
       tree: what the rules built: generated aliases, bound columns.
       schema: the catalog, for the columns' types.
+      handlers: per construct.
     Raises: UnsupportedSQL where DuckDB would answer differently or could fail for some row.
     """
     tables = dict(_tables(tree, schema))
-    written = Writer(tables, schema=schema).write(tree).sql
+    written = Writer(tables, handlers, schema=schema).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
 
 
@@ -115,7 +118,8 @@ class Writer:
         alias, *others = [node.table] if node.table else self.tables
         assert not others, "a column without its table stands in a query over one table"
         column = self.tables[alias].column(node.name)
-        assert column is not None, "bound columns exist"
+        if column is None:
+            raise UnsupportedSQL(f"{node.name} is not in the mirror")
         kind, single = sql_type(column.type), column.type in ("real", "float4")
         if kind.family is Family.FLOAT:
             return Typed(cast_sql(node.copy(), "DOUBLE"), SINGLE if single else kind)

@@ -193,13 +193,13 @@ def accept_policy(
         )
 
 
-def bump_data(journal: Journal, act: Act) -> int:
+def bump_data(journal: Journal, act: Act, mirror: str | None = None) -> int:
     """Write that the data is a new load; returns its version."""
     if (done := journal.done_before()) is not None:
         assert isinstance(done, DataBumped), "the operation's first entry"
         return done.version
     version = data_version(journal.writing) + 1
-    journal.append(DataBumped(version=version, **signed(act)))
+    journal.append(DataBumped(version=version, mirror=mirror, **signed(act)))
     return version
 
 
@@ -369,6 +369,6 @@ class Administering(ABC):
         """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
         self._write(note_restored, missing, act)
 
-    def bump_data(self, act: Act) -> int:
+    def bump_data(self, act: Act, mirror: str | None = None) -> int:
         """Say that the data is a new load."""
-        return self._write(bump_data, act)
+        return self._write(bump_data, act, mirror)

@@ -32,6 +32,15 @@ class Records(LedgerCase):
         assert ledger.data_version() == 2
         assert ledger.budget("ada").epsilon_left == 0.25
 
+    def test_a_load_names_the_copy_that_was_made_of_it(self, ledger: StoreLedger) -> None:
+        assert ledger.mirrored_load() == (1, None)
+        assert ledger.bump_data(ACT, "a copy") == 2
+        assert ledger.mirrored_load() == (2, "a copy")
+        ledger.bump_data(ACT)
+        assert ledger.mirrored_load() == (3, None)
+        assert "mirror" not in ledger.entries(acts_only=True)[-1].content, "old entries hash as they did"
+        assert ledger.verify().fault is None
+
     def test_the_last_accepted_policy_is_known(self, ledger: StoreLedger) -> None:
         assert (ledger.accepted_policy(), ledger.accepted_ownership()) == (None, None)
         ledger.accept_policy("one", ["visit: owned"], [], ACT)

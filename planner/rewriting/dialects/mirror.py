@@ -1,0 +1,141 @@
+"""A question for a mirror: a DuckDB file with the rows of a PostgreSQL, whose catalog the plan was made for.
+
+What DuckDB may treat otherwise than the PostgreSQL behind it is refused, so that it is asked of that one: the order
+of texts and their letters' case, which hang on its collation; and columns of types that none of DuckDB holds exactly.
+A char(n) is copied without the blanks at its end, and what it equals is compared without them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.rewriting.dialects.duckdb import HANDLERS, duckdb_sql
+from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
+from planner.schema import Column, Schema, Table
+from planner.sql.sql_types import Family, sql_type
+
+_WHOLE = {5: "SMALLINT", 10: "INTEGER", 19: "BIGINT"}
+_DIGITS = 38
+_TYPES = {
+    Family.TEXT: "VARCHAR",
+    Family.CHAR: "VARCHAR",
+    Family.BOOL: "BOOLEAN",
+    Family.DATE: "DATE",
+    Family.TIMESTAMP: "TIMESTAMP",
+    Family.TIMESTAMPTZ: "TIMESTAMPTZ",
+    Family.UUID: "UUID",
+}
+_PARTLY = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
+"""Types of which DuckDB lacks some values, which become NULL: no key may hang on them."""
+
+_FOLDED = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+
+
+def mirror_type(column_type: str) -> str | None:
+    """The type of DuckDB that holds what a column of PostgreSQL holds; None where there is none.
+
+    >>> mirror_type("numeric(15,2)"), mirror_type("character(10)"), mirror_type("numeric"), mirror_type("bytea")
+    ('DECIMAL(15, 2)', 'VARCHAR', None, None)
+    """
+    kind = sql_type(column_type)
+    if kind.family is Family.INTEGER:
+        return _WHOLE[kind.precision or 19]
+    if kind.family is Family.NUMERIC and kind.precision is not None and kind.scale is not None:
+        fits = 0 <= kind.scale <= kind.precision <= _DIGITS
+        return f"DECIMAL({kind.precision}, {kind.scale})" if fits else None
+    if kind.family is Family.FLOAT:
+        return "FLOAT" if column_type in ("real", "float4") else "DOUBLE"
+    if kind.family is Family.ENUM:
+        quoted = [f"'{label.replace(chr(39), chr(39) * 2)}'" for label in kind.labels]
+        return f"ENUM({', '.join(quoted)})"
+    return _TYPES.get(kind.family)
+
+
+def mirrored(table: Table) -> Table:
+    """The table with the columns that a mirror has.
+
+    Left out are types that are not copied, names that DuckDB takes for one another, and timestamps in keys.
+    """
+    keyed = {name for key in (*table.keys, *(one.columns for one in table.foreign_keys)) for name in key}
+    names = Counter(folded(column.name) for column in table.columns)
+    columns = [column for column in table.columns if names[folded(column.name)] == 1 and _is_copied(column, keyed)]
+    return replace(table, columns=tuple(columns))
+
+
+def _is_copied(column: Column, keyed: set[str]) -> bool:
+    partly = sql_type(column.type).family in _PARTLY
+    return mirror_type(column.type) is not None and not (partly and column.name in keyed)
+
+
+def folded(name: str) -> str:
+    """A name as DuckDB compares it: its ASCII letters in lower case.
+
+    >>> folded("Visit")
+    'visit'
+    """
+    return name.translate(_FOLDED)
+
+
+def mirror_sql(tree: exp.Expr, schema: Schema) -> str:
+    """Write a statement for a mirror.
+
+    Args:
+      tree: what the rules built.
+      schema: the tables of the mirror, with their columns in PostgreSQL.
+    Raises: UnsupportedSQL for what is to be asked of PostgreSQL.
+    """
+    tables = {}
+    for node in tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier):
+            table = schema.at(node.text("db"), node.name)
+            if table is None:
+                raise UnsupportedSQL(f"{node.name} is not in the mirror")
+            tables[table.name] = mirrored(table)
+    return duckdb_sql(tree, Schema(tables), handlers=_HANDLERS)
+
+
+def _refused(node: exp.Expr, write: Write) -> Typed:
+    raise UnsupportedSQL("the case of letters is PostgreSQL's to say")
+
+
+def _ordered(node: exp.Expr, write: Write) -> Typed:
+    if any(part.type.is_string for part in _operands(node, write)):
+        raise UnsupportedSQL("the order of texts is PostgreSQL's to say")
+    return HANDLERS[type(node)](node, write)
+
+
+def _equal(node: exp.Expr, write: Write) -> Typed:
+    if any(part.type.family is Family.CHAR for part in _operands(node, write)):
+        node = node.transform(_without_blanks)
+    return HANDLERS[type(node)](node, write)
+
+
+def _like(node: exp.Expr, write: Write) -> Typed:
+    if write(node.this).type.family is Family.CHAR:
+        raise UnsupportedSQL("LIKE sees the blanks of a char(n), which the mirror lacks")
+    return HANDLERS[type(node)](node, write)
+
+
+def _operands(node: exp.Expr, write: Write) -> list[Typed]:
+    parts = [node.args.get(name) for name in ("this", "expression", "low", "high")]
+    return [write(part) for part in (*parts, *(node.args.get("expressions") or ())) if isinstance(part, exp.Expr)]
+
+
+def _without_blanks(node: exp.Expr) -> exp.Expr:
+    return exp.Literal.string(node.name.rstrip(" ")) if isinstance(node, exp.Literal) and node.is_string else node
+
+
+_HANDLERS: dict[type[exp.Expr], Handler] = {
+    **HANDLERS,
+    exp.Lower: _refused,
+    exp.Upper: _refused,
+    exp.ILike: _refused,
+    exp.ToChar: _refused,
+    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Least, exp.Greatest, exp.Max), _ordered),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ), _equal),
+    exp.Like: _like,
+}

@@ -1,0 +1,90 @@
+"""`noisegate mirror`: the local copy of the tables, made anew or looked at."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
+from server.cli.failure import CommandFailed
+from server.cli.output.terminal import tell, write
+
+if TYPE_CHECKING:
+    from server.backends.mirror.current_mirror import CurrentMirror
+    from server.ledger.ledger import Ledger
+    from server.startup.open_services import Prepared
+
+
+def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> None:
+    """Copy the policy's tables into its mirror, in one snapshot, as a new load of the data.
+
+    From now on every question is measured, and charged, anew, as after `noisegate data bump`. The copy before answers
+    until the new one is whole.
+
+    Example:  noisegate mirror refresh --policy policy.toml
+
+    Exit codes: 0 copied, 2 not copied: the copy before stays.
+    """
+    from server.startup.mirror import refresh_mirror
+
+    with _opened(policy) as (mirror, prepared, ledger), _progress() as progress:
+        tasks = {table.name: progress.add_task(table.name, total=None, start=False) for table in mirror.tables}
+
+        def report(table: str, rows: int) -> None:
+            progress.start_task(tasks[table])
+            progress.update(tasks[table], completed=rows)
+
+        version = refresh_mirror(mirror, prepared.file.policy, prepared.url, ledger, act(reason), report)
+    tell("The mirror is a copy of the data, of version:")
+    write(str(version))
+
+
+def status(policy: PolicyFile) -> None:
+    """Say what the mirror holds, how old it is, and whether it answers questions now.
+
+    Example:  noisegate mirror status --policy policy.toml
+
+    Exit codes: 0 it is current, 1 it is not.
+    """
+    import typer
+
+    with _opened(policy) as (mirror, _, _ledger):
+        why_not = mirror.why_not()
+        stamp = None if not mirror.file.path.exists() else mirror.file.stamp()
+    write(f"file: {mirror.file.path}{' (encrypted)' if mirror.file.key else ''}")
+    if stamp is not None:
+        copied = datetime.fromtimestamp(stamp.copied_at, UTC)
+        hours = (datetime.now(UTC) - copied).total_seconds() / 3600
+        write(f"size: {mirror.file.path.stat().st_size / 1e6:.1f} MB")
+        write(f"copied: {copied:%Y-%m-%d %H:%M:%S} UTC, {hours:.1f} hours ago")
+        for table, rows in sorted(stamp.rows.items()):
+            write(f"table {table}: {rows:,} rows, {len(stamp.columns[table])} columns")
+    write("current: yes" if why_not is None else f"current: no, {why_not}; questions go to PostgreSQL")
+    if why_not is not None:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _opened(policy: Path) -> Iterator[tuple[CurrentMirror, Prepared, Ledger]]:
+    from server.startup.mirror import open_mirror
+    from server.startup.open_services import prepare
+
+    with opened(policy) as ledger:
+        prepared = prepare(policy)
+        mirror = open_mirror(prepared.file.policy, prepared.schema, prepared.url, policy.parent, ledger)
+        if mirror is None:
+            raise CommandFailed("the policy has no [mirror]", hint='[mirror]\npath = "noisegate-mirror.duckdb"')
+        yield mirror, prepared, ledger
+
+
+def _progress() -> Progress:
+    from rich.console import Console
+
+    columns = (TextColumn("{task.description}"), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())

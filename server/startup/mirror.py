@@ -1,0 +1,152 @@
+"""The mirror of a policy: opened, and copied anew with the version of the data that it is of.
+
+A copy is current where the ledger's newest load names it. So the order is: count the declared keys and copy, in one
+snapshot; have the whole file on the disk; write the load into the ledger; put the file in the old one's place. What
+ends before the load is written has changed nothing; what ends after it leaves an old copy that is not current, and
+questions go to the database. Where somebody else writes a load in between, the copy may lack it, and is dropped.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.policy.declared_keys import believed_keys
+from planner.policy.mirror import MirrorPolicy
+from planner.policy.policy import Policy
+from planner.schema import Schema
+from server.backends.custody.custody import Custody
+from server.backends.custody.open_custody import open_custody
+from server.backends.custody.postgres import PostgresCustody
+from server.errors import BackendUnavailable, ConfigurationInvalid
+from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
+from server.policy.secrets import resolve
+from server.policy.verified_keys import key_probes
+
+if TYPE_CHECKING:  # DuckDB is an extra
+    from server.backends.mirror.current_mirror import CurrentMirror
+    from server.backends.mirror.mirror_file import MirrorFile, Stamp
+
+_NO_TIMEOUT_MS = 0
+_MEMORY_MB = 1_024
+_EXTRA = "install noisegate[duckdb]"
+
+Report = Callable[[str, int], None]
+"""Is told of each batch: the table, and how many of its rows are copied; may raise to end the copying."""
+
+
+def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: Ledger) -> CurrentMirror | None:
+    """The mirror that a policy names; None where it names none. Opens no file.
+
+    Args:
+      policy, schema: as plans are made from them.
+      url: of the database.
+      folder: where relative paths begin.
+      ledger: knows the version of the data.
+    Raises: ConfigurationInvalid for a database that is files, a key that is not set, and without DuckDB.
+    """
+    if policy.mirror is None:
+        return None
+    with open_custody(url, policy.namespaces, _NO_TIMEOUT_MS) as custody:
+        _of_postgres(custody)
+    try:
+        from server.backends.mirror.current_mirror import CurrentMirror, copied_tables
+    except ModuleNotFoundError:
+        raise ConfigurationInvalid("a mirror is a file of DuckDB, which is not installed", hint=_EXTRA) from None
+    return CurrentMirror(_file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger)
+
+
+def refresh_mirror(
+    mirror: CurrentMirror, policy: Policy, url: str, ledger: Ledger, act: Act, report: Report = lambda _, __: None
+) -> int:
+    """Copy the tables anew; the copy before answers until the new one is whole.
+
+    Args:
+      mirror: of this policy, from `open_mirror`.
+      policy: says how large the file may become.
+      url: of the database.
+      ledger: is told of the load.
+      act: who does it, and why.
+      report: see Report.
+    Returns: the version of the data that the copy is of.
+    Raises: ConfigurationInvalid for a file that is larger than it may be, or is made by another process;
+      BackendFailed and BackendUnavailable; LedgerUnavailable. The copy before stays in each case.
+    """
+    assert policy.mirror is not None, "a mirror is one that the policy names"
+    before = ledger.data_version()
+    with mirror.file.replacement() as new:
+        stamp = _copied(mirror, policy, url, new, report)
+        _check_size(new, policy.mirror)
+        new.close_as_own()
+        version = ledger.bump_data(act, stamp.id)
+        if version != before + 1:
+            hint = "copy it again: what was loaded meanwhile may be missing"
+            raise BackendUnavailable("the data was loaded anew while it was copied", hint=hint)
+        believed = believed_keys(mirror.schema)
+        if believed:
+            ledger.note_checked(version, mirror.schema.fingerprint, believed, act)
+        mirror.file.take_over(new)
+    return version
+
+
+def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, report: Report) -> Stamp:
+    """Everything in one snapshot: the structure, the declared keys, the rows."""
+    import duckdb
+
+    from server.backends.mirror.copy_tables import copy_tables
+    from server.backends.mirror.current_mirror import columns_of
+    from server.backends.mirror.mirror_file import Stamp, write_stamp
+
+    settings = policy.mirror
+    assert settings is not None, "as of `refresh_mirror`"
+
+    def watch(table: str, rows: int) -> None:
+        _check_size(new, settings)
+        report(table, rows)
+
+    with open_custody(url, policy.namespaces, _NO_TIMEOUT_MS) as custody:
+        postgres = _of_postgres(custody)
+        found = postgres.schema(policy.namespaces).declaring(policy.tables)
+        if found.fingerprint != mirror.schema.fingerprint:
+            hint = "reload the policy, or restart; then copy again"
+            raise BackendUnavailable("the tables of the database have changed", hint=hint)
+        shared = [probe.subject for probe in key_probes(mirror.schema) if postgres.count(probe.count)]
+        if shared:
+            raise BackendUnavailable(f"several rows share {', '.join(shared)}, which the policy declares as a key")
+        copied_at = time.time()
+        with tempfile.TemporaryDirectory(prefix="noisegate-") as spill:
+            config = {"memory_limit": f"{_MEMORY_MB}MB", "temp_directory": spill}
+            with duckdb.connect(":memory:", config={**config}) as connection:
+                connection.execute("SET TimeZone = 'UTC'")
+                new.create(connection)
+                rows = copy_tables(postgres.connection, mirror.tables, connection, watch)
+                columns = columns_of(mirror.tables)
+                stamp = Stamp(str(uuid.uuid4()), mirror.schema.fingerprint, columns, rows, copied_at)
+                write_stamp(connection, stamp)
+                connection.execute("DETACH noisegate_data")
+    return stamp
+
+
+def _check_size(new: MirrorFile, settings: MirrorPolicy) -> None:
+    used = sum(file.stat().st_size for file in new.path.parent.iterdir())
+    if used > settings.max_mb << 20:
+        hint = "raise mirror.max_mb, or take tables out of the policy"
+        raise ConfigurationInvalid(f"the mirror would be larger than {settings.max_mb} MB", hint=hint)
+
+
+def _file(settings: MirrorPolicy, folder: Path) -> MirrorFile:
+    from server.backends.mirror.mirror_file import MirrorFile
+
+    key = "" if settings.key is None else resolve(settings.key, folder)
+    return MirrorFile((folder / settings.path).absolute(), key)
+
+
+def _of_postgres(custody: Custody) -> PostgresCustody:
+    if not isinstance(custody, PostgresCustody):
+        raise ConfigurationInvalid("a mirror is a copy of a PostgreSQL: a database of files needs none")
+    return custody
