@@ -60,7 +60,7 @@ class MirrorSchedule:
         self._copying: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Begin to look."""
+        """The thread begins; the first copy, if one is due, does not wait half a minute."""
         self._thread.start()
 
     def stop(self) -> None:

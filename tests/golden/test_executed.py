@@ -1,4 +1,4 @@
-"""Every golden question on PostgreSQL, DuckDB and Parquet: the plain aggregate, and the same rows; these on a mirror."""
+"""Every golden question on PostgreSQL, DuckDB and Parquet: the plain aggregate, and the same rows; and a mirror."""
 
 from __future__ import annotations
 
