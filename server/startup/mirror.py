@@ -55,10 +55,12 @@ def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: 
     with open_custody(url, policy.namespaces, _NO_TIMEOUT_MS) as custody:
         _of_postgres(custody)
     try:
+        from server.backends.duckdb import DuckdbLimits
         from server.backends.mirror.current_mirror import CurrentMirror, copied_tables
     except ModuleNotFoundError:
         raise ConfigurationInvalid("a mirror is a file of DuckDB, which is not installed", hint=_EXTRA) from None
-    return CurrentMirror(_file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger)
+    limits = DuckdbLimits.of_policy(policy.database_limits)
+    return CurrentMirror(_file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger, limits)
 
 
 def refresh_mirror(

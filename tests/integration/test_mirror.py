@@ -46,7 +46,7 @@ CREATE TYPE state AS ENUM ('in', 'it''s, done');
 CREATE TABLE patient (id bigint PRIMARY KEY, name text NOT NULL, code char(6));
 CREATE TABLE visit (
   id integer PRIMARY KEY, patient bigint NOT NULL REFERENCES patient, cost numeric(12,2), price numeric, ratio float8,
-  small real, note text, day date, at timestamp, seen timestamptz, state state, paid boolean, code uuid, raw bytea);
+  small real, note text, day date, noted timestamp, seen timestamptz, state state, paid boolean, code uuid, raw bytea);
 INSERT INTO patient SELECT i, 'patient ' || i, 'c' || i FROM generate_series(1, 600) i;
 INSERT INTO visit (id, patient, cost, note) SELECT i, 1 + i % 600, i % 90, 'n' FROM generate_series(10, 3009) i;
 INSERT INTO visit VALUES
@@ -146,7 +146,7 @@ def test_every_value_is_copied_as_it_is_or_is_null(mirror: CurrentMirror, url: s
     stamp = mirror.file.stamp()
     assert stamp is not None and stamp.rows == {"patient": 600, "visit": 3004}
     assert set(stamp.columns["visit"]) == {
-        "id", "patient", "cost", "ratio", "small", "note", "day", "at", "seen", "state", "paid", "code"
+        "id", "patient", "cost", "ratio", "small", "note", "day", "noted", "seen", "state", "paid", "code"
     }  # fmt: skip
     columns = "id, cost, small::float8, note, state::text, paid, code::text"
     exact = f"SELECT {columns} FROM public.visit WHERE id > 1 ORDER BY id"
@@ -155,15 +155,15 @@ def test_every_value_is_copied_as_it_is_or_is_null(mirror: CurrentMirror, url: s
     (nan,), *others = _rows(mirror, ratios)
     assert math.isnan(nan) and others == _run(url, ratios)[1:]  # type: ignore[arg-type]
     assert _rows(mirror, "SELECT cost FROM public.visit WHERE id = 1") == [(None,)], "no decimal is NaN"
-    assert _rows(mirror, "SELECT isfinite(day), isfinite(at), isfinite(seen) FROM public.visit WHERE id = 2") == [
+    assert _rows(mirror, "SELECT isfinite(day), isfinite(noted), isfinite(seen) FROM public.visit WHERE id = 2") == [
         (False, False, False)
     ]
-    seconds = "SELECT epoch(day), epoch(at), epoch(seen) FROM public.visit WHERE id = {}"
+    seconds = "SELECT epoch(day), epoch(noted), epoch(seen) FROM public.visit WHERE id = {}"
     theirs = "SELECT {} FROM public.visit WHERE id = {}"
-    of = ", ".join(f"extract(epoch FROM {name})::float8" for name in ("day", "at", "seen"))
+    of = ", ".join(f"extract(epoch FROM {name})::float8" for name in ("day", "noted", "seen"))
     for row in (1, 3):
         assert _rows(mirror, seconds.format(row)) == _run(url, theirs.format(of, row))
-    assert _rows(mirror, "SELECT at FROM public.visit WHERE id = 4") == [(None,)], "after the last year of DuckDB"
+    assert _rows(mirror, "SELECT noted FROM public.visit WHERE id = 4") == [(None,)], "after the last year of DuckDB"
     assert _rows(mirror, "SELECT code FROM public.patient WHERE id = 7") == [("c7",)]
 
 

@@ -14,6 +14,7 @@ from planner.rewriting.dialects.mirror import folded, mirrored
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema, Table
 from server.backends.backend import Backend
+from server.backends.duckdb import DuckdbLimits
 from server.backends.mirror.mirror import MirrorFirst
 from server.backends.mirror.mirror_backend import MirrorBackend
 from server.backends.mirror.mirror_file import Columns, MirrorFile, Stamp
@@ -45,12 +46,14 @@ class CurrentMirror:
       schema: of the database, as plans are made for it.
       tables: those that are copied.
       ledger: knows the version of the data, and its copy.
+      limits: of one question.
     """
 
     file: MirrorFile
     schema: Schema
     tables: tuple[Table, ...]
     ledger: Loads
+    limits: DuckdbLimits = field(default_factory=DuckdbLimits)
     _seen: _Seen = field(default_factory=_Seen, compare=False, repr=False)
 
     def query(self, plan: Plan) -> BackendQuery | None:
@@ -67,7 +70,10 @@ class CurrentMirror:
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
             return database
-        return MirrorFirst(MirrorBackend(self.file.path, key=self.file.key, id=stamp.id), query, database)
+        return MirrorFirst(self._backend(stamp), query, database)
+
+    def _backend(self, stamp: Stamp) -> MirrorBackend:
+        return MirrorBackend(self.file.path, limits=self.limits, key=self.file.key, id=stamp.id)
 
     def why_not(self) -> str | None:
         """What keeps the copy from being current, for its custodian; None where it is."""
