@@ -46,7 +46,8 @@ CREATE TYPE state AS ENUM ('in', 'it''s, done');
 CREATE TABLE patient (id bigint PRIMARY KEY, name text NOT NULL, code char(6));
 CREATE TABLE visit (
   id integer PRIMARY KEY, patient bigint NOT NULL REFERENCES patient, cost numeric(12,2), price numeric, ratio float8,
-  small real, note text, day date, noted timestamp, seen timestamptz, state state, paid boolean, code uuid, raw bytea);
+  small real, note text, day date, noted timestamp, seen timestamptz,
+  state state, paid boolean, code uuid, raw bytea);
 INSERT INTO patient SELECT i, 'patient ' || i, 'c' || i FROM generate_series(1, 600) i;
 INSERT INTO visit (id, patient, cost, note) SELECT i, 1 + i % 600, i % 90, 'n' FROM generate_series(10, 3009) i;
 INSERT INTO visit VALUES
