@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import get_args
 
 import pytest
 
@@ -73,7 +72,7 @@ def test_the_statements_themselves_can_be_asked() -> None:
     assert all(written(sql, "postgres") for sql in STATEMENTS)
 
 
-@pytest.mark.parametrize("dialect", get_args(Dialect))
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
 @pytest.mark.parametrize("wall", ["both", "the tree", "the text"])
 def test_no_payload_reads_a_private_table(dialect: Dialect, wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each wall holds by itself."""
