@@ -110,7 +110,7 @@ def _cut_off(wire: WireProxy, number: int) -> None:
     """End the statement once it runs."""
     statement = (
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
-        f" AND application_name = 'noisegate' AND query LIKE '%l_orderkey%{number}%'"
+        f" AND application_name = 'noisegate' AND query ~ 'l_orderkey.*{number}([^0-9]|$)'"
     )
     with psycopg.connect(wire.demonstration.owner_url, autocommit=True) as owner:
         end = time.monotonic() + 120
