@@ -79,15 +79,14 @@ class ReadLimits:
       statement_ms: statement timeout.
       public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
       rows: the most distinct join tuples that one statement may take in.
-      work_mem_mb: what each sort and each hash table of a statement may hold before it spills; None: as PostgreSQL is
-        set.
+      work_mem_mb: what each sort and each hash table of a statement may hold before it spills to disk.
       parallel_workers: how many processes may help with a statement; None: as PostgreSQL is set.
     """
 
     statement_ms: int = 60_000
     public_ms: int = 15_000
     rows: int = 20_000_000
-    work_mem_mb: int | None = None
+    work_mem_mb: int = 64
     parallel_workers: int | None = None
 
     @classmethod
@@ -96,17 +95,16 @@ class ReadLimits:
         return cls(
             statement_ms=limits.seconds * 1_000,
             rows=limits.rows,
-            work_mem_mb=limits.memory_mb,
+            work_mem_mb=limits.memory_mb or cls.work_mem_mb,
             parallel_workers=None if limits.processes is None else limits.processes - 1,
         )
 
     @property
     def session(self) -> dict[str, str]:
         """What they are as settings of a session."""
-        memory, parallel = self.work_mem_mb, self.parallel_workers
-        held = {} if memory is None else {"work_mem": f"{memory}MB"}
+        parallel = self.parallel_workers
         helped = {} if parallel is None else {"max_parallel_workers_per_gather": str(parallel)}
-        return {**held, **helped}
+        return {"work_mem": f"{self.work_mem_mb}MB", **helped}
 
 
 @dataclass(frozen=True)

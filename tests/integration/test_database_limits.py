@@ -18,9 +18,9 @@ def _settings(url: str, limits: ReadLimits) -> list[str]:
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        (DatabaseLimits(), ["4MB", "2", "1min", "pg_catalog"]),
+        (DatabaseLimits(), ["64MB", "2", "1min", "pg_catalog"]),
         (DatabaseLimits(seconds=600, memory_mb=256, processes=1), ["256MB", "0", "10min", "pg_catalog"]),
-        (DatabaseLimits(processes=9), ["4MB", "8", "1min", "pg_catalog"]),
+        (DatabaseLimits(processes=9), ["64MB", "8", "1min", "pg_catalog"]),
     ],
 )
 def test_a_session_has_them(scratch_url: str, limits: DatabaseLimits, expected: list[str]) -> None:
