@@ -1,0 +1,140 @@
+"""End to end beside the plain aggregate on the same database, what leaves it, and what it takes in memory.
+
+Each question is asked through the pipeline, in a worker process, in turn with the plain statement over a connection
+of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.declared_keys import with_declared_keys
+from planner.policy.validate import validate
+from planner.rewriting.rewrite import rewrite
+from server.backends.custody.open_custody import open_custody
+from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
+from server.pipeline import Pipeline
+from server.policy.verified_keys import verify_keys
+from server.query import QueryRequest
+from server.workers.pool import WorkerPool
+from tests.benchmarks.engines.databases import Engine, schema_of
+from tests.benchmarks.rows import Row
+from tests.demo.queries import QUERIES
+from tests.support.asking import ask
+from tests.support.memory_ledger import MemoryLedger
+from tests.support.worker_processes import workers_of
+
+_RUNS, _QUICK_RUNS, _LARGE_RUNS = 5, 2, 3
+_LARGE = 2.0  # the scale from which on a question is asked less often
+_ONE_OWNER, _SEVERAL, _FLOOR = 1.5, 1.3, 1.3
+"""The most that a question may take of its plain aggregate: with one owner, with two, and of its floor."""
+
+_FORGET_PEAK = "5"  # proc(5), clear_refs: the high-water mark becomes what is held now
+_MOST_ROWS = 34
+_ORDERS_FLOOR = "SELECT l, count(*) FROM (SELECT o_custkey, count(*) AS l FROM orders GROUP BY 1) x GROUP BY 1"
+QUESTIONS = {query.name: query.sql for query in QUERIES} | {
+    "lines with orders": "SELECT count(*), sum(l_quantity) FROM lineitem JOIN orders ON l_orderkey = o_orderkey",
+    "Q5 by nation": (
+        "SELECT n_name, sum(l_extendedprice * (1 - l_discount)) AS revenue "
+        "FROM customer, orders, lineitem, supplier, nation WHERE c_custkey = o_custkey "
+        "AND l_orderkey = o_orderkey AND l_suppkey = s_suppkey AND c_nationkey = s_nationkey "
+        "AND s_nationkey = n_nationkey GROUP BY n_name"
+    ),
+}
+
+MEMORY = "memory of the worker and of the proxy at its peak, above what they held"
+"""The metric of a question with one owner that must not grow with the rows."""
+
+_SAMPLED = {"edges", "triangles"}
+"""Questions about the graph, which does not grow with the scale: left out here, they are those of NAME=demo."""
+
+
+def against_plain(engine: Engine, pool: WorkerPool, scale: float, quick: bool) -> Iterator[Row]:
+    """Each question in turn with its plain statement."""
+    policy = engine.policy
+    ledger = MemoryLedger({"ada": 1e6})
+    found = engine.backend
+    schema = schema_of(found)
+    validate(policy, schema)
+    schema = with_declared_keys(schema, policy)
+    if schema.version:
+        with open_custody(f"parquet:///{found.path.resolve()}", (), 0) as custody:  # type: ignore[attr-defined]
+            assert not verify_keys(custody, schema, ledger, Act("benchmark", "declared keys"))
+    runs = _QUICK_RUNS if quick else _LARGE_RUNS if scale > _LARGE else _RUNS
+    pipeline = Pipeline(policy, schema, found, cast("Ledger", ledger), pool)
+    for name, sql in QUESTIONS.items():
+        if name in _SAMPLED:
+            continue
+        case = f"{engine.name}, scale {scale:g}: {name}"
+        plain_s, proxy_s, floor_s = _times(engine, pipeline, ledger, sql, runs)
+        plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
+        several = len(plan.owners) > 1
+        yield Row(case, "plain aggregate, median", median(plain_s), "s")
+        yield Row(case, "proxy, median", median(proxy_s), "s")
+        ratio = median(proxy_s) / median(plain_s)
+        bar = None if quick or engine.name != "PostgreSQL" or floor_s else (_SEVERAL if several else _ONE_OWNER)
+        yield Row(case, "proxy, of the plain aggregate", ratio, "1", most=bar)
+        if floor_s:
+            most = None if quick or engine.name != "PostgreSQL" else _FLOOR
+            yield Row(case, "proxy, of loads by customer", median(proxy_s) / median(floor_s), "1", most=most)
+        query = rewrite(plan, dialect=found.dialect, schema=schema)
+        if query.loads is not None:
+            groups = max(1, len(found.domain(query)))
+            left = _rows_that_leave(engine, query.loads)
+            each = left / groups / query.n_releases
+            yield Row(case, MEMORY, _peak_mb(pipeline, ledger, sql), "MB")
+            yield Row(case, "rows that leave the database, per group and sum", each, "rows", most=_MOST_ROWS)
+
+
+def _times(
+    engine: Engine, pipeline: Pipeline, ledger: MemoryLedger, sql: str, runs: int
+) -> tuple[list[float], list[float], list[float]]:
+    """The plain statement, the proxy's answer and, of orders, the floor, in turn; kernels compile before."""
+    request = QueryRequest("ada", sql, request_id="benchmark")
+    ask(pipeline, request)
+    plain_s, proxy_s, floor_s = [], [], []
+    for _ in range(runs):
+        plain_s.append(_timed(lambda: engine.plain(sql)))
+        ledger.version += 1
+        proxy_s.append(_timed(lambda: ask(pipeline, request)))
+        if sql == QUESTIONS["orders"]:
+            floor_s.append(_timed(lambda: engine.plain(_ORDERS_FLOOR)))
+    return plain_s, proxy_s, floor_s
+
+
+def _peak_mb(pipeline: Pipeline, ledger: MemoryLedger, sql: str) -> float:
+    """How far the resident memory of this process and of its worker rises for one more answer."""
+    processes = ["self", *map(str, workers_of(os.getpid()))]
+    for process in processes:
+        Path(f"/proc/{process}/clear_refs").write_text(_FORGET_PEAK)
+    before = sum(_kilobytes(process, "VmRSS") for process in processes)
+    ledger.version += 1
+    ask(pipeline, QueryRequest("ada", sql, request_id="benchmark"))
+    return (sum(_kilobytes(process, "VmHWM") for process in processes) - before) / 1024
+
+
+def _kilobytes(process: str, name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found is not None
+    return int(found[1])
+
+
+def _rows_that_leave(engine: Engine, statement: str) -> int:
+    ((count,),) = cast("Any", engine.plain(f"SELECT count(*) FROM ({statement}) AS leaving"))
+    return int(count)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started

@@ -1,0 +1,76 @@
+"""Where the time of a question goes: database, transfer, encode, solve, against the rows of its largest table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any, cast
+
+from sqlglot import exp, parse_one
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.declared_keys import with_declared_keys
+from planner.rewriting.rewrite import rewrite
+from privacy.join_tuples import JoinTuples
+from privacy.truncation.encode import encode
+from server.workers.measure import measure, plan_measurements
+from tests.benchmarks.engines.against_plain import QUESTIONS
+from tests.benchmarks.engines.databases import Engine, schema_of
+from tests.benchmarks.rows import Row
+
+COSTED = {"by nation": "one owner, by nation", "Q5 by nation": "two owners, by nation"}
+STEPS = ("database", "transfer", "encode", "solve")
+ROWS = "rows of the largest table"
+
+_RUNS = 3
+
+
+def costs(engine: Engine, scale: float, quick: bool) -> Iterator[Row]:
+    """Seconds of each step of two questions; `transfer` has the opening of the database, `solve` the release.
+
+    The database's own share is that of the statement whose columns are computed there and not sent; what a worker
+    process adds is in the figures beside the plain aggregate.
+    """
+    policy, found = engine.policy, engine.backend
+    schema = with_declared_keys(schema_of(found), policy)
+    ((rows,),) = cast("Any", engine.plain("SELECT count(*) FROM lineitem"))
+    for name, shown in COSTED.items():
+        sql = QUESTIONS[name]
+        plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
+        query, measuring = rewrite(plan, dialect=found.dialect, schema=schema), plan_measurements(plan, policy)
+        statement = query.join if query.loads is None else query.loads
+        assert statement is not None, "it sums over a join"
+        inside = _not_sent(statement)
+        case = f"{engine.name}, scale {scale:g}: {shown}"
+        yield Row(case, ROWS, rows, "rows")
+        measure(found, query, measuring)  # kernels compile
+        runs = 1 if quick else _RUNS
+        taken: dict[str, list[float]] = {step: [] for step in STEPS}
+        for _ in range(runs):
+            inside_s, _ = _timed(lambda: engine.plain(inside))  # noqa: B023
+            read_s, (_, tuples) = _timed(lambda: found.read(query))  # noqa: B023
+            join = tuples.join
+            encode_s = _timed(lambda: encode(join))[0] if isinstance(join, JoinTuples) else 0.0  # noqa: B023
+            whole_s, _ = _timed(lambda: measure(found, query, measuring))  # noqa: B023
+            seconds = (inside_s, max(0.0, read_s - inside_s), encode_s, max(0.0, whole_s - read_s - encode_s))
+            for step, value in zip(STEPS, seconds, strict=True):
+                taken[step].append(value)
+        for step, values in taken.items():
+            yield Row(case, step, median(values), "s")
+
+
+def _not_sent(statement: str) -> str:
+    """The same rows, of which the largest value in each column is all that is returned."""
+    columns = ", ".join(
+        f'max("{name}")' for name in parse_one(statement, read="postgres", into=exp.Select).named_selects
+    )
+    return f"SELECT {columns} FROM ({statement}) AS computed"
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result

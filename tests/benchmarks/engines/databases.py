@@ -1,0 +1,109 @@
+"""TPC-H in every database that questions are asked of, loaded once: scale 1 takes two minutes, scale 4 ten."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+import psycopg
+from rich.progress import Progress
+
+from planner.policy.policy import DeclaredForeignKey, Policy
+from planner.schema import Schema
+from server.backends import embedded
+from server.backends.backend import Backend
+from server.backends.catalog import read_schema
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.postgres import PostgresBackend, ReadLimits
+from tests.demo.database import load_once
+from tests.support.planning import demo_policy
+from tests.support.tpch_duckdb import NAMESPACE, load_tpch
+
+FOLDER = Path(".noisegate") / "benchmarks"
+
+LONGEST_S = 600
+"""The most that one statement may take here, in seconds: at scale 4 some take longer than a proxy lets them."""
+
+_LIMITS = DuckdbLimits(statement_ms=LONGEST_S * 1_000)
+
+Plain = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A database with the rows, a way past the proxy, the proxy's, and its contract."""
+
+    name: str
+    backend: Backend
+    plain: Plain
+    policy: Policy = field(default_factory=demo_policy)
+
+
+@contextmanager
+def postgres(scale: float) -> Iterator[Engine]:
+    """A server of its own, which keeps what was loaded."""
+    server = embedded.start(FOLDER / "postgres")
+    try:
+        with Progress(disable=bool(os.environ.get("CI"))) as progress:
+            name = f"tpch_{scale:g}".replace(".", "_")
+            url = load_once(server, name, scale, progress)
+        with psycopg.connect(server.url(database=name), autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("SET jit = off")
+            backend = PostgresBackend(url, ReadLimits(statement_ms=LONGEST_S * 1_000))
+            yield Engine("PostgreSQL", backend, lambda sql: connection.execute(sql.encode()).fetchall())
+    finally:
+        server.stop()
+
+
+@contextmanager
+def duckdb_file(scale: float) -> Iterator[Engine]:
+    """One file with its constraints."""
+    file = FOLDER / f"tpch-{scale:g}.duckdb"
+    if not file.exists():
+        load_tpch(file, scale)
+    with duckdb.connect(file, read_only=True, config={"threads": 2}) as connection:
+        connection.execute(f"USE {NAMESPACE}")
+        yield Engine(
+            "DuckDB", DuckdbBackend(file, NAMESPACE, _LIMITS), lambda sql: connection.execute(sql).fetchall()
+        )
+
+
+@contextmanager
+def parquet(scale: float) -> Iterator[Engine]:
+    """The DuckDB file's tables, one Parquet file each, whose keys are declared as that file has them."""
+    file, folder = FOLDER / f"tpch-{scale:g}.duckdb", FOLDER / f"tpch-{scale:g}-parquet"
+    known = DuckdbBackend(file, NAMESPACE).schema()
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        with duckdb.connect(file, read_only=True) as connection:
+            for name in known.tables:
+                connection.execute(f'COPY "{NAMESPACE}"."{name}" TO \'{folder / name}.parquet\'')
+    policy = demo_policy()
+    settled = {(key.table, key.columns) for key in policy.foreign_keys}
+    references = [
+        DeclaredForeignKey(name, key.columns, key.references, key.key)
+        for name, table in known.tables.items()
+        for key in table.foreign_keys
+        if name in policy.tables and key.references in policy.tables and (name, key.columns) not in settled
+    ]
+    tables = {name: replace(table, keys=known.tables[name].unique_keys) for name, table in policy.tables.items()}
+    policy = replace(policy, foreign_keys=(*policy.foreign_keys, *references), tables=tables)
+    with duckdb.connect(config={"threads": 2}) as connection:
+        for name in known.tables:
+            connection.execute(f"CREATE VIEW \"{name}\" AS SELECT * FROM read_parquet('{folder / name}.parquet')")
+        backend = DuckdbBackend(folder, limits=_LIMITS).at_this_version()
+        yield Engine("Parquet", backend, lambda sql: connection.execute(sql).fetchall(), policy)
+
+
+def schema_of(backend: Backend) -> Schema:
+    """The catalog of either engine."""
+    if isinstance(backend, PostgresBackend):
+        with psycopg.connect(backend.url) as connection:
+            return read_schema(connection)
+    assert isinstance(backend, DuckdbBackend)
+    return backend.schema()

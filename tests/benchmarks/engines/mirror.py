@@ -1,0 +1,171 @@
+"""The mirror beside PostgreSQL: the same question through the whole proxy, on either, in turn."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import duckdb
+import psycopg
+from rich.progress import Progress
+
+from planner.policy.mirror import MirrorPolicy
+from planner.policy.policy import Policy, parse_policy
+from server.backends import embedded
+from server.backends.catalog import read_schema
+from server.backends.postgres import PostgresBackend, ReadLimits
+from server.ledger.analyst import Act
+from server.ledger.sqlite.open import create_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from server.startup.mirror import open_mirror, refresh_mirror
+from server.workers.pool import WorkerPool
+from tests.benchmarks.engines.against_plain import QUESTIONS
+from tests.benchmarks.engines.databases import FOLDER, LONGEST_S
+from tests.benchmarks.rows import Row
+from tests.demo.database import ROLE, load_labelled, load_once
+from tests.support.asking import ask
+from tests.support.graph_joins import edge_file
+from tests.support.planning import demo_policy, unbounded
+
+_RUNS, _QUICK_RUNS = 5, 2
+_FASTER, _PATHS_S = 5.0, 10.0
+_FILE_MB = 16_384
+_GRAPH = "Deezer HU+RO"
+_GRAPH_POLICY = """
+name = "graph"
+[database]
+url = "env:NOISEGATE_DATABASE_URL"
+[ledger]
+path = "ledger.sqlite"
+[privacy]
+epsilon = 1.0
+max_epsilon = 1.0
+[privacy_units]
+person = "id"
+[tables.person]
+[tables.link]
+"""
+_GRAPH_QUESTIONS = {
+    "triangles": (
+        "SELECT count(*) FROM link x JOIN link y ON x.b = y.a JOIN link z ON z.a = x.a AND z.b = y.b "
+        "WHERE x.a < x.b AND y.a < y.b"
+    ),
+    "2-paths": "SELECT count(*) FROM link x JOIN link y ON x.b = y.a WHERE x.a < y.b",
+}
+
+
+def mirror_of_tpch(pool: WorkerPool, scale: float, quick: bool) -> Iterator[Row]:
+    """Questions with one and two owners of TPC-H."""
+
+    def loaded(server: embedded.EmbeddedPostgres) -> str:
+        with Progress(disable=bool(os.environ.get("CI"))) as progress:
+            return load_once(server, f"tpch_{scale:g}".replace(".", "_"), scale, progress)
+
+    questions = {name: QUESTIONS[name] for name in ("by nation", "Q5 by nation")}
+    barred = set() if quick else {"Q5 by nation"}
+    yield from _compared(pool, loaded, demo_policy(), questions, barred, f"mirror, scale {scale:g}", quick)
+
+
+def mirror_of_a_graph(pool: WorkerPool, quick: bool) -> Iterator[Row]:
+    """Triangles and 2-paths of a social network; none where its data set is absent."""
+    if quick or not edge_file(_GRAPH).exists():
+        return
+    policy = unbounded(parse_policy(_GRAPH_POLICY))
+    name = f"mirror, {_GRAPH}"
+    yield from _compared(pool, _loaded_graph, policy, _GRAPH_QUESTIONS, set(_GRAPH_QUESTIONS), name, quick)
+
+
+def _loaded_graph(server: embedded.EmbeddedPostgres) -> str:
+    load_labelled(server, "links", f"{_GRAPH}, both directions", _load_graph)
+    return server.url(ROLE, "links")
+
+
+def _load_graph(url: str) -> None:
+    with duckdb.connect() as read:
+        edges = read.execute(f"SELECT src, dst FROM '{edge_file(_GRAPH)}'").fetchnumpy()
+    pairs = list(zip(edges["src"].tolist(), edges["dst"].tolist(), strict=True))
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE person (id bigint PRIMARY KEY)")
+        connection.execute(
+            "CREATE TABLE link (a bigint REFERENCES person, b bigint REFERENCES person, PRIMARY KEY (a, b))"
+        )
+        with connection.cursor() as cursor:
+            with cursor.copy("COPY person FROM STDIN") as copy:
+                for one in {end for pair in pairs for end in pair}:
+                    copy.write_row((one,))
+            with cursor.copy("COPY link FROM STDIN") as copy:
+                for source, target in pairs:
+                    copy.write_row((source, target))
+                    copy.write_row((target, source))
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {ROLE}".encode())
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+
+
+def _compared(
+    pool: WorkerPool,
+    load: Callable[[embedded.EmbeddedPostgres], str],
+    policy: Policy,
+    questions: dict[str, str],
+    barred: set[str],
+    name: str,
+    quick: bool,
+) -> Iterator[Row]:
+    with _server() as server, tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
+        url, folder = load(server), Path(temporary)
+        policy = replace(policy, mirror=MirrorPolicy(path="copy.duckdb", refresh_s=None, max_mb=_FILE_MB))
+        with psycopg.connect(url) as connection:
+            schema = read_schema(connection)
+        ledger = create_ledger(folder / "ledger.sqlite", folder / "policy.ledger.json")
+        ledger.add_analyst("ada", "0" * 64, epsilon=1e6, delta=0.0)
+        mirror = open_mirror(policy, schema, url, folder, ledger)
+        assert mirror is not None, "the policy names one"
+        started = time.perf_counter()
+        refresh_mirror(mirror, policy, url, ledger, Act("benchmark", "copy"))
+        yield Row(name, "the copy is made", time.perf_counter() - started, "s")
+        yield Row(name, "the copy's file", mirror.file.path.stat().st_size / (1 << 20), "MB")
+        backend = PostgresBackend(url, ReadLimits(statement_ms=LONGEST_S * 1_000))
+        direct = Pipeline(policy, schema, backend, ledger, pool)
+        copied = Pipeline(policy, schema, backend, ledger, pool, mirror=mirror)
+        for question, sql in questions.items():
+            case = f"{name}: {question}"
+            seconds = _in_turn((direct, copied), sql, _QUICK_RUNS if quick else _RUNS)
+            for where, taken in zip(("PostgreSQL", "mirror"), seconds, strict=True):
+                most = _PATHS_S if where == "mirror" and question == "2-paths" else None
+                yield Row(case, f"{where}, median", median(taken), "s", most=most)
+            ratio = median(seconds[0]) / median(seconds[1])
+            least = _FASTER if question in barred else None
+            yield Row(case, "PostgreSQL, of the mirror", ratio, "1", least=least)
+        ledger.close()
+
+
+@contextmanager
+def _server() -> Iterator[embedded.EmbeddedPostgres]:
+    server = embedded.start(FOLDER / "postgres")
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _in_turn(pipelines: tuple[Pipeline, ...], sql: str, runs: int) -> list[list[float]]:
+    """Seconds of each pipeline's answers; a little less epsilon each time, so that none is a kept answer."""
+    seconds: list[list[float]] = [[] for _ in pipelines]
+    asked = 0
+    for turn in range(runs + 1):
+        for pipeline, taken in zip(pipelines, seconds, strict=True):
+            asked += 1
+            request = QueryRequest("ada", sql, epsilon=1.0 - asked / 1_024, request_id=f"benchmark-{asked}")
+            started = time.perf_counter()
+            answer = ask(pipeline, request)
+            assert not answer.cached, "each is measured"
+            if turn:  # the first compiles kernels
+                taken.append(time.perf_counter() - started)
+    return seconds
