@@ -54,4 +54,4 @@ def _growth(rows: list[Row], scales: list[float]) -> Iterator[Row]:
         if first in case and larger is not None:
             named = case.replace(first, f", scale {max(scales):g} against {min(scales):g}: ")
             bar = _MORE_MEMORY if named.startswith("PostgreSQL") else None
-            yield Row(named, "memory at its peak", larger / value, "1", most=bar)
+            yield Row(named, MEMORY, larger / value, "1", most=bar)

@@ -52,7 +52,7 @@ QUESTIONS = {query.name: query.sql for query in QUERIES} | {
     ),
 }
 
-MEMORY = "memory of the worker and of the proxy at its peak, above what they held"
+MEMORY = "memory of the worker and of the proxy at its peak"
 """The metric of a question with one owner that must not grow with the rows."""
 
 _SAMPLED = {"edges", "triangles"}
@@ -113,14 +113,13 @@ def _times(
 
 
 def _peak_mb(pipeline: Pipeline, ledger: MemoryLedger, sql: str) -> float:
-    """How far the resident memory of this process and of its worker rises for one more answer."""
+    """The resident memory of this process and of its worker at its peak, while one more answer is measured."""
     processes = ["self", *map(str, workers_of(os.getpid()))]
     for process in processes:
         Path(f"/proc/{process}/clear_refs").write_text(_FORGET_PEAK)
-    before = sum(_kilobytes(process, "VmRSS") for process in processes)
     ledger.version += 1
     ask(pipeline, QueryRequest("ada", sql, request_id="benchmark"))
-    return (sum(_kilobytes(process, "VmHWM") for process in processes) - before) / 1024
+    return sum(_kilobytes(process, "VmHWM") for process in processes) / 1024
 
 
 def _kilobytes(process: str, name: str) -> int:
