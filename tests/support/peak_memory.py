@@ -37,13 +37,23 @@ def _measure(
 ) -> Work:
     warm_up()
     prepared = prepare()
-    Path("/proc/self/clear_refs").write_text(_FORGET_PEAK)
-    before, started = _kilobytes("VmRSS"), time.perf_counter()
+    forget_peak()
+    before, started = _kilobytes("self", "VmRSS"), time.perf_counter()
     work(prepared)
-    return Work(time.perf_counter() - started, 1024 * (_kilobytes("VmHWM") - before))
+    return Work(time.perf_counter() - started, peak_bytes() - 1024 * before)
 
 
-def _kilobytes(name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+def forget_peak(process: int | str = "self") -> None:
+    """From now on, the peak is of what a process holds from now on."""
+    Path(f"/proc/{process}/clear_refs").write_text(_FORGET_PEAK)
+
+
+def peak_bytes(process: int | str = "self") -> int:
+    """The most that a process has held in memory since its peak was forgotten."""
+    return 1024 * _kilobytes(process, "VmHWM")
+
+
+def _kilobytes(process: int | str, name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1])

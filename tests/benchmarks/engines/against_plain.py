@@ -7,10 +7,8 @@ of its own.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
@@ -32,6 +30,7 @@ from tests.benchmarks.rows import Row
 from tests.demo.queries import QUERIES
 from tests.support.asking import ask
 from tests.support.memory_ledger import MemoryLedger
+from tests.support.peak_memory import forget_peak, peak_bytes
 from tests.support.worker_processes import workers_of
 
 _RUNS, _QUICK_RUNS, _LARGE_RUNS = 5, 2, 3
@@ -39,7 +38,6 @@ _LARGE = 2.0  # the scale from which on a question is asked less often
 _ONE_OWNER, _SEVERAL, _FLOOR = 1.5, 1.3, 1.3
 """The most that a question may take of its plain aggregate: with one owner, with two, and of its floor."""
 
-_FORGET_PEAK = "5"  # proc(5), clear_refs: the high-water mark becomes what is held now
 _MOST_ROWS = 34
 _ORDERS_FLOOR = "SELECT l, count(*) FROM (SELECT o_custkey, count(*) AS l FROM orders GROUP BY 1) x GROUP BY 1"
 QUESTIONS = {query.name: query.sql for query in QUERIES} | {
@@ -104,28 +102,22 @@ def _times(
     ask(pipeline, request)
     plain_s, proxy_s, floor_s = [], [], []
     for _ in range(runs):
-        plain_s.append(_timed(lambda: engine.plain(sql)))
+        plain_s.append(timed(lambda: engine.plain(sql)))
         ledger.version += 1
-        proxy_s.append(_timed(lambda: ask(pipeline, request)))
+        proxy_s.append(timed(lambda: ask(pipeline, request)))
         if sql == QUESTIONS["orders"]:
-            floor_s.append(_timed(lambda: engine.plain(_ORDERS_FLOOR)))
+            floor_s.append(timed(lambda: engine.plain(_ORDERS_FLOOR)))
     return plain_s, proxy_s, floor_s
 
 
 def _peak_mb(pipeline: Pipeline, ledger: MemoryLedger, sql: str) -> float:
     """The resident memory of this process and of its worker at its peak, while one more answer is measured."""
-    processes = ["self", *map(str, workers_of(os.getpid()))]
+    processes: list[int | str] = ["self", *workers_of(os.getpid())]
     for process in processes:
-        Path(f"/proc/{process}/clear_refs").write_text(_FORGET_PEAK)
+        forget_peak(process)
     ledger.version += 1
     ask(pipeline, QueryRequest("ada", sql, request_id="benchmark"))
-    return sum(_kilobytes(process, "VmHWM") for process in processes) / 1024
-
-
-def _kilobytes(process: str, name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    assert found is not None
-    return int(found[1])
+    return sum(peak_bytes(process) for process in processes) / (1 << 20)
 
 
 def _rows_that_leave(engine: Engine, statement: str) -> int:
@@ -133,7 +125,8 @@ def _rows_that_leave(engine: Engine, statement: str) -> int:
     return int(count)
 
 
-def _timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[[], object]) -> float:
+    """The seconds of a piece of work."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

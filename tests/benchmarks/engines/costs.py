@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from typing import Any, cast
 
@@ -11,13 +11,14 @@ from sqlglot import exp, parse_one
 
 from planner.binding.bind import bind
 from planner.parsing.parse import parse
+from planner.plan import BackendQuery
 from planner.planning.make_plan import make_plan
 from planner.policy.declared_keys import with_declared_keys
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.encode import encode
-from server.workers.measure import measure, plan_measurements
-from tests.benchmarks.engines.against_plain import QUESTIONS
+from server.workers.measure import Measuring, measure, plan_measurements
+from tests.benchmarks.engines.against_plain import QUESTIONS, timed
 from tests.benchmarks.engines.databases import Engine, schema_of
 from tests.benchmarks.rows import Row
 
@@ -48,18 +49,21 @@ def costs(engine: Engine, scale: float, quick: bool) -> Iterator[Row]:
         yield Row(case, ROWS, rows, "rows")
         measure(found, query, measuring)  # kernels compile
         runs = 1 if quick else _RUNS
-        taken: dict[str, list[float]] = {step: [] for step in STEPS}
-        for _ in range(runs):
-            inside_s, _ = _timed(lambda: engine.plain(inside))  # noqa: B023
-            read_s, (_, tuples) = _timed(lambda: found.read(query))  # noqa: B023
-            join = tuples.join
-            encode_s = _timed(lambda: encode(join))[0] if isinstance(join, JoinTuples) else 0.0  # noqa: B023
-            whole_s, _ = _timed(lambda: measure(found, query, measuring))  # noqa: B023
-            seconds = (inside_s, max(0.0, read_s - inside_s), encode_s, max(0.0, whole_s - read_s - encode_s))
-            for step, value in zip(STEPS, seconds, strict=True):
-                taken[step].append(value)
-        for step, values in taken.items():
+        taken = [_steps(engine, query, measuring, inside) for _ in range(runs)]
+        for step, values in zip(STEPS, zip(*taken, strict=True), strict=True):
             yield Row(case, step, median(values), "s")
+
+
+def _steps(engine: Engine, query: BackendQuery, measuring: Measuring, inside: str) -> tuple[float, ...]:
+    """The seconds of each of STEPS, by what each piece of work takes longer than what is in it."""
+    inside_s = timed(lambda: engine.plain(inside))
+    started = time.perf_counter()
+    _, tuples = engine.backend.read(query)
+    read_s = time.perf_counter() - started
+    join = tuples.join
+    encode_s = timed(lambda: encode(join)) if isinstance(join, JoinTuples) else 0.0
+    whole_s = timed(lambda: measure(engine.backend, query, measuring))
+    return inside_s, max(0.0, read_s - inside_s), encode_s, max(0.0, whole_s - read_s - encode_s)
 
 
 def _not_sent(statement: str) -> str:
@@ -68,9 +72,3 @@ def _not_sent(statement: str) -> str:
         f'max("{name}")' for name in parse_one(statement, read="postgres", into=exp.Select).named_selects
     )
     return f"SELECT {columns} FROM ({statement}) AS computed"
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = work()
-    return time.perf_counter() - started, result

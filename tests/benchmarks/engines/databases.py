@@ -28,6 +28,7 @@ FOLDER = Path(".noisegate") / "benchmarks"
 LONGEST_S = 600
 """The most that one statement may take here, in seconds: at scale 4 some take longer than a proxy lets them."""
 
+POSTGRES_LIMITS = ReadLimits(statement_ms=LONGEST_S * 1_000)
 _LIMITS = DuckdbLimits(statement_ms=LONGEST_S * 1_000)
 
 Plain = Callable[[str], object]
@@ -44,20 +45,34 @@ class Engine:
 
 
 @contextmanager
-def postgres(scale: float) -> Iterator[Engine]:
+def postgres_server() -> Iterator[embedded.EmbeddedPostgres]:
     """A server of its own, which keeps what was loaded."""
     server = embedded.start(FOLDER / "postgres")
     try:
-        with Progress(disable=bool(os.environ.get("CI"))) as progress:
-            name = f"tpch_{scale:g}".replace(".", "_")
-            url = load_once(server, name, scale, progress)
-        with psycopg.connect(server.url(database=name), autocommit=True) as connection:
-            connection.execute("VACUUM ANALYZE")
-            connection.execute("SET jit = off")
-            backend = PostgresBackend(url, ReadLimits(statement_ms=LONGEST_S * 1_000))
-            yield Engine("PostgreSQL", backend, lambda sql: connection.execute(sql.encode()).fetchall())
+        yield server
     finally:
         server.stop()
+
+
+def loaded_tpch(server: embedded.EmbeddedPostgres, scale: float) -> str:
+    """TPC-H in a server, loaded once. Returns: the URL for the proxy's own SELECT-only role."""
+    with Progress(disable=bool(os.environ.get("CI"))) as progress:
+        return load_once(server, _database(scale), scale, progress)
+
+
+def _database(scale: float) -> str:
+    return f"tpch_{scale:g}".replace(".", "_")
+
+
+@contextmanager
+def postgres(scale: float) -> Iterator[Engine]:
+    """TPC-H in PostgreSQL."""
+    with postgres_server() as server:
+        backend = PostgresBackend(loaded_tpch(server, scale), POSTGRES_LIMITS)
+        with psycopg.connect(server.url(database=_database(scale)), autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("SET jit = off")
+            yield Engine("PostgreSQL", backend, lambda sql: connection.execute(sql.encode()).fetchall())
 
 
 @contextmanager

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import duckdb
 import psycopg
-from rich.progress import Progress
 
 from planner.policy.mirror import MirrorPolicy
 from planner.policy.policy import Policy, parse_policy
 from server.backends import embedded
 from server.backends.catalog import read_schema
-from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres import PostgresBackend
 from server.ledger.analyst import Act
 from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
@@ -27,9 +25,9 @@ from server.query import QueryRequest
 from server.startup.mirror import open_mirror, refresh_mirror
 from server.workers.pool import WorkerPool
 from tests.benchmarks.engines.against_plain import QUESTIONS
-from tests.benchmarks.engines.databases import FOLDER, LONGEST_S
+from tests.benchmarks.engines.databases import POSTGRES_LIMITS, loaded_tpch, postgres_server
 from tests.benchmarks.rows import Row
-from tests.demo.database import ROLE, load_labelled, load_once
+from tests.demo.database import ROLE, load_labelled
 from tests.support.asking import ask
 from tests.support.graph_joins import edge_file
 from tests.support.planning import demo_policy, unbounded
@@ -63,14 +61,11 @@ _GRAPH_QUESTIONS = {
 
 def mirror_of_tpch(pool: WorkerPool, scale: float, quick: bool) -> Iterator[Row]:
     """Questions with one and two owners of TPC-H."""
-
-    def loaded(server: embedded.EmbeddedPostgres) -> str:
-        with Progress(disable=bool(os.environ.get("CI"))) as progress:
-            return load_once(server, f"tpch_{scale:g}".replace(".", "_"), scale, progress)
-
     questions = {name: QUESTIONS[name] for name in ("by nation", "Q5 by nation")}
     barred = set() if quick else {"Q5 by nation"}
-    yield from _compared(pool, loaded, demo_policy(), questions, barred, f"mirror, scale {scale:g}", quick)
+    yield from _compared(
+        pool, partial(loaded_tpch, scale=scale), demo_policy(), questions, barred, f"mirror, scale {scale:g}", quick
+    )
 
 
 def mirror_of_a_graph(pool: WorkerPool, quick: bool) -> Iterator[Row]:
@@ -118,7 +113,7 @@ def _compared(
     name: str,
     quick: bool,
 ) -> Iterator[Row]:
-    with _server() as server, tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
+    with postgres_server() as server, tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
         url, folder = load(server), Path(temporary)
         policy = replace(policy, mirror=MirrorPolicy(path="copy.duckdb", refresh_s=None, max_mb=_FILE_MB))
         with psycopg.connect(url) as connection:
@@ -131,7 +126,7 @@ def _compared(
         refresh_mirror(mirror, policy, url, ledger, Act("benchmark", "copy"))
         yield Row(name, "the copy is made", time.perf_counter() - started, "s")
         yield Row(name, "the copy's file", mirror.file.path.stat().st_size / (1 << 20), "MB")
-        backend = PostgresBackend(url, ReadLimits(statement_ms=LONGEST_S * 1_000))
+        backend = PostgresBackend(url, POSTGRES_LIMITS)
         direct = Pipeline(policy, schema, backend, ledger, pool)
         copied = Pipeline(policy, schema, backend, ledger, pool, mirror=mirror)
         for question, sql in questions.items():
@@ -144,15 +139,6 @@ def _compared(
             least = _FASTER if question in barred else None
             yield Row(case, "PostgreSQL, of the mirror", ratio, "1", least=least)
         ledger.close()
-
-
-@contextmanager
-def _server() -> Iterator[embedded.EmbeddedPostgres]:
-    server = embedded.start(FOLDER / "postgres")
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 def _in_turn(pipelines: tuple[Pipeline, ...], sql: str, runs: int) -> list[list[float]]:
