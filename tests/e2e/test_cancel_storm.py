@@ -99,10 +99,7 @@ def _storm(wire: WireProxy, http: httpx.Client, left: Iterator[int], ends: int) 
         assert accepted.status_code == 202, accepted.text
         job = accepted.json()["id"]
         if count % 10 == 4:
-            # A cancellation that arrives between two of the question's statements ends neither of them: once more.
-            while not _done(http, job):
-                _cut_off(wire, number)
-                time.sleep(0.05)
+            _cut_off(wire, number, http, job)
         else:
             time.sleep(0.05 * (count % 9))
             http.delete(f"/v1/jobs/{job}")
@@ -118,14 +115,22 @@ def _done(http: httpx.Client, job: str) -> bool:
     return bool(http.get(f"/v1/jobs/{job}").json()["state"] == "done")
 
 
-def _cut_off(wire: WireProxy, number: int) -> None:
-    """End the question's statement if one runs."""
+def _cut_off(wire: WireProxy, number: int, http: httpx.Client, job: str) -> None:
+    """End the question's statements as they run, until the question has ended.
+
+    A cancellation that arrives between two of them ends neither.
+    """
     statement = (
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
         f" AND application_name = 'noisegate' AND query ~ 'l_orderkey.*{number}([^0-9]|$)'"
     )
     with psycopg.connect(wire.demonstration.owner_url, autocommit=True) as owner:
-        owner.execute(statement.encode())
+        end, met = time.monotonic() + 120, False
+        while not _done(http, job):
+            met |= bool(owner.execute(statement.encode()).fetchall())
+            assert time.monotonic() < end, "the statement does not run, or does not end"
+            time.sleep(0.05)
+        assert met, "the question ended before a statement of it was seen"
 
 
 def _kill_idle_workers(wire: WireProxy) -> None:
