@@ -41,7 +41,7 @@ from server.backends.query_tuples import QueryTuples, query_tuples
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
-_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+_WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
 Config = dict[str, str | bool | int | float | list[str]]
 
 # Whatever could make the same statement mean something else, or reach beyond the files. The last one is final.
@@ -249,10 +249,10 @@ class DuckdbBackend:
             yield connection
 
     def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
-        """A statement's columns: of whole numbers as arrays, others in blocks of rows."""
+        """A statement's columns: of whole numbers and texts as arrays, with others in blocks of rows."""
         rows: list[tuple[object, ...]] = []
         result = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {self.limits.rows + 1}")
-        if all(str(column[1]) in _WHOLE for column in result.description or []):
+        if all(str(column[1]) in {*_WHOLE, _TEXT} for column in result.description or []):
             return self._arrays(result.fetchnumpy())
         while block := result.fetchmany(_FETCH_ROWS):
             rows.extend(block)
@@ -260,14 +260,18 @@ class DuckdbBackend:
                 raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
-    def _arrays(self, found: dict[str, NDArray[np.integer]]) -> list[Column]:
-        columns: list[Column] = []
-        for values in found.values():
-            missing = np.broadcast_to(np.ma.getmaskarray(values), values.shape)
-            columns.append(Integers(np.ma.getdata(values).astype(np.int64), missing))
-            if len(missing) > self.limits.rows:
-                raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
-        return columns
+    def _arrays(self, found: dict[str, NDArray[np.generic]]) -> list[Column]:
+        if any(len(values) > self.limits.rows for values in found.values()):
+            raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+        return [_column(values) for values in found.values()]
+
+
+def _column(values: NDArray[np.generic]) -> Column:
+    missing = np.broadcast_to(np.ma.getmaskarray(values), values.shape)
+    data = np.ma.getdata(values)
+    if data.dtype == object:
+        return tuple(np.where(missing, np.array(None, object), data).tolist())
+    return Integers(data.astype(np.int64), missing)
 
 
 def _config(limits: DuckdbLimits, spill: str) -> Config:

@@ -45,6 +45,7 @@ path = "ledger.sqlite"
 [privacy]
 epsilon = 1.0
 max_epsilon = 1.0
+answer_quantum = 0  # what is compared is the work: held answers leave at the same moment on either
 [privacy_units]
 person = "id"
 [tables.person]
