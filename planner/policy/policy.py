@@ -20,7 +20,7 @@ from planner.policy.budgets import Budgets, read_budgets
 from planner.policy.database_limits import DatabaseLimits, read_database_limits
 from planner.policy.mirror import MirrorPolicy, read_mirror
 from planner.policy.side_channels import SideChannels, read_side_channels
-from planner.policy.table_settings import UNQUOTED, TableNames, read_schemas
+from planner.policy.table_settings import UNQUOTED, TableNames, read_pattern, read_schemas
 from planner.policy.toml_section import DomainValue, TomlSection
 from planner.schema import PUBLIC, ForeignKey, name_parts
 from privacy.truncation.control import SolverName
@@ -75,6 +75,8 @@ class TablePolicy:
       keys: columns that identify a row though no constraint enforces it: believed where the rows of this version of
         the data have been checked, and nothing is answered where they have not (server/policy/verified_keys.py).
       accepted_null_owners: how many rows may belong to nobody, an exact number that the custodian has acknowledged.
+      parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
+        folder on; None: those that are called after the table.
     """
 
     public: bool = False
@@ -84,6 +86,7 @@ class TablePolicy:
     rows: int | None = None
     keys: tuple[tuple[str, ...], ...] = ()
     accepted_null_owners: int | None = None
+    parquet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_LATER = {"keys": (), "accepted_null_owners": None, "accepted_orphans": None}
+_LATER = {"keys": (), "accepted_null_owners": None, "accepted_orphans": None, "parquet": None}
 """Settings of tables and foreign keys that there have not always been, by what they are where nobody sets them."""
 
 
@@ -175,6 +178,12 @@ class Policy:
         owners = (name for key in self.foreign_keys if key.owning for name in (key.table, key.references))
         named = (name_parts(name)[0] for name in (*self.tables, *self.privacy_units, *owners))
         return tuple(dict.fromkeys((*self.schemas, *named)))
+
+    @cached_property
+    def table_files(self) -> tuple[tuple[str, str], ...]:
+        """Each table whose files the policy names, with their glob."""
+        named = ((name, table.parquet) for name, table in self.tables.items())
+        return tuple((name, pattern) for name, pattern in named if pattern is not None)
 
     @property
     def ledger_is_shared(self) -> bool:
@@ -341,13 +350,13 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
     rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
     rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
-    keys = section.keys("keys")
+    keys, parquet = section.keys("keys"), read_pattern(section)
     if section.nested():
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
     declared = {name: _column(columns.section(name)) for name in columns.names()}
-    return TablePolicy(public, declared, _counts(units, names), rows_are_units, rows, keys, nobodys)
+    return TablePolicy(public, declared, _counts(units, names), rows_are_units, rows, keys, nobodys, parquet)
 
 
 def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:

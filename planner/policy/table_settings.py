@@ -1,4 +1,5 @@
-"""How a policy names tables and schemas: by the schema and a dot, or without where its first schema is meant."""
+"""How a policy names tables and schemas, by the schema and a dot, or without where its first schema is meant; and the
+files that a table is made of."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ UNQUOTED = "a table of a schema is named in quotes"
 """What is wrong with a key of two parts, which TOML takes for a table in a table."""
 
 _SYSTEM = ("pg_", "information_schema")
+_FILES = ".parquet"
 
 
 def read_schemas(document: TomlSection) -> tuple[str, ...]:
@@ -73,6 +75,29 @@ class TableNames:
             return table_name(*name_parts(other, self._schema)) == name
         except ValueError:
             return False
+
+
+def read_pattern(section: TomlSection) -> str | None:
+    """The glob of the Parquet files that a table is made of, relative to the folder of the database's URL.
+
+    `*` and `?` stand for letters of one name, `**` for any number of folders; a folder `year=*` is a column year.
+    None: the table's name says which files.
+    Raises: PolicyInvalid for what could leave the folder, or is no pattern.
+    """
+    if "parquet" not in section.names():
+        return None
+    pattern = section.text("parquet")
+    parts = pattern.split("/")
+    if pattern.startswith("/") or ".." in parts:
+        raise section.problem("parquet", "names files inside the folder of database.url: no / before it, and no ..")
+    if "" in parts or "." in parts or not pattern.endswith(_FILES):
+        raise section.problem("parquet", 'is a pattern of files, as in "visits/*.parquet"')
+    if any(letter in "[]{}\\\0" for letter in pattern) or any("**" in part and part != "**" for part in parts):
+        raise section.problem("parquet", "is made of names, *, ?, and ** for any folders between two /")
+    keys = [part.partition("=")[0].lower() for part in parts[:-1] if "=" in part]
+    if len(set(keys)) < len(keys) or not all(key and not set("*?") & set(key) for key in keys):
+        raise section.problem("parquet", "names the column of each folder NAME=* once, without * or ?")
+    return pattern
 
 
 def toml_key(name: str) -> str:

@@ -25,7 +25,7 @@ from planner.public.query import PublicStatement
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
-from server.backends.data_files import DataFiles, ParquetFolder, data_files
+from server.backends.data_files import DataFiles, ParquetFolder, TablePatterns, data_files
 from server.backends.integer_columns import Column, Integers
 from server.backends.public_rows import (
     Computed,
@@ -51,6 +51,7 @@ _SESSION = (
     "SET default_collation = ''",
     "SET integer_division = false",
     "SET default_null_order = 'NULLS_LAST'",
+    "SET python_enable_replacements = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
@@ -105,6 +106,7 @@ class DuckdbBackend:
       namespace: the schema of the file that holds the tables.
       limits: see DuckdbLimits.
       version: the state of the files that was checked, of which alone anything is answered; None: any.
+      patterns: of the tables of a folder whose files the policy names.
     """
 
     dialect: ClassVar[Dialect] = "duckdb"
@@ -113,6 +115,7 @@ class DuckdbBackend:
     namespace: str = "main"
     limits: DuckdbLimits = DuckdbLimits()
     version: str | None = None
+    patterns: TablePatterns = ()
 
     def at_this_version(self) -> DuckdbBackend:
         """The same, answering from the files as they are now and from no other state. Raises: BackendUnavailable."""
@@ -224,7 +227,7 @@ class DuckdbBackend:
 
     @property
     def _source(self) -> DataFiles:
-        return data_files(self.path, self.namespace)
+        return data_files(self.path, self.namespace, self.patterns)
 
     def changed(self) -> bool:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""

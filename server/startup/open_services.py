@@ -16,7 +16,7 @@ from planner.policy.validate import validate
 from planner.schema import Schema
 from planner.views.declared import check_declared_views
 from server.backends.backend import Backend
-from server.backends.custody.open_custody import open_custody
+from server.backends.custody.open_custody import open_policy_custody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.analyst import Act
@@ -119,7 +119,7 @@ def prepare(policy_path: Path) -> Prepared:
     """
     file = PolicyFile.read(policy_path)
     url = resolve(file.policy.database_url, policy_path.parent)
-    with open_custody(url, file.policy.namespaces, _STARTUP_STATEMENT_MS, file.policy.database_limits) as custody:
+    with open_policy_custody(file.policy, url, _STARTUP_STATEMENT_MS) as custody:
         custody.refuse_unsafe_role()
         schema = custody.schema(file.policy.namespaces).declaring(file.policy.tables)
         backend = custody.backend
@@ -135,9 +135,9 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
     Raises: PolicyInvalid where several rows share one; BackendUnavailable, BackendFailed.
     Cost: one sort of the table per key.
     """
-    namespaces = prepared.file.policy.namespaces
-    with open_custody(prepared.url, namespaces, _NO_TIMEOUT_MS) as custody:
-        if custody.schema(namespaces).version != prepared.schema.version:
+    policy = prepared.file.policy
+    with open_policy_custody(policy, prepared.url, _NO_TIMEOUT_MS) as custody:
+        if custody.schema(policy.namespaces).version != prepared.schema.version:
             raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
         shared = verify_keys(custody, prepared.schema, ledger, act)
     if shared:

@@ -100,6 +100,27 @@ def test_a_key_that_is_declared_and_false_is_found_and_nothing_is_served(folder:
     assert served.returncode == 2 and "patient.id, which the policy declares as a key" in served.stderr
 
 
+def test_tables_of_named_files_are_served_checked_and_verified(folder: Path) -> None:
+    (folder / "lake" / "visit").rename(folder / "lake" / "visits")
+    text = POLICY.replace(
+        "[tables.visit.columns]", '[tables.visit]\nparquet = "visits/*.parquet"\n[tables.visit.columns]'
+    )
+    (folder / "policy.toml").write_text(text)
+    added = _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "30", cwd=folder)
+    assert added.returncode == 0, added.stderr
+    checked = _noisegate("policy", "check", "policy.toml", cwd=folder)
+    assert checked.returncode == 0 and "held once" in checked.stderr, checked.stderr
+    verified = _noisegate("verify", "SELECT count(*) FROM visit", "--policy", "policy.toml", cwd=folder)
+    assert verified.returncode == 0, verified.stderr
+    with _served(folder) as (address, _):
+        key = added.stdout.strip()
+        answer = _asked(address, key, "SELECT count(*) FROM public.visit")
+        assert answer.status_code == 200 and abs(answer.json()["rows"][0][0] - 3000) < 300, answer.text
+        duckdb.execute(f"COPY ({VISITS.format(0, 600)}) TO '{folder}/lake/visits/1.parquet'")
+        refused = _asked(address, key, "SELECT avg(cost) FROM visit")
+        assert refused.status_code == 503 and "have changed" in refused.text
+
+
 def test_workers_are_given_time_when_they_start(folder: Path) -> None:
     policy, act = folder / "policy.toml", Act("cy", "by hand")
     assert (

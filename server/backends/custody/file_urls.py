@@ -24,6 +24,11 @@ def path_of(url: str) -> Path:
     return path
 
 
+def is_folder(url: str) -> bool:
+    """Does a URL name a folder of Parquet files?"""
+    return url.startswith(_PARQUET)
+
+
 def at_folder(url: str, base: Path) -> str:
     """A URL of files whose path starts at `base`."""
     kind = next(kind for kind in FILE_URLS if url.startswith(kind))

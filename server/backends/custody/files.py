@@ -15,6 +15,7 @@ from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.custody.custody import Misfit, Statement
 from server.backends.custody.file_urls import path_of
+from server.backends.data_files import TablePatterns
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.errors import BackendFailed
 
@@ -25,15 +26,18 @@ _MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRange
 
 
 @contextmanager
-def opened_files(url: str, limits: DatabaseLimits = DatabaseLimits()) -> Iterator[FilesCustody]:
+def opened_files(
+    url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
+) -> Iterator[FilesCustody]:
     """Open what a URL names, in the state that it has now.
 
     Args:
       limits: of a question.
+      patterns: of the tables of a folder whose files the policy names.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
     path = path_of(url)
-    backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits)).at_this_version()
+    backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits), patterns=patterns).at_this_version()
     with backend.opened(_UNLIMITED) as connection:
         yield FilesCustody(connection, backend)
 

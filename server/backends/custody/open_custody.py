@@ -6,8 +6,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from planner.policy.database_limits import DatabaseLimits
+from planner.policy.policy import Policy
 from server.backends.custody.custody import Custody
-from server.backends.custody.file_urls import FILE_URLS
+from server.backends.custody.file_urls import FILE_URLS, is_folder
+from server.errors import ConfigurationInvalid
+
+
+def open_policy_custody(policy: Policy, url: str, statement_ms: int) -> AbstractContextManager[Custody]:
+    """Connect to the database of a policy, with the tables that it makes of files.
+
+    Args:
+      url: the policy's, resolved.
+      statement_ms: how long a statement may take; 0: any time.
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    patterns = policy.table_files
+    if not patterns:
+        return open_custody(url, policy.namespaces, statement_ms, policy.database_limits)
+    if not is_folder(url):
+        hint = "parquet:///lake names a folder; where database.url names none, leave `parquet` out"
+        raise ConfigurationInvalid(f"tables.{patterns[0][0]}.parquet: the database is no folder of files", hint=hint)
+    return _files(url, policy.database_limits, patterns)
 
 
 def open_custody(
@@ -26,10 +45,10 @@ def open_custody(
 
 
 @contextmanager
-def _files(url: str, limits: DatabaseLimits) -> Iterator[Custody]:
+def _files(url: str, limits: DatabaseLimits, patterns: tuple[tuple[str, str], ...] = ()) -> Iterator[Custody]:
     from server.backends.custody.files import opened_files  # DuckDB is an extra
 
-    with opened_files(url, limits) as custody:
+    with opened_files(url, limits, patterns) as custody:
         yield custody
 
 

@@ -135,7 +135,7 @@ def check(
     Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
     """
     from planner.policy.declared_keys import with_declared_keys
-    from server.backends.custody.open_custody import open_custody
+    from server.backends.custody.open_custody import open_policy_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.check_data import check_policy, probes
     from server.policy.missing_deltas import missing_deltas
@@ -146,7 +146,7 @@ def check(
     with ExitStack() as stack:
         ledger = _ledger_at_hand(contract, policy)
         version = None if ledger is None else stack.enter_context(closing(ledger)).data_version()
-        opened = open_custody(url, contract.namespaces, _NO_TIMEOUT_MS)
+        opened = open_policy_custody(contract, url, _NO_TIMEOUT_MS)
         custody = stack.enter_context(opened)  # its snapshot is younger than the version
         status = stack.enter_context(console(sys.stderr).status("Reading the catalog"))
         schema = custody.schema(contract.namespaces).declaring(contract.tables)

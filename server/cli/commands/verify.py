@@ -39,14 +39,14 @@ def verify(
     """
     from planner.policy.declared_keys import with_declared_keys
     from planner.policy.validate import validate
-    from server.backends.custody.open_custody import open_custody
+    from server.backends.custody.open_custody import open_policy_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.secrets import resolve
     from server.policy.verify_solvers import verify_solvers
 
     contract = read_policy(policy)
     url = resolve(contract.database_url, policy.parent)
-    with open_custody(url, contract.namespaces, _CATALOG_TIMEOUT_MS, contract.database_limits) as custody:
+    with open_policy_custody(contract, url, _CATALOG_TIMEOUT_MS) as custody:
         schema = custody.schema(contract.namespaces).declaring(contract.tables)
         backend = custody.backend
     validate(contract, schema)

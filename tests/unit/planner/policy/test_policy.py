@@ -168,3 +168,31 @@ def test_settings_that_nobody_uses_keep_the_hash_of_older_versions() -> None:
     for wrong in ("keys = [[]]", 'keys = "id"', "accepted_null_owners = -1"):
         with pytest.raises(PolicyInvalid):
             parse_policy(MINIMAL + wrong)
+
+
+def test_a_table_may_name_its_files() -> None:
+    read = parse_policy(MINIMAL + 'parquet = "people/year=*/**/*.parquet"\n')
+    assert read.table_files == (("person", "people/year=*/**/*.parquet"),)
+    assert read.hash != parse_policy(MINIMAL).hash and parse_policy(MINIMAL).table_files == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("/lake/*.parquet", "inside the folder"),
+        ("../*.parquet", "inside the folder"),
+        ("a/../../*.parquet", "inside the folder"),
+        ("a//*.parquet", "is a pattern of files"),
+        ("./a.parquet", "is a pattern of files"),
+        ("a/*", "is a pattern of files"),
+        ("[ab].parquet", "is made of names"),
+        ("a**/*.parquet", "is made of names"),
+        ("a/**.parquet", "is made of names"),
+        ("year=*/Year=*/*.parquet", "names the column"),
+        ("*=1/*.parquet", "names the column"),
+        ("=1/*.parquet", "names the column"),
+    ],
+)
+def test_a_pattern_stays_inside_the_folder_and_means_one_thing(pattern: str, words: str) -> None:
+    with pytest.raises(PolicyInvalid, match=rf"tables\.person\.parquet: .*{words}"):
+        parse_policy(MINIMAL + f'parquet = "{pattern}"\n')

@@ -1,0 +1,1 @@
+"""A copy of the policy's tables in one local file."""
