@@ -1,8 +1,8 @@
-"""Columns of whole numbers, and of short texts beside them, from a database without a row of objects per tuple."""
+"""Columns of whole numbers, from a database to arrays without an object per value."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 NONE = -(1 << 63)
 """Stands for NULL on the way; a column that holds it is read row by row."""
-
-_SHORT = 64
-"""Bytes of the longest text that PostgreSQL puts into an array: what an array takes there is bounded."""
 
 _HEADER, _ELEMENT, _LENGTH = 20, 12, 4
 """Bytes of PostgreSQL's binary form of an array of one dimension, of each bigint in it, and of that one's length."""
@@ -53,41 +50,29 @@ def whole(column: Column) -> NDArray[np.int64]:
     return np.array(column, dtype=np.int64)
 
 
-def arrays_sql(statement: str, names: Sequence[str], texts: Collection[str], most: int) -> str:
-    """PostgreSQL's SQL of one row: how many rows a statement has, does any not fit, each column as an array.
+def arrays_sql(statement: str, names: Sequence[str], most: int) -> str:
+    """PostgreSQL's SQL of one row: how many rows a statement has, is `NONE` in any of them, each column as an array.
 
     A row of a result costs the driver a microsecond per value and two hundred bytes; an array of a million values is
-    one value. What the database holds for it is nine bytes per number, and some `_SHORT` per text, which `most`
-    bounds. A row fits where no number is `NONE` and no text is longer than `_SHORT` bytes.
+    one value. What the database holds for it is nine bytes per value, which `most` bounds.
 
     Args:
-      statement: a SELECT of bigint, integer, smallint and text columns.
+      statement: a SELECT of bigint, integer and smallint columns.
       names: of its columns.
-      texts: those that are texts.
       most: rows that are read; one more is counted.
 
-    >>> print(arrays_sql("SELECT o_custkey AS o0 FROM orders", ["o0"], [], 9).replace(", ", ",\\n"))
+    >>> print(arrays_sql("SELECT o_custkey AS o0 FROM orders", ["o0"], 9).replace(", ", ",\\n"))
     SELECT count(*),
     coalesce(bool_or("o0" = '-9223372036854775808'::bigint),
     FALSE),
     array_agg(coalesce("o0",
     '-9223372036854775808'::bigint)) FROM (SELECT * FROM (SELECT o_custkey AS o0 FROM orders) q LIMIT 10) r
-    >>> print(arrays_sql("SELECT n_name AS k0 FROM nation", ["k0"], ["k0"], 9).replace(", ", ",\\n"))
-    SELECT count(*),
-    coalesce(bool_or(octet_length("k0") > 64),
-    FALSE),
-    array_agg(CASE WHEN octet_length("k0") <= 64 THEN "k0" END) FROM (SELECT * FROM (SELECT n_name AS k0 FROM nation) q LIMIT 10) r
-    """  # noqa: E501
+    """
     none = f"'{NONE}'::bigint"
-    apart = (f'octet_length("{name}") > {_SHORT}' if name in texts else f'"{name}" = {none}' for name in names)
-    columns = (
-        f'array_agg(CASE WHEN octet_length("{name}") <= {_SHORT} THEN "{name}" END)'
-        if name in texts
-        else f'array_agg(coalesce("{name}", {none}))'
-        for name in names
-    )
+    held = " OR ".join(f'"{name}" = {none}' for name in names)
+    columns = ", ".join(f'array_agg(coalesce("{name}", {none}))' for name in names)
     rows = f"SELECT * FROM ({statement}) q LIMIT {most + 1}"
-    return f"SELECT count(*), coalesce(bool_or({' OR '.join(apart)}), FALSE), {', '.join(columns)} FROM ({rows}) r"
+    return f"SELECT count(*), coalesce(bool_or({held}), FALSE), {columns} FROM ({rows}) r"
 
 
 def from_array(data: bytes | None) -> Integers:

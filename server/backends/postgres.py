@@ -54,9 +54,7 @@ _UNREACHABLE = (
 _FETCH_ROWS = 65_536
 _ARRAY_ROWS = 8_000_000
 """Rows that the database puts into arrays at most: beyond, it would hold hundreds of megabytes for them."""
-_ARRAY_TEXTS = 4_000_000
-"""Texts, of all columns together, for the same reason."""
-_WHOLE, _TEXT = {20, 21, 23}, 25  # bigint, smallint, integer; text
+_WHOLE = {20, 21, 23}  # bigint, smallint, integer
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
 _SESSION = {
@@ -226,25 +224,19 @@ class PostgresBackend:
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
     def _arrays(self, connection: psycopg.Connection[Any], statement: str) -> list[Column] | None:
-        """The columns as arrays; None where one is neither of whole numbers nor of texts, or a row does not fit."""
+        """The columns as arrays; None where one of them is not of whole numbers, or there are too many rows."""
         described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
-        texts = {column.name for column in described if column.type_code == _TEXT}
-        if not all(column.type_code in _WHOLE or column.name in texts for column in described):
+        if not all(column.type_code in _WHOLE for column in described):
             return None
-        most = min(self.limits.rows, _ARRAY_ROWS, _ARRAY_TEXTS // max(1, len(texts)))
+        most = min(self.limits.rows, _ARRAY_ROWS)
         with connection.cursor(binary=True) as cursor:
-            names = [column.name for column in described]
-            cursor.execute(arrays_sql(statement, names, texts, most).encode())
+            cursor.execute(arrays_sql(statement, [column.name for column in described], most).encode())
             found = cursor.pgresult
             assert found is not None, "an aggregate without GROUP BY returns one row"
-            rows, apart = found.get_value(0, 0) or b"", found.get_value(0, 1)
-            if int.from_bytes(rows, "big") > most or apart != b"\0":
+            rows, sentinel = found.get_value(0, 0) or b"", found.get_value(0, 1)
+            if int.from_bytes(rows, "big") > most or sentinel != b"\0":
                 return None
-            values = cast("tuple[Any, ...]", cursor.fetchone()) if texts else ()
-            return [
-                tuple(values[place] or ()) if name in texts else from_array(found.get_value(0, place))
-                for place, name in enumerate(names, 2)
-            ]
+            return [from_array(found.get_value(0, 2 + place)) for place in range(len(described))]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -25,6 +26,7 @@ from privacy.join_tuples import JoinTuples
 from privacy.truncation.compact import compact
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from tests.demo.queries import QUERIES
@@ -201,3 +203,18 @@ def test_the_demonstration_is_the_same_on_both(tpch_duckdb: Path, tpch_url: str)
         ours, theirs = compact(tuples.join), compact(other_tuples.join)
         for name in ("indptr", "units", "group", "weights"):
             assert np.array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_texts_come_as_they_are_beside_whole_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "texts.duckdb"
+    duckdb.connect(file).close()
+    texts = [None, "", "Ωm" * 50, "None"]
+    rows = ", ".join(f"({place}, {'NULL' if text is None else repr(text)})" for place, text in enumerate(texts))
+    backend = DuckdbBackend(file)
+    with backend.opened(backend.limits) as connection:
+        whole, found = backend._columns(connection, f"SELECT * FROM (VALUES {rows}) t(o0, k0) ORDER BY o0", 2)
+        assert isinstance(whole, Integers) and list(whole) == [0, 1, 2, 3]
+        assert found == tuple(texts)
+        assert backend._columns(connection, "SELECT 'x' AS k0, 1 AS w0 WHERE FALSE", 2)[0] == ()
+        with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+            replace(backend, limits=DuckdbLimits(rows=3))._columns(connection, f"SELECT * FROM (VALUES {rows}) t", 2)

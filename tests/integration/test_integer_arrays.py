@@ -1,4 +1,4 @@
-"""Columns of whole numbers and texts from PostgreSQL, as arrays and row by row: the same values either way."""
+"""Columns of whole numbers from PostgreSQL, as arrays and row by row: the same values either way."""
 
 from __future__ import annotations
 
@@ -44,32 +44,13 @@ def test_nothing_comes_as_arrays_of_nothing(backend: PostgresBackend) -> None:
     assert [list(column) for column in _read(backend, f"{NUMBERS} WHERE i > 99")] == [[], [], []]  # type: ignore[call-overload]
 
 
-TEXTS = NUMBERS.replace("(i % 7)::smallint", "CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'Ωm' || i % 7 END")
-
-
-def _texts() -> list[str | None]:
-    return [(None, "", *(f"Ωm{place}" for place in range(2, 7)))[i % 7] for i in range(1, 41)]
-
-
-def test_short_texts_come_as_arrays_beside_whole_numbers(backend: PostgresBackend) -> None:
-    first, texts, last = _read(backend, TEXTS)
-    assert isinstance(first, Integers) and isinstance(last, Integers)
-    assert texts == tuple(_texts())
-    assert _read(backend, f"{TEXTS} WHERE i > 99")[1] == ()
-
-
-@pytest.mark.parametrize("why", ["numeric", "long", "texts", "sentinel", "many"])
+@pytest.mark.parametrize("why", ["text", "sentinel", "many"])
 def test_otherwise_they_come_row_by_row(backend: PostgresBackend, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     statement = NUMBERS
-    expected: list[list[object]] = [[*column] for column in _expected()]
-    if why == "numeric":
-        statement = statement.replace("(i % 7)::smallint", "(i % 7)::numeric")
-    elif why == "long":  # 33 letters of two bytes each
-        statement = statement.replace("(i % 7)::smallint", "repeat('Ω', CASE i WHEN 40 THEN 33 ELSE 1 END)")
-        expected[1] = [*"Ω" * 39, "Ω" * 33]
-    elif why == "texts":
-        statement, expected[1] = TEXTS, [*_texts()]
-        monkeypatch.setattr(postgres, "_ARRAY_TEXTS", 39)
+    expected = list(_expected())
+    if why == "text":
+        statement = statement.replace("(i % 7)::smallint", "(i % 7)::text")
+        expected[1] = [str(one) for one in expected[1]]  # type: ignore[misc]
     elif why == "sentinel":
         statement = statement.replace("THEN i END", f"THEN i ELSE '{NONE}'::bigint END")
         expected[0] = [NONE if one is None else one for one in expected[0]]
@@ -78,12 +59,6 @@ def test_otherwise_they_come_row_by_row(backend: PostgresBackend, why: str, monk
     columns = _read(backend, statement)
     assert not any(isinstance(column, Integers) for column in columns)
     assert [list(column) for column in columns] == expected  # type: ignore[call-overload]
-
-
-def test_the_longest_text_of_an_array_comes_as_one(backend: PostgresBackend) -> None:
-    statement = NUMBERS.replace("(i % 7)::smallint", "repeat('Ω', 32)")
-    assert _read(backend, statement)[1] == ("Ω" * 32,) * 40
-    assert isinstance(_read(backend, statement)[0], Integers)
 
 
 def test_more_rows_than_the_proxy_takes_in_are_refused(scratch_url: str) -> None:
