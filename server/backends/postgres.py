@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,8 +52,8 @@ _UNREACHABLE = (
     " do not count"
 )
 _FETCH_ROWS = 65_536
-_ARRAY_ROWS = 8_000_000
-"""Rows that the database puts into arrays at most: beyond, it would hold hundreds of megabytes for them."""
+_ARRAY_ROWS = 60_000_000
+"""Rows that the database puts into arrays at most: a value of PostgreSQL has less than a gigabyte."""
 _WHOLE = {20, 21, 23}  # bigint, smallint, integer
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
@@ -78,7 +78,7 @@ class ReadLimits:
     Attributes:
       statement_ms: statement timeout.
       public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
-      rows: the most distinct join tuples that one statement may take in.
+      rows: the most distinct join tuples that one statement may take in; of whole numbers alone, 60 million.
       work_mem_mb: what each sort and each hash table of a statement may hold before it spills to disk.
       parallel_workers: how many processes may help with a statement; None: as PostgreSQL is set.
     """
@@ -211,32 +211,33 @@ class PostgresBackend:
 
     def _columns(self, connection: psycopg.Connection[Any], statement: str, width: int) -> list[Column]:
         """A statement's columns; by a client-side cursor: a server-side one forbids parallel plans."""
-        arrays = self._arrays(connection, statement)
-        if arrays is not None:
-            return arrays
+        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
+        # Types alone say which way a statement goes: one that ran again for what its rows hold would take their time.
+        if all(column.type_code in _WHOLE for column in described):
+            return self._arrays(connection, statement, [column.name for column in described])
         rows: list[tuple[object, ...]] = []
         with connection.cursor(binary=True) as cursor:
             cursor.execute(statement.encode())
             while block := cursor.fetchmany(_FETCH_ROWS):
                 rows.extend(block)
                 if len(rows) > self.limits.rows:
-                    raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+                    raise _too_many()
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
-    def _arrays(self, connection: psycopg.Connection[Any], statement: str) -> list[Column] | None:
-        """The columns as arrays; None where one of them is not of whole numbers, or there are too many rows."""
-        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
-        if not all(column.type_code in _WHOLE for column in described):
-            return None
+    def _arrays(self, connection: psycopg.Connection[Any], statement: str, names: Sequence[str]) -> list[Column]:
+        """The columns of whole numbers, as arrays."""
         most = min(self.limits.rows, _ARRAY_ROWS)
         with connection.cursor(binary=True) as cursor:
-            cursor.execute(arrays_sql(statement, [column.name for column in described], most).encode())
+            cursor.execute(arrays_sql(statement, names, most).encode())
             found = cursor.pgresult
             assert found is not None, "an aggregate without GROUP BY returns one row"
-            rows, sentinel = found.get_value(0, 0) or b"", found.get_value(0, 1)
-            if int.from_bytes(rows, "big") > most or sentinel != b"\0":
-                return None
-            return [from_array(found.get_value(0, 2 + place)) for place in range(len(described))]
+            if int.from_bytes(found.get_value(0, 0) or b"", "big") > most:
+                raise _too_many()
+            return [from_array(found.get_value(0, 1 + place)) for place in range(len(names))]
+
+
+def _too_many() -> QueryCancelled:
+    return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""Columns of whole numbers from PostgreSQL, as arrays and row by row: the same values either way."""
+"""Columns of whole numbers from PostgreSQL come as arrays, beside other columns row by row: the same values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
-from server.backends import postgres
-from server.backends.integer_columns import NONE, Integers
+from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend, ReadLimits, connected
 from server.errors import QueryCancelled
 
@@ -44,21 +44,39 @@ def test_nothing_comes_as_arrays_of_nothing(backend: PostgresBackend) -> None:
     assert [list(column) for column in _read(backend, f"{NUMBERS} WHERE i > 99")] == [[], [], []]  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("why", ["text", "sentinel", "many"])
-def test_otherwise_they_come_row_by_row(backend: PostgresBackend, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    statement = NUMBERS
-    expected = list(_expected())
-    if why == "text":
-        statement = statement.replace("(i % 7)::smallint", "(i % 7)::text")
-        expected[1] = [str(one) for one in expected[1]]  # type: ignore[misc]
-    elif why == "sentinel":
-        statement = statement.replace("THEN i END", f"THEN i ELSE '{NONE}'::bigint END")
-        expected[0] = [NONE if one is None else one for one in expected[0]]
-    else:
-        monkeypatch.setattr(postgres, "_ARRAY_ROWS", 39)
-    columns = _read(backend, statement)
+def test_no_value_stands_for_none(backend: PostgresBackend) -> None:
+    least = -(1 << 63)
+    columns = _read(backend, NUMBERS.replace("THEN i END", f"THEN i WHEN i = 20 THEN '{least}'::bigint END"))
+    assert all(isinstance(column, Integers) for column in columns)
+    expected = next(_expected())
+    assert list(columns[0]) == [*expected[:19], least, *expected[20:]]  # type: ignore[call-overload]
+
+
+def test_beside_a_text_they_come_row_by_row(backend: PostgresBackend) -> None:
+    columns = _read(backend, NUMBERS.replace("(i % 7)::smallint", "(i % 7)::text"))
+    first, keys, last = _expected()
     assert not any(isinstance(column, Integers) for column in columns)
-    assert [list(column) for column in columns] == expected  # type: ignore[call-overload]
+    assert [list(column) for column in columns] == [first, [str(key) for key in keys], last]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("key", ["smallint", "text"])
+def test_a_statement_runs_once_whatever_its_rows_hold(
+    backend: PostgresBackend, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    execute = psycopg.Cursor.execute
+
+    def counted(cursor: psycopg.Cursor[object], sql: bytes, *rest: object, **options: object) -> object:
+        ran.append(sql.decode())
+        return execute(cursor, sql, *rest, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
+    statement = NUMBERS.replace("(i % 7)::smallint", f"(i % 7)::{key}")
+    for rows in ("THEN i END", f"THEN i ELSE '{-(1 << 63)}'::bigint END", "THEN NULL::bigint END"):
+        ran.clear()
+        _read(backend, statement.replace("THEN i END", rows))
+        read = [sql for sql in ran if "generate_series" in sql and "LIMIT 0" not in sql]
+        assert len(read) == 1
 
 
 def test_more_rows_than_the_proxy_takes_in_are_refused(scratch_url: str) -> None:

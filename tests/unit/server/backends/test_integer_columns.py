@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from server.backends.columns import key_index
-from server.backends.integer_columns import NONE, Integers, from_array, whole
+from server.backends.integer_columns import Integers, from_array, whole
 
 
 def column(*values: int | None) -> Integers:
@@ -15,15 +15,27 @@ def column(*values: int | None) -> Integers:
     return Integers(np.array([value or 0 for value in values], np.int64), missing)
 
 
-def binary(*values: int) -> bytes:
+def binary(*values: int | None) -> bytes:
     """PostgreSQL's binary form of an array of bigint."""
-    header = struct.pack(">iiiii", 1, 0, 20, len(values), 1)
-    return header + b"".join(struct.pack(">iq", 8, value) for value in values)
+    header = struct.pack(">iiiii", 1, None in values, 20, len(values), 1)
+    elements = (struct.pack(">i", -1) if value is None else struct.pack(">iq", 8, value) for value in values)
+    return header + b"".join(elements)
 
 
-def test_an_array_is_read_as_its_values() -> None:
-    found = from_array(binary(5, NONE, -7, (1 << 63) - 1))
-    assert list(found) == [5, None, -7, (1 << 63) - 1]
+@pytest.mark.parametrize(
+    "values",
+    [
+        (5, -7, (1 << 63) - 1, -(1 << 63)),
+        (5, None, -7, (1 << 63) - 1, None, None, -(1 << 63), -1, 1 << 32),
+        (None, -1),  # the bits of a NULL's length
+        (None,),
+    ],
+)
+def test_an_array_is_read_as_its_values(values: tuple[int | None, ...]) -> None:
+    assert list(from_array(binary(*values))) == list(values)
+
+
+def test_of_no_row_there_is_no_array() -> None:
     assert list(from_array(None)) == []
 
 
