@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Literal, get_args
 
 from sqlglot import exp
@@ -258,6 +259,8 @@ class Plan:
         any time.
       notes: sentences for people: what of the question is hardly meant.
       exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
+      nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
+        group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
     """
 
     source: exp.Select
@@ -286,6 +289,17 @@ class Plan:
     first_moment_s: float = 0.0
     notes: tuple[str, ...] = ()
     exchanges: bool = False
+    nobody_adds_more_than: float | None = None
+
+    def adds_at_most(self, release: Release) -> Fraction | None:
+        """What one person adds to a release at most, in normalised weight, by what whoever asks says; else None.
+
+        Where declared fan-outs say less, it is what they say.
+        """
+        if self.nobody_adds_more_than is None:
+            return None
+        said = Fraction(repr(self.nobody_adds_more_than)) / Fraction(release.weight_bound)
+        return said if self.tuples_per_unit is None else min(said, Fraction(self.tuples_per_unit))
 
     @property
     def columns(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -78,6 +79,21 @@ class Ladder:
         units = int(self._power(exponent) * (1 << WEIGHT_BITS))
         spare = max(0, units.bit_length() - _PRECISE_BITS)
         return units >> spare << spare
+
+
+def one_threshold(bound: Fraction) -> Ladder:
+    """The ladder of one threshold: the least that has fifty bits and is no less than a bound.
+
+    Args:
+      bound: > 0, in normalised weight; one below 2^-20 is 2^-20.
+    Raises: InvalidParameter for a bound above 2^32.
+    """
+    units = math.ceil(max(bound, _LEAST) * (1 << WEIGHT_BITS))
+    spare = max(0, units.bit_length() - _PRECISE_BITS)
+    tau = Fraction(-(-units >> spare) << spare, 1 << WEIGHT_BITS)
+    if tau == 1:
+        return Ladder(0, 0)
+    return Ladder(1, 1, tau) if tau > 1 else Ladder(-1, -1, 1 / tau)
 
 
 def useful_ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:

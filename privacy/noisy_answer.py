@@ -15,7 +15,7 @@ drawn, scaled up, without the sampling error; the truncated answer of unsampled 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
-WEAK_SIGNAL = 5.0
+CUT_SIGNAL = 5.0
 """With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
 of tau and t its selection part (privacy.md section 4): a value below 5 C tau may double, and double again."""
 
@@ -35,7 +35,7 @@ class NoisyAnswer:
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
       signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
-        `WEAK_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
+        `CUT_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: what `noise_scale` is the scale of.
     """
@@ -54,6 +54,6 @@ class NoisyAnswer:
     noise: NoiseKind = "laplace"
 
     @property
-    def weak(self) -> NDArray[np.bool_]:
+    def may_be_cut(self) -> NDArray[np.bool_]:
         """(n_groups,) where so little budget met so little data that the value may be any part of the truth."""
-        return self.signal < WEAK_SIGNAL
+        return self.signal < CUT_SIGNAL

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,6 +66,8 @@ class EachGroup:
       sample: how the tuples are sampled, if amplification may be claimed; `gem` and `s4s` then add less noise.
       exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
         threshold and falls at another? It still moves by the threshold at most.
+      adds_at_most: what one unit adds at most, in normalised weight, as whoever asks says; then the one threshold.
+        None leaves thresholds to choose from. If it is false the answer is biased, not less private.
     """
 
     epsilon: float
@@ -75,6 +78,7 @@ class EachGroup:
     tuples_per_unit: int | None = None
     sample: SampleDesign | None = None
     exchanges: bool = False
+    adds_at_most: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -211,10 +215,12 @@ class ComparisonMechanism:
 
 
 def _gem(of: EachGroup) -> ServedMeasurement:
-    from privacy.ladder import useful_ladder
+    from privacy.ladder import one_threshold, useful_ladder
     from privacy.mechanisms.fixed import Fixed
     from privacy.mechanisms.gem import Gem
 
+    if of.adds_at_most is not None:
+        return Fixed(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
     ladder = useful_ladder(of.whole, of.tuples_per_unit)
     if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder)
@@ -517,6 +523,7 @@ def measurement(
     tuples_per_unit: int | None = None,
     sample: SampleDesign | None = None,
     exchanges: bool = False,
+    adds_at_most: Fraction | None = None,
 ) -> ServedMeasurement:
     """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes, but for exchanges.
 
@@ -531,7 +538,7 @@ def measurement(
     if exchanges and not entry.takes_exchanges:
         raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
     bounds = global_sensitivity, whole, tuples_per_unit
-    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges))
+    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges, adds_at_most))
 
 
 def group_measurements(

@@ -452,6 +452,7 @@ class Pipeline:
             delta=request.delta,
             mechanism=request.mechanism,
             sampling_rate=request.sampling_rate,
+            nobody_adds_more_than=request.nobody_adds_more_than,
         )
 
     def _released(

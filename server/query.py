@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from planner.binding.placeholders import Value
 from planner.sql.result_types import ResultType
 from privacy.registry import MechanismName
 from server.answer_columns import LazyRows
+
+T = TypeVar("T")
 
 _CELL_BYTES = 64  # of a number or a short text, as an object
 
@@ -30,6 +32,8 @@ class QueryRequest:
       sampling_rate: which share of the join tuples to answer from, or None for all of them.
       idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
       search_path: the schemas in which tables without one are looked for; None for the policy's.
+      nobody_adds_more_than: what one person adds at most to a sum or count in one group, in its unit, as the analyst
+        says: intervals are then for the truth, if it is true. None: nothing is said.
     """
 
     analyst: str
@@ -42,6 +46,7 @@ class QueryRequest:
     sampling_rate: float | None = None
     idempotency_key: str = ""
     search_path: tuple[str, ...] | None = None
+    nobody_adds_more_than: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,17 +84,23 @@ class QueryResponse:
       rows: one tuple of cells per group that is shown.
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `exact` where there
-        are none: for EXPLAIN and for queries over public tables only.
+      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `truth` where nothing can have been cut,
+        if what keys, declared fan-outs or `nobody_adds_more_than` say is true; `exact` where there are none: for
+        EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
       budget: the analyst's budget after the charge.
-      weak: per row, whether its values may be cut to any part of the truth: by a budget that was too small for it,
-        or by the policy's rule of groups per unit.
+      weak: per row, whether an interval is wider than its value: the noise may be as large as what it hides.
+      cut: per row, whether more of its values may have been cut away than the noise moves: by a budget that was too
+        small for the data, or by the policy's rule of groups per unit.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
       notes: sentences for people, for example that truncation bias is outside of the interval.
       cached: was it measured for an earlier request?
+      raw: empty where every value is shown as it was released; else like rows: of the columns in which some value is
+        not, all values as they were released, for whoever adds them up; None in others.
+      raw_intervals: the same of intervals, for what is computed from the answer; no client is sent them.
+      nobody_adds_more_than: as in the request, where `covers` rests on it; else None.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -103,9 +114,13 @@ class QueryResponse:
     budget: Budget
     request_id: str
     weak: tuple[bool, ...] = ()
+    cut: tuple[bool, ...] = ()
     taus: Sequence[tuple[tuple[float, ...] | None, ...]] = ()
     notes: tuple[str, ...] = field(default=())
     cached: bool = False
+    raw: Sequence[tuple[Cell, ...]] = ()
+    raw_intervals: Sequence[tuple[Interval | None, ...]] = ()
+    nobody_adds_more_than: float | None = None
 
     @property
     def n_cells(self) -> int:
@@ -115,15 +130,27 @@ class QueryResponse:
     @property
     def n_bytes(self) -> int:
         """What it takes in memory, about; that of its group keys, which other answers share, apart."""
-        parts = (self.rows, self.intervals, self.taus)
+        parts = (self.rows, self.intervals, self.taus, self.raw, self.raw_intervals)
         lazy = sum(part.n_bytes for part in parts if isinstance(part, LazyRows))
         return lazy or _CELL_BYTES * self.n_cells
+
+    def as_released(self) -> Iterator[tuple[tuple[Cell, ...], tuple[Interval | None, ...]]]:
+        """Each row and its intervals before any value was moved into its range: sums of them lean to no side."""
+        rows, around = self.rows, self.intervals
+        cells = zip(rows, self.raw, strict=True) if self.raw else ((row, row) for row in rows)
+        ends = zip(around, self.raw_intervals, strict=True) if self.raw_intervals else ((row, row) for row in around)
+        for row, intervals in zip(cells, ends, strict=True):
+            yield _instead(*row), _instead(*intervals)
 
     def has_intervals(self, column: int) -> bool:
         """Has any row of the column an interval?"""
         if isinstance(self.intervals, LazyRows):
             return self.intervals.has(column)
         return any(row[column] is not None for row in self.intervals)
+
+
+def _instead(shown: tuple[T, ...], own: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(cell if released is None else released for cell, released in zip(shown, own, strict=True))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
     words = request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
-    return words if request.search_path is None else (*words, request.search_path)
+    more = (request.search_path, request.nobody_adds_more_than)
+    return words if more == (None, None) else (*words, *more)
 
 
 def request_hash(request: QueryRequest) -> str:
@@ -216,6 +217,7 @@ def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: i
         "release_delta": plan.release_delta,
         "group_rule": plan.group_rule,
         "selection": None if chosen is None else _selecting(chosen),
+        **({} if plan.nobody_adds_more_than is None else {"nobody_adds_more_than": plan.nobody_adds_more_than}),
         "sampling": None if sampling is None else [sampling.strategy, sampling.rate, sampling.amplifies],
     }
     # repr tells a date of a declared domain from the text that looks like it.

@@ -25,6 +25,7 @@ from planner.planning.mechanism_choice import (
     choose_mechanism,
     granted_delta,
 )
+from planner.planning.nobody_adds_more import check_nobody_adds_more_than
 from planner.planning.person_tables import with_person_tables
 from planner.planning.ranks import beyond_notes, told_beyond
 from planner.planning.releases import Releases, equal_share, releases
@@ -59,6 +60,7 @@ def make_plan(
     delta: float | None,
     mechanism: str | None,
     sampling_rate: float | None = None,
+    nobody_adds_more_than: float | None = None,
 ) -> Plan:
     """Decide everything about a query before any private row is read.
 
@@ -71,12 +73,14 @@ def make_plan(
         nothing is.
       mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
+      nobody_adds_more_than: X > 0, as in `Plan`.
     Returns: the plan.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     Cost: a few milliseconds for TPC-H Q5.
     """
     try:
-        return _plan(bound, schema, policy, epsilon, delta, mechanism, sampling_rate)
+        said = nobody_adds_more_than
+        return _plan(bound, schema, policy, epsilon, delta, mechanism, sampling_rate, said)
     except (SensitivityUnbounded, StatementTooComplex, UnsupportedSQL) as refusal:
         if refusal.position is None:  # of the join as a whole: its first table
             refusal.position = min((entry.start for entry in bound.tables if entry.start), default=None)
@@ -91,6 +95,7 @@ def _plan(
     delta: float | None,
     mechanism: str | None,
     sampling_rate: float | None,
+    nobody_adds_more_than: float | None,
 ) -> Plan:
     catalog, contract = schema, policy
     persons = with_person_tables(bound, schema, policy)
@@ -120,6 +125,8 @@ def _plan(
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
     determined = reached([column for key in bound.keys for column in key.columns])
     determined = persons.groups(determined, found, exchanges)
+    if nobody_adds_more_than is not None:
+        check_nobody_adds_more_than(nobody_adds_more_than, released, sampling)
     limited = limited_groups_per_unit(determined, found.owners, domains, policy)
     discovers = any(domain.is_discovered for domain in domains)
     circumstances = Circumstances(
@@ -132,6 +139,7 @@ def _plan(
         delta=equal_share(granted, 1 + discovers),
         exchanges=exchanges,
         jointly=released.jointly,
+        bounded=nobody_adds_more_than is not None,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     centred = choice.mechanism == CENTRED
@@ -173,6 +181,7 @@ def _plan(
         first_moment_s=moment_s,
         notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(asked, len(found.owners))),
         exchanges=exchanges,
+        nobody_adds_more_than=nobody_adds_more_than,
     )
     check_size(plan.domains, plan.columns)
     counted = plan.counts_loads and all(release.is_sum for release in plan.releases)

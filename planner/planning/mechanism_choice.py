@@ -24,6 +24,9 @@ MOST_BOUND = 1 << 16
 CENTRED = "joint_scale"
 """The mechanism that measures sums of products around means."""
 
+_AT_A_BOUND = ("gem", "group_lp")
+"""The mechanisms that release at one threshold where no other is asked for."""
+
 NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
 """Who can help where the policy allows no delta."""
 
@@ -45,6 +48,7 @@ class Circumstances:
       delta: what of the query's they may spend.
       exchanges: may tuples of a unit appear where it loses rows?
       jointly: is some quotient computed from the releases?
+      bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
     """
 
     question: BoundQuery
@@ -56,6 +60,7 @@ class Circumstances:
     delta: float
     exchanges: bool = False
     jointly: bool = False
+    bounded: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -107,6 +112,9 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
     one = None if asked is None else _offered(asked)
     if one is None or _only_ranks(known):  # of which there is one mechanism: asking for another is the same question
         return _default(known)
+    if known.bounded and one.name not in _AT_A_BOUND:
+        message = f"{one.name} chooses for itself how much of what a person adds it counts"
+        raise InvalidSetting(message, hint="leave nobody_adds_more_than out, or the mechanism")
     if known.exchanges and not one.takes_exchanges:
         message = f"{one.name} is not proved of NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
         raise InvalidSetting(message, hint="use gem")
@@ -116,7 +124,16 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
     return MechanismChoice(one.name, spends and bool(known.sums), "as asked")
 
 
+def _at_the_bound(known: Circumstances) -> MechanismChoice:
+    why = "at the one threshold that nobody is said to exceed: nothing is selected, and nothing cut if that is true"
+    if known.exchanges or not known.grouped or not known.sums:
+        return MechanismChoice("gem", False, why)
+    return MechanismChoice("group_lp", known.gaussian_pays, why)
+
+
 def _default(known: Circumstances) -> MechanismChoice:
+    if known.bounded:
+        return _at_the_bound(known)
     pays = known.gaussian_pays and not known.exchanges
     if known.jointly and known.owners == 1 and not known.sampled and len(known.sums) > 1 and not pays:
         why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"

@@ -18,6 +18,7 @@ from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
+from privacy.ladder import one_threshold
 from privacy.truncation.loads.load_histogram import histogram_thresholds
 
 Write = Callable[[exp.Expr], str]
@@ -42,7 +43,7 @@ def rewrite(
         summed.append(plan.selection.weight)
     counted = plan.sampling is not None and plan.sampling.alias is None
     by_loads = loads and plan.counts_loads
-    thresholds = histogram_thresholds(plan.tuples_per_unit) if by_loads else ()
+    thresholds = _thresholds(plan) if by_loads else ()
     join = write(_summed(plan, summed, counted)) if summed else None
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
@@ -61,6 +62,11 @@ def rewrite(
         columns=plan.columns,
         ranked=tuple(place for place, release in enumerate(plan.releases) if release.ranked is not None),
     )
+
+
+def _thresholds(plan: Plan) -> tuple[int, ...]:
+    said = [plan.adds_at_most(release) for release in plan.releases if release.is_sum]
+    return histogram_thresholds(plan.tuples_per_unit, [one_threshold(most) for most in said if most is not None])
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:

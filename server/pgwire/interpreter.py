@@ -207,6 +207,7 @@ class Interpreter:
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
             search_path=self.settings.search_path(),
+            nobody_adds_more_than=self.settings.number("nobody_adds_more_than"),
         )
         try:
             response = await self._answered(request)
@@ -245,8 +246,9 @@ class Interpreter:
             self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
         for note in response.notes:
             self._notices.notice(note)
-        if any(response.weak):
-            self._notices.warning(_weakness(response.weak, shown=self.settings.flag("intervals")), _WARNING)
+        for marks, said in ((response.weak, _WEAK), (response.cut, _CUT)):
+            if any(marks):
+                self._notices.warning(_marked(marks, *said, shown=self.settings.flag("intervals")), _WARNING)
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -478,13 +480,17 @@ def _one_format(formats: tuple[int, ...]) -> int:
     return formats[0] if formats else 0
 
 
-def _weakness(weak: Sequence[bool], *, shown: bool) -> str:
+_WEAK = "weak", "the noise may be as large as the value"
+_CUT = "cut", "values may be cut to any part of the true ones"
+
+
+def _marked(marks: Sequence[bool], name: str, what: str, *, shown: bool) -> str:
     """How many rows say little, and how to see which."""
-    rows = "the answer is weak"
-    if len(weak) > 1:
-        rows = f"{sum(weak)} of {len(weak)} rows {'is' if sum(weak) == 1 else 'are'} weak"
-    said = f"{rows}: its values may be cut to any part of the true ones"
-    return said if shown or len(weak) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
+    rows = f"the answer is {name}"
+    if len(marks) > 1:
+        rows = f"{sum(marks)} of {len(marks)} rows {'is' if sum(marks) == 1 else 'are'} {name}"
+    said = f"{rows}: {what}"
+    return said if shown or len(marks) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 
 def _amount(epsilon: float, delta: float) -> str:

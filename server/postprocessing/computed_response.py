@@ -35,7 +35,7 @@ def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cel
     noisy = noisy_places(question)
     return [
         (*row, *(end for place in noisy for end in _ends(intervals[place])))
-        for row, intervals in zip(response.rows, response.intervals, strict=True)
+        for row, intervals in response.as_released()
     ]
 
 
@@ -99,9 +99,11 @@ def computed_response(
         budget=budget,
         request_id=request_id,
         weak=(any(any(answer.weak) for answer in answers),) * len(rows),
+        cut=(any(any(answer.cut) for answer in answers),) * len(rows),
         taus=((None,) * width,) * len(rows),
         notes=tuple(_notes(composition, answers)),
         cached=bool(answers) and all(answer.cached for answer in answers),
+        nobody_adds_more_than=answers[0].nobody_adds_more_than if covers == ["truth"] else None,
     )
 
 

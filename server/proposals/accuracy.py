@@ -19,7 +19,7 @@ class Accuracy:
 
     Attributes:
       interval_width: the widest interval from end to end, in the answer's own unit; > 0.
-      max_relative_error: how far an end may be from its value, in multiples of the value; > 0. Rows that are weak
+      max_relative_error: how far an end may be from its value, in multiples of the value; > 0. Rows that are cut
         are passed over: of a value near zero no epsilon makes the relative error small.
     """
 
@@ -48,16 +48,16 @@ class Accuracy:
 
 def widest(answer: QueryResponse) -> float:
     """The widest interval of an answer; 0 where there is none."""
-    ends = [interval for row in answer.intervals for interval in row if interval is not None]
+    ends = [interval for _, row in answer.as_released() for interval in row if interval is not None]
     return max((_open(one.high) - _open(one.low, -1) for one in ends), default=0.0)
 
 
 def worst_relative_error(answer: QueryResponse) -> float:
-    """The largest distance of an interval's end from its value, in multiples of it; infinite if every row is weak."""
+    """The largest distance of an interval's end from its value, in multiples of it; infinite if every row is cut."""
     errors = [
         max(_open(interval.high) - value, value - _open(interval.low, -1)) / abs(value) if value else math.inf
-        for row, intervals, weak in zip(answer.rows, answer.intervals, answer.weak, strict=True)
-        if not weak
+        for (row, intervals), cut in zip(answer.as_released(), answer.cut, strict=True)
+        if not cut
         for value, interval in zip(row, intervals, strict=True)
         if interval is not None and isinstance(value, int | float)
     ]

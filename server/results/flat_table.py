@@ -1,4 +1,4 @@
-"""An answer as one flat table: each noisy column is followed by its interval, each row ends in whether it is weak."""
+"""An answer as one flat table: each noisy column is followed by its interval, each row ends in its two marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.query import Cell, QueryResponse
 
 Columns = tuple[tuple[str, ResultType], ...]
 
-_WEAK: Columns = (("weak", "bool"),)
+_MARKS: Columns = (("weak", "bool"), ("cut", "bool"))
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class FlatTable:
 
 
 def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> Columns:
-    """The columns, with `name_lo` and `name_hi` after each noisy one, and `weak` behind them all if there is one.
+    """The columns, with `name_lo` and `name_hi` after each noisy one, and the marks behind them all if there is one.
 
-    >>> flat_columns([("nation", "text"), ("count", "int8")], [False, True])
-    (('nation', 'text'), ('count', 'int8'), ('count_lo', 'float8'), ('count_hi', 'float8'), ('weak', 'bool'))
+    >>> [name for name, _ in flat_columns([("nation", "text"), ("count", "int8")], [False, True])]
+    ['nation', 'count', 'count_lo', 'count_hi', 'weak', 'cut']
     >>> flat_columns([("n_name", "text")], [False])
     (('n_name', 'text'),)
     """
@@ -40,7 +40,7 @@ def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool
         wide.append((name, kind))
         if has_interval:
             wide += [(f"{name}_lo", "float8"), (f"{name}_hi", "float8")]
-    return (*wide, *_WEAK) if any(noisy) else tuple(wide)
+    return (*wide, *_MARKS) if any(noisy) else tuple(wide)
 
 
 def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatTable:
@@ -83,10 +83,11 @@ class _FlatRows(Sequence[tuple[Cell, ...]]):
         if not any(self._noisy):
             yield from map(tuple, rows)
             return
-        for cells, around, weak in zip(rows, intervals, response.weak[place] or (False,) * len(rows), strict=True):
+        weak, cut = (marks[place] or (False,) * len(rows) for marks in (response.weak, response.cut))
+        for cells, around, *marks in zip(rows, intervals, weak, cut, strict=True):
             row: list[Cell] = []
             for cell, interval, wide in zip(cells, around, self._noisy, strict=True):
                 row.append(cell)
                 if wide:
                     row += [None, None] if interval is None else [interval.low, interval.high]
-            yield (*row, weak)
+            yield (*row, *marks)

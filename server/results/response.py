@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -53,9 +53,25 @@ _UNCUT = (
     "to their declared ranges."
 )
 
+_SAID = (
+    "If nobody adds more than {most:g}{group}, as was said with the question, nothing was cut, and an interval is "
+    "one for the true answer, at the given confidence, of rows that are somebody's, with values clamped to their "
+    "declared ranges. If that is not true, people are as well protected, and the true answer may lie above."
+)
+
 _WEAK = (
-    "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
+    "The noise of {rows} may be larger than half of the value: its interval is wider than the value. "
     "Ask with a larger epsilon, fewer groups or fewer predicates."
+)
+
+_CUT = (
+    "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
+    "Ask with a larger epsilon, fewer groups or fewer predicates, or say what nobody adds more than."
+)
+
+_CLIPPED = (
+    "What is below 0 by its noise alone is shown as 0, and intervals begin at 0. Whoever adds up groups takes the "
+    "values as they were released (`raw`): the sum of what is shown leans upwards."
 )
 
 _CHOSEN = (
@@ -70,7 +86,7 @@ _WITHHELD = (
 
 _RULE = (
     "One privacy unit counts in {rule:,} of the groups at most, as the policy says; its rows in others are left out, "
-    "which no interval covers, and against which no epsilon helps: {share}. The rows are marked weak."
+    "which no interval covers, and against which no epsilon helps: {share}. The rows are marked cut."
 )
 _RULE_SHARE = "of units that are in all {groups:,} groups only {share:.2g} of each value is left"
 _RULE_ANY = "what is left of a value may be any part of it"
@@ -116,7 +132,8 @@ def response(
       budget: what is left after the charge.
       request_id: as in the request.
     Returns: the rows that HAVING and LIMIT leave, as ORDER BY sorts them, else in the order of the domain;
-      counts are rounded after the noise and may be negative. Rows are made when they are read.
+      counts are rounded after the noise; counts and sums of what is not negative are shown as 0 at the least, with
+      what was released beside them. Rows are made when they are read.
     Raises: StatementTooComplex for more cells than an answer may have.
     """
     check_cells(len(domain), plan.columns)
@@ -130,22 +147,28 @@ def response(
         _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
         for output, column in zip(plan.outputs, columns, strict=True)
     ]
-    poor = _weak(plan, noisy, columns, groups)
-    weak = (True,) * len(poor) if _cut_by_rule(plan, domain) else poor
+    weak, poor = _weak(plan, noisy, columns, groups), _cut(plan, noisy, groups)
+    clipped = any(answer.raw.made is not None for answer in answers)
+    own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
+    said = plan.nobody_adds_more_than if _is_as_said(plan, domain, noisy) else None
     return QueryResponse(
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
         rows=LazyRows([answer.cells for answer in answers], len(groups)),
         intervals=LazyRows([answer.intervals for answer in answers], len(groups)),
         confidence=_confidence(plan, noisy),
-        covers=_covers(noisy),
+        covers="truth" if said is not None or _is_uncut(plan, noisy) else _covers(noisy),
         mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,
         budget=budget,
         request_id=request_id,
-        weak=weak,
+        weak=tuple(weak.tolist()),
+        cut=(True,) * len(poor) if _cut_by_rule(plan, domain) else tuple(poor.tolist()),
         taus=LazyRows([answer.taus for answer in answers], len(groups)),
-        notes=tuple(_notes(plan, domain, noisy, poor)),
+        notes=(*_notes(plan, domain, noisy, weak, poor), *((_CLIPPED,) if clipped else ())),
+        raw=LazyRows([answer.raw for answer in answers], len(groups)) if clipped else (),
+        raw_intervals=LazyRows([answer.raw_intervals for answer in answers], len(groups)) if own_intervals else (),
+        nobody_adds_more_than=said,
     )
 
 
@@ -183,6 +206,7 @@ def _counted(
         budget=budget,
         request_id=request_id,
         weak=(False,),
+        cut=(False,),
         taus=((None,) * len(plan.outputs),),
         notes=(_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ())),
     )
@@ -195,6 +219,8 @@ class _Answers:
     cells: CellColumn[Cell]
     intervals: CellColumn[Interval | None]
     taus: CellColumn[tuple[float, ...] | None]
+    raw: CellColumn[Cell] = NOTHING
+    raw_intervals: CellColumn[Interval | None] = NOTHING
 
     @classmethod
     def of(
@@ -213,6 +239,7 @@ class _Answers:
             values = cells_of(output.type, map(_plain, domain.keys[output.expression.key]))
             places = domain.places(output.expression.key)[groups].astype(np.int32)
             return cls(CellColumn((places,), lambda found: [values[place] for place in found]), NOTHING, NOTHING)
+        released, column = column, _not_negative(plan, output, column)
         cells = _cells(output, column, texts, groups)
         if not used:
             return cls(cells, NOTHING, NOTHING)
@@ -220,13 +247,32 @@ class _Answers:
             [plan.releases[release].weight_bound * noisy[release].tau[groups] for release in used], axis=1
         )
         intervals = _intervals(column, groups) if output.type in NUMBERS else NOTHING
-        return cls(cells, intervals, CellColumn((taus,), lambda rows: [tuple(row) for row in rows]))
+        bounds: CellColumn[tuple[float, ...] | None] = CellColumn((taus,), lambda rows: [tuple(row) for row in rows])
+        moved = bool(np.any(released.value[groups] != column.value[groups]))
+        raw = _cells(output, released, texts, groups) if moved else NOTHING
+        around = NOTHING if column is released else _intervals(released, groups)
+        return cls(cells, intervals, bounds, raw, around)
 
 
 def _column(output: Output, evaluate: Evaluator) -> Column:
     """The values of an output; a count is a whole number, its interval rounded away from the value."""
     column = evaluate(output.expression)
     return whole(column) if output.type == "int8" and releases_used(output.expression) else column
+
+
+def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
+    """A count or a sum of what is not negative, which only its noise puts below 0; anything else as it is.
+
+    Post-processing of what was released: that the truth is not negative is public, so its interval begins at 0, too.
+    """
+    value = output.expression
+    if not isinstance(value, ReleasedValue) or plan.releases[value.release].ranked is not None:
+        return column
+    ends = np.maximum(column.low, 0.0), np.maximum(column.high, 0.0)
+    low, high = (
+        np.where(column.may_be_known, end, own) for end, own in zip(ends, (column.low, column.high), strict=True)
+    )
+    return replace(column, value=np.maximum(column.value, 0.0), low=low, high=high)
 
 
 def _cells(output: Output, column: Column, texts: Sequence[str], groups: NDArray[np.int64]) -> CellColumn[Cell]:
@@ -271,31 +317,45 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
 
 def _weak(
     plan: Plan, noisy: Sequence[NoisyAnswer], columns: Sequence[Column], groups: NDArray[np.int64]
-) -> tuple[bool, ...]:
-    """Per row: does some column say next to nothing? So does a quotient whose divisor may be 0 for all that is known.
+) -> NDArray[np.bool_]:
+    """Per row: is the noise of some column of the order of its value? Its interval is then wider than the value.
 
-    A mechanism whose intervals have one end says so of every value.
+    So it is where an interval is not bounded, as that of a quotient whose divisor may be 0 for all that is known. Of
+    an interval with one end it is so where that end does not tell the value from 0, of a rank where its mechanism
+    says so.
     """
     weak = np.zeros(len(groups), np.bool_)
     two_sided = _covers(noisy) != "truth_lower"
     for output, column in zip(plan.outputs, columns, strict=True):
-        if two_sided and isinstance(output.expression, Apply):
-            low, high = column.low[groups], column.high[groups]
-            weak |= (low <= high) & ~(np.isfinite(low) & np.isfinite(high))
-        found = _says_nothing(output.expression, noisy)
-        if found is not None:
-            weak |= found[groups]
-    return tuple(weak.tolist())
+        used = releases_used(output.expression)
+        if any(plan.releases[release].ranked is not None for release in used):
+            found = _says_nothing(output.expression, noisy)
+            weak |= False if found is None else found[groups]
+        elif used and output.type in NUMBERS:
+            value, low, high = column.value[groups], column.low[groups], column.high[groups]
+            width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
+            weak |= (low <= high) & ~(width <= np.abs(value))
+    return weak
+
+
+def _cut(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Per row: may more of some column have been cut away than its noise moves?"""
+    cut = np.zeros(len(groups), np.bool_)
+    for output in plan.outputs:
+        if not any(plan.releases[release].ranked is not None for release in releases_used(output.expression)):
+            found = _says_nothing(output.expression, noisy)
+            cut |= False if found is None else found[groups]
+    return cut
 
 
 def _says_nothing(value: ReleasedExpression, noisy: Sequence[NoisyAnswer]) -> NDArray[np.bool_] | None:
-    """Per group: is a value weak? None for what nothing released stands in.
+    """Per group: may a value be any part of the truth? None for what nothing released stands in.
 
-    A quotient is as weak as the weaker of its sides; anything else where all that it is computed from is, since one
-    part of a sum that is split by its sign may well be nothing.
+    A quotient may where one of its sides may; anything else where all that it is computed from may, since one part of
+    a sum that is split by its sign may well be nothing.
     """
     if isinstance(value, ReleasedValue):
-        return noisy[value.release].weak
+        return noisy[value.release].may_be_cut
     if not isinstance(value, Apply):
         return None
     parts = [part for inner in value.arguments if (part := _says_nothing(inner, noisy)) is not None]
@@ -329,19 +389,36 @@ def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
     return ", ".join(names) or "none"
 
 
-def _notes(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: tuple[bool, ...]) -> Iterator[str]:
+def _notes(
+    plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: NDArray[np.bool_], cut: NDArray[np.bool_]
+) -> Iterator[str]:
     """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
-    covers = _covers(noisy)
+    yield _coverage_note(plan, domain, noisy)
+    yield from plan.notes
+    yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
+    if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
+        yield from _rule_notes(plan, domain, plan.group_rule)
+    yield from _selection_notes(plan, domain)
+    if _chooses(plan):
+        yield _CHOSEN
+    for said, name, marked in ((_WEAK, "weak", weak), (_CUT, "cut", cut)):
+        if marked.any():
+            one = len(marked) == 1
+            yield said.format(rows="this answer" if one else f"{marked.sum()} of {len(marked)} rows ({name})")
+
+
+def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:
+    """What the intervals cover."""
     if _is_uncut(plan, noisy):
         most = plan.tuples_per_unit
-        yield _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
-        yield from _further_notes(plan, domain, weak)
-        return
+        return _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
+    if _is_as_said(plan, domain, noisy):
+        return _SAID.format(most=plan.nobody_adds_more_than, group=" to a group" if plan.group_keys else "")
+    covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
-    yield derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
-    yield from _further_notes(plan, domain, weak)
+    return derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
 
 
 def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
@@ -353,17 +430,9 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
 
 
-def _further_notes(plan: Plan, domain: Domain, weak: tuple[bool, ...]) -> Iterator[str]:
-    """How rows were chosen, and which say next to nothing."""
-    yield from plan.notes
-    yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
-    if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
-        yield from _rule_notes(plan, domain, plan.group_rule)
-    yield from _selection_notes(plan, domain)
-    if _chooses(plan):
-        yield _CHOSEN
-    if any(weak):
-        yield _WEAK.format(rows="this answer" if len(weak) == 1 else f"{sum(weak)} of {len(weak)} rows (weak)")
+def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
+    return plan.nobody_adds_more_than is not None and bool(noisy) and not _cut_by_rule(plan, domain)
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:

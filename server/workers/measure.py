@@ -26,7 +26,7 @@ from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
-from privacy.ladder import useful_ladder
+from privacy.ladder import one_threshold, useful_ladder
 from privacy.mechanisms.group_measurement import ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.joint_scale import finer
@@ -126,6 +126,9 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
 
 def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
+    said = plan.adds_at_most(release)
+    if said is not None:
+        return Sum(release.epsilon, plan.gap(release), one_threshold(said))
     ladder = useful_ladder(release.whole, plan.tuples_per_unit)
     if release.around is not None:
         ladder = finer(ladder)
@@ -202,6 +205,7 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
         tuples_per_unit=plan.tuples_per_unit,
         sample=_design(plan),
         exchanges=plan.exchanges,
+        adds_at_most=plan.adds_at_most(release),
     )
 
 

@@ -46,6 +46,7 @@ class ScriptedGateway:
         self.asked: list[QueryRequest] = []
         self.catalog_asked: list[str] = []
         self.weak: tuple[bool, ...] = ()
+        self.cut: tuple[bool, ...] = ()
         self.outgoing = Outgoing()
         threads = ThreadPool(4, 64)
         self.reads = LedgerReads(self, at_once=True, threads=threads)
@@ -84,7 +85,7 @@ class ScriptedGateway:
             return self.made()
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
         return QueryResponse(
-            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak
+            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak, self.cut
         )
 
     def budget(self, analyst: str) -> Budget:

@@ -96,12 +96,20 @@ def plan_visits(
     delta: float | None = None,
     mechanism: str | None = None,
     sampling_rate: float | None = None,
+    nobody_adds_more_than: float | None = None,
 ) -> Plan:
     """Parse, bind and plan."""
     schema = backend.schema()
     bound = bind(parse(sql), schema, policy)
     return make_plan(
-        bound, schema, policy, epsilon=epsilon, delta=delta, mechanism=mechanism, sampling_rate=sampling_rate
+        bound,
+        schema,
+        policy,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        sampling_rate=sampling_rate,
+        nobody_adds_more_than=nobody_adds_more_than,
     )
 
 

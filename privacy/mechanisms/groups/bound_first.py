@@ -15,7 +15,7 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_gap, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
+from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.noise.release import check_rungs
@@ -44,7 +44,7 @@ _MOST_UNITS = 1 << 32
 
 def bound_ladder(bound: int) -> Ladder:
     """The one threshold Delta, in normalised weight, for a Delta from 1 to 2^32."""
-    return Ladder(1, 1, bound) if bound > 1 else Ladder(0, 0)
+    return one_threshold(Fraction(bound))
 
 
 @dataclass(frozen=True)

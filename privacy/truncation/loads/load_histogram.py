@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +14,17 @@ from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, WEIGHT_BITS, saturating_sums
 
 
-def histogram_thresholds(bound: int | None = None) -> tuple[int, ...]:
+def histogram_thresholds(bound: int | None = None, single: Iterable[Ladder] = ()) -> tuple[int, ...]:
     """The thresholds, in units, at which a histogram of loads knows truncated sums: every ladder's, and a bound's.
 
     Args:
       bound: Delta, in normalised weight; one above the ladder's largest is left out.
+      single: ladders of other thresholds that are asked for.
     """
     powers = Ladder().units.tolist()
     most = powers[-1] if bound is None else bound << WEIGHT_BITS
-    return tuple(sorted({*powers, min(most, powers[-1])}))
+    others = (int(units) for ladder in single for units in ladder.units)
+    return tuple(sorted({*powers, min(most, powers[-1]), *others}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

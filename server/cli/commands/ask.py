@@ -78,6 +78,14 @@ MechanismChoice = Annotated[
         help="Which mechanism releases; the planner chooses if left out.",
     ),
 ]
+AddsAtMost = Annotated[
+    float | None,
+    typer.Option(
+        "--nobody-adds-more-than",
+        help="What one person adds to a group at most, as you say: intervals are for the truth then.",
+        callback=_finite,
+    ),
+]
 KeyFile = Annotated[
     Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
 ]
@@ -116,6 +124,7 @@ def query(
     max_relative_error: Annotated[
         float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
     ] = None,
+    nobody_adds_more_than: AddsAtMost = None,
     yes: Annotated[bool, typer.Option("--yes", help="Spend what is proposed without asking; for scripts.")] = False,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
@@ -147,8 +156,10 @@ def query(
             raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
         wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
         wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
+        wanted |= {"nobody_adds_more_than": nobody_adds_more_than}
         epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
+    body |= {"nobody_adds_more_than": nobody_adds_more_than}
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
@@ -176,6 +187,7 @@ def explain(
     ] = ExplanationFormat.TABLE,
     key_file: KeyFile = None,
     parameters: Parameters = None,
+    nobody_adds_more_than: AddsAtMost = None,
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -188,6 +200,7 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
+    body |= {"nobody_adds_more_than": nobody_adds_more_than}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output is ExplanationFormat.JSON:
         write(_indented(text, url))

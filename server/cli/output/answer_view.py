@@ -23,14 +23,25 @@ def answer_table(response: QueryResponse) -> RenderableType:
         numeric = column.type in NUMBERS
         table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
         if aggregates[index]:
-            table.add_column(f"{_percent(response)} noise interval", overflow="fold")
-    weak = response.weak if any(response.weak) else ()
-    if weak:
+            table.add_column(
+                f"{_percent(response)} {_INTERVALS.get(response.covers, 'noise')} interval", overflow="fold"
+            )
+    marked = any(response.weak) or any(response.cut)
+    if marked:
         table.add_column("")
     for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
-        mark = [Text("weak" if weak[index] else "", style="bold red")] if weak else []
+        mark = [Text(_mark(response, index), style="bold red")] if marked else []
         table.add_row(*_table_row(cells, intervals, aggregates, exact=response.covers == "exact"), *mark)
     return Group(table, *map(Text, summary(response)))
+
+
+_INTERVALS = {"truth": "truth"}
+
+
+def _mark(response: QueryResponse, row: int) -> str:
+    """`weak`, where the noise is as large as the value; else `cut`, where more may be missing."""
+    marks = (("weak", response.weak), ("cut", response.cut))
+    return next((name for name, of_rows in marks if of_rows and of_rows[row]), "")
 
 
 def expanded_answer(response: QueryResponse) -> RenderableType:

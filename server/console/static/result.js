@@ -54,38 +54,48 @@ function cost({ charge, cached, covers, confidence, rows }) {
   const size = `${number(rows.length, "int8")} ${rows.length === 1 ? "row" : "rows"}.`;
   if (covers === "exact") return `${size} Exact and free.`;
   const paid = cached && !charge.epsilon ? "Free: you have paid for this answer." : `Charged epsilon ${amount(charge.epsilon)}.`;
-  return `${size} ${paid} Intervals cover the noise at ${Math.round(confidence * 100)}%.`;
+  const what = covers === "truth" ? "truth, if what was declared is true," : "noise";
+  return `${size} ${paid} Intervals cover the ${what} at ${Math.round(confidence * 100)}%.`;
 }
 
-function table({ columns, rows, intervals, weak }) {
+function table({ columns, rows, intervals, weak, cut }) {
   const head = element("tr", {}, columns.map(({ name, type }) => element("th", { scope: "col", class: isNumber(type) ? "number" : "" }, name)));
   const body = rows.slice(0, MOST_ROWS).map((row, place) => element(
-    "tr", { class: weak[place] ? "weak" : "" },
-    row.map((cell, index) => cellOf(cell, columns[index].type, intervals[place][index], weak[place] && index === 0)),
+    "tr", { class: weak[place] || cut[place] ? "weak" : "" },
+    row.map((cell, index) => cellOf(cell, columns[index].type, intervals[place][index], index === 0 ? markOf(weak[place], cut[place]) : null)),
   ));
   const more = rows.length > MOST_ROWS ? element("caption", {}, `The first ${MOST_ROWS} rows; the CSV has all.`) : null;
   return element("table", {}, more, element("thead", {}, head), element("tbody", {}, body));
 }
 
-function cellOf(cell, type, interval, weak) {
+const MARKS = {
+  weak: "The noise may be as large as the value: its interval is wider than the value",
+  cut: "Its value may be cut to any part of the true one: the notes say why",
+};
+
+function markOf(weak, cut) {
+  return weak ? "weak" : cut ? "cut" : null;
+}
+
+function cellOf(cell, type, interval, mark) {
   const words = cell === null ? "NULL" : isNumber(type) ? number(cell, type) : String(cell);
   return element(
     "td", { class: isNumber(type) ? "number" : "" }, words,
-    weak ? element("span", { class: "chip", title: "Its value may be cut to any part of the true one: the notes say why" }, "weak") : null,
+    mark ? element("span", { class: "chip", title: MARKS[mark] }, mark) : null,
     interval ? element("span", { class: "interval" }, range(interval)) : null,
   );
 }
 
-// As the API's own CSV: an interval beside each noisy value, and at the end whether the row is weak.
-function csv({ columns, rows, intervals, weak }) {
+// As the API's own CSV: an interval beside each noisy value, and at the end the row's marks.
+function csv({ columns, rows, intervals, weak, cut }) {
   const wide = columns.map((_, index) => intervals.some((row) => row[index] !== null));
   const marked = wide.some(Boolean);
   const names = columns.flatMap(({ name }, index) => (wide[index] ? [name, `${name}_lo`, `${name}_hi`] : [name]));
   const lines = rows.map((row, place) => row.flatMap((cell, index) => {
     const interval = intervals[place][index];
     return wide[index] ? [cell, interval?.low ?? null, interval?.high ?? null] : [cell];
-  }).concat(marked ? [weak[place]] : []));
-  return [marked ? [...names, "weak"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  }).concat(marked ? [weak[place], cut[place]] : []));
+  return [marked ? [...names, "weak", "cut"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 // A cell that a spreadsheet would run as a formula is made text.

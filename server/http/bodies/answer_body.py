@@ -22,6 +22,9 @@ _EXAMPLE: JsonDict = {
     "covers": "truncated_full",
     "mechanism": "gem",
     "weak": [False],
+    "cut": [False],
+    "raw": [],
+    "nobody_adds_more_than": None,
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "cached": False,
@@ -29,6 +32,10 @@ _EXAMPLE: JsonDict = {
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
 }
+
+
+_MARKS = ("weak", "cut")
+"""One per row, not one per cell."""
 
 
 class ColumnBody(BaseModel):
@@ -80,26 +87,39 @@ class AnswerBody(BaseModel):
 
     columns: list[ColumnBody]
     rows: list[list[Cell]] = Field(
-        description="One list of cells per group that is shown; counts are whole and may be negative."
+        description="One list of cells per group that is shown; counts are whole, and 0 where noise put them below."
     )
     intervals: list[list[IntervalBody | None]] = Field(
         description="Like rows; null for group keys, texts, conditions and what is always NULL."
     )
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
-        description="`truncated_full`, `released_sample`, `truncated_sample`, `truth_lower`; `exact` without noise."
+        description="`truncated_full`, `released_sample`, `truncated_sample`, `truth_lower`; `truth` if what keys, "
+        "fan-outs or `nobody_adds_more_than` say is true; `exact` without noise."
     )
     mechanism: str
     weak: list[bool] = Field(
         default_factory=list,
-        description="Per row: may its values be cut to any part of the truth, since the budget was too small for it "
-        "or by the policy's rule of groups per unit? The notes say which.",
+        description="Per row: is an interval wider than its value? The noise may then be as large as what it hides.",
+    )
+    cut: list[bool] = Field(
+        default_factory=list,
+        description="Per row: may more have been cut away than the noise moves, since the budget was too small for "
+        "the data or by the policy's rule of groups per unit? The notes say which.",
     )
     taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
     charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
     cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
     budget: BudgetBody
     notes: list[str]
+    raw: list[list[Cell]] = Field(
+        default_factory=list,
+        description="Empty where all values are shown as they were released. Else like rows: of the columns in which "
+        "some value is not, all values as released, for sums over groups; null in others.",
+    )
+    nobody_adds_more_than: float | None = Field(
+        default=None, description="As in the request, where `covers` rests on it."
+    )
     request_id: str
 
     @classmethod
@@ -113,6 +133,9 @@ class AnswerBody(BaseModel):
             covers=response.covers,
             mechanism=response.mechanism,
             weak=list(response.weak),
+            cut=list(response.cut),
+            raw=[[_finite_cell(cell) for cell in row] for row in response.raw],
+            nobody_adds_more_than=response.nobody_adds_more_than,
             taus=[
                 [None if taus is None else [_finite(tau) for tau in taus] for taus in row] for row in response.taus
             ],
@@ -140,6 +163,9 @@ class AnswerBody(BaseModel):
             budget=Budget(**self.budget.model_dump()),
             request_id=self.request_id,
             weak=tuple(self.weak),
+            cut=tuple(self.cut),
+            raw=tuple(tuple(row) for row in self.raw),
+            nobody_adds_more_than=self.nobody_adds_more_than,
             taus=tuple(
                 tuple(
                     None if cell is None else tuple(math.nan if tau is None else tau for tau in cell) for cell in row
@@ -153,7 +179,7 @@ class AnswerBody(BaseModel):
 
 def without_rows(response: QueryResponse) -> QueryResponse:
     """What an answer says beside its rows."""
-    return replace(response, rows=(), intervals=(), weak=(), taus=())
+    return replace(response, rows=(), intervals=(), weak=(), cut=(), taus=(), raw=())
 
 
 def json_pieces(response: QueryResponse) -> Iterator[bytes]:
@@ -162,7 +188,9 @@ def json_pieces(response: QueryResponse) -> Iterator[bytes]:
         "rows": response.rows,
         "intervals": response.intervals,
         "weak": response.weak,
+        "cut": response.cut,
         "taus": response.taus,
+        "raw": response.raw,
     }
     short = AnswerBody.of(without_rows(response))
     for place, name in enumerate(AnswerBody.model_fields):
@@ -173,7 +201,7 @@ def json_pieces(response: QueryResponse) -> Iterator[bytes]:
             continue
         yield b"["
         comma = b""
-        for block in blocks(long[name], 1 if name == "weak" else len(response.columns)):
+        for block in blocks(long[name], 1 if name in _MARKS else len(response.columns)):
             yield comma + to_json(block, inf_nan_mode="null")[1:-1]
             comma = b","
         yield b"]"

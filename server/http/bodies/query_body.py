@@ -53,6 +53,15 @@ class QueryBody(BaseModel):
         float | None,
         Field(gt=0, le=1, allow_inf_nan=False, description="Answer from this share of the join; all if left out."),
     ] = None
+    nobody_adds_more_than: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="What one person adds at most to a sum or count in one group, in its unit, as you say:"
+            " intervals are then for the truth, if it is true.",
+        ),
+    ] = None
 
     def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> QueryRequest:
         """The question as the pipeline takes it."""
@@ -67,4 +76,5 @@ class QueryBody(BaseModel):
             parameters,
             self.sampling_rate,
             idempotency_key,
+            nobody_adds_more_than=self.nobody_adds_more_than,
         )

@@ -95,9 +95,10 @@ def _arrow(response: QueryResponse) -> Iterator[bytes]:
 
     table = flat(response)
     beside = AnswerBody.of(without_rows(response)).model_dump(
-        mode="json", exclude={"rows", "columns", "intervals", "taus"}
+        mode="json", exclude={"rows", "columns", "intervals", "taus", "raw"}
     )
-    metadata = {"noisegate": json.dumps(beside | {"weak": list(response.weak)}, allow_nan=False)}
+    marks = {"weak": list(response.weak), "cut": list(response.cut)}
+    metadata = {"noisegate": json.dumps(beside | marks, allow_nan=False)}
     schema = pa.schema([pa.field(name, RESULT_TYPES[kind].arrow_type(pa)) for name, kind in table.columns], metadata)
     sink = io.BytesIO()
 

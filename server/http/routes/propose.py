@@ -44,6 +44,10 @@ class AccuracyBody(BaseModel):
     ] = None
     delta: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False)] = None
     parameters: Annotated[list[ParameterValue], Field(max_length=MAX_PARAMETERS)] = []
+    nobody_adds_more_than: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="As of a question: intervals are for the truth then."),
+    ] = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -54,7 +58,12 @@ class AccuracyBody(BaseModel):
     def request(self, analyst: str, request_id: str) -> QueryRequest:
         """The question as the pipeline takes it."""
         return QueryRequest(
-            analyst, self.sql, delta=self.delta, request_id=request_id, parameters=tuple(self.parameters)
+            analyst,
+            self.sql,
+            delta=self.delta,
+            request_id=request_id,
+            parameters=tuple(self.parameters),
+            nobody_adds_more_than=self.nobody_adds_more_than,
         )
 
     def accuracy(self) -> Accuracy:

@@ -148,7 +148,12 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "noisegate.mechanism": _Setting(
             "", _mechanism, about="which mechanism releases; empty: the planner's choice"
         ),
-        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak"),
+        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak or cut"),
+        "noisegate.nobody_adds_more_than": _Setting(
+            "",
+            _epsilon,
+            about="what one person adds at most, as you say: intervals are for the truth then; empty: unsaid",
+        ),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "noisegate.empty_rows": _Setting(
             "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
+from privacy.ladder import Ladder, one_threshold
 from privacy.units import ONE
 
 
@@ -53,3 +53,18 @@ def test_the_longest_ladders_there_are() -> None:
 def test_refuses_what_truncation_is_not_made_for(low: int, high: int, base: Fraction | int) -> None:
     with pytest.raises(InvalidParameter):
         Ladder(low, high, base)
+
+
+@pytest.mark.parametrize(
+    "bound", [1, 2, 30, 4097, 1 << 32, (1 << 32) - Fraction(1, 3), Fraction(1, 10), Fraction(7, 3)]
+)
+def test_one_threshold_is_no_less_than_a_bound_and_hardly_more(bound: Fraction | int) -> None:
+    (units,) = one_threshold(Fraction(bound)).units.tolist()
+    assert Fraction(bound) <= Fraction(units, ONE) <= Fraction(bound) * (1 + Fraction(1, 1 << 49)) + Fraction(1, ONE)
+    assert Fraction(one_threshold(Fraction(bound)).taus[0]) * ONE == units
+
+
+def test_one_threshold_is_within_what_ladders_are() -> None:
+    assert one_threshold(Fraction(1, 1 << 40)).taus.tolist() == [2.0**-20]
+    with pytest.raises(InvalidParameter):
+        one_threshold(Fraction(1 << 33))

@@ -36,7 +36,7 @@ export function quantilesOf(columns, alone) {
   return alike && (named.length >= 3 || (found.median && !alone)) ? found : null;
 }
 
-export function boxes({ rows, intervals, weak }, keys, quantiles, width) {
+export function boxes({ rows, intervals, weak, cut }, keys, quantiles, width) {
   const time = isMoment(Object.values(quantiles)[0].type);
   const read = (cell) => (cell === null || cell === undefined ? null : time ? moment(cell) : Number(cell));
   const points = rows.map((row, index) => {
@@ -44,7 +44,7 @@ export function boxes({ rows, intervals, weak }, keys, quantiles, width) {
     const around = intervals[index]?.[quantiles.median?.index];
     const [from, to] = around ? [read(around.low) ?? cells.median, read(around.high) ?? cells.median] : [null, null];
     const label = words(keys, row);
-    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: weak[index] ?? false, told: told(row, quantiles, label, around) };
+    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: (weak[index] || cut[index]) ?? false, told: told(row, quantiles, label, around) };
   }).filter((point) => Object.keys(quantiles).some((kind) => point[kind] !== null));
   if (!points.length) return null;
   const ordered = keys.length === 1 && (isNumber(keys[0].type) || isMoment(keys[0].type));

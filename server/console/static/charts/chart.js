@@ -34,7 +34,7 @@ function bigNumber({ rows, intervals }, { index, name, type }) {
     interval ? element("span", { class: "hint" }, element("br"), range(interval)) : null);
 }
 
-function figures({ rows, intervals, weak }, keys, { index, name, type }, width) {
+function figures({ rows, intervals, weak, cut }, keys, { index, name, type }, width) {
   const points = rows.map((row, place) => ({
     key: row[keys[0]?.index],
     label: words(keys, row),
@@ -42,7 +42,7 @@ function figures({ rows, intervals, weak }, keys, { index, name, type }, width) 
     value: row[index],
     low: intervals[place][index]?.low ?? row[index],
     high: intervals[place][index]?.high ?? row[index],
-    weak: weak[place] ?? false,
+    weak: (weak[place] || cut[place]) ?? false,
     told: told(words(keys, row), row[index], type, intervals[place][index]),
   })).filter(({ value }) => value !== null);
   if (!points.length) return [];

@@ -305,40 +305,42 @@ def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:
 
 def test_settings_reach_the_question() -> None:
     talk = Talk()
-    sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25"
+    sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25;"
+    sets += " SET noisegate.nobody_adds_more_than = 30"
     talk.say(query(sets), query("SELECT count(*) FROM t"))
     asked = talk.gateway.asked[0]
     assert (asked.analyst, asked.epsilon, asked.mechanism, asked.sampling_rate) == ("ann", 0.5, "r2t", 0.25)
+    assert asked.nobody_adds_more_than == 30.0
 
 
 def test_intervals_are_columns_of_their_own() -> None:
     talk = Talk()
     said = talk.say(query("SET noisegate.intervals = on"), query("SELECT nation, count(*) FROM t"))
-    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None, b"f"]
+    assert rows(said)[0] == [b"FRANCE", b"12", b"10", None, b"f", b"f"]
     (described,) = [body for kind, body in said if kind == "T"]
     assert b"count_lo" in described
     assert b"nation_lo" not in described
     said = talk.say(parse("SELECT nation, count(*) FROM t"), bind(), describe(), execute(), SYNC)
-    assert len(rows(said)[0]) == 5
+    assert len(rows(said)[0]) == 6
 
 
 def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:
     talk = Talk()
-    talk.gateway.weak = (False, True, True)
+    talk.gateway.weak, talk.gateway.cut = (False, True, True), (True, False, False)
     for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
         told = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
-        (warning,) = [one for one in told if one["S"] == "WARNING"]
-        assert "2 of 3 rows are weak" in warning["M"]
-        assert "noisegate.intervals" in warning["M"]
+        weak, cut = [one["M"] for one in told if one["S"] == "WARNING"]
+        assert "2 of 3 rows are weak" in weak and "1 of 3 rows is cut" in cut
+        assert "noisegate.intervals" in weak and "noisegate.intervals" in cut
     talk.say(query("SET noisegate.intervals = on"))
     said = talk.say(query("SELECT nation, count(*) FROM t"))
-    assert [row[-1] for row in rows(said)] == [b"f", b"t", b"t"]
-    (warning,) = [one for kind, body in said if kind == "N" and (one := fields_of(body))["S"] == "WARNING"]
-    assert "noisegate.intervals" not in warning["M"]
+    assert [row[-2:] for row in rows(said)] == [[b"f", b"t"], [b"t", b"f"], [b"t", b"f"]]
+    warnings = [one["M"] for kind, body in said if kind == "N" and (one := fields_of(body))["S"] == "WARNING"]
+    assert len(warnings) == 2 and not any("noisegate.intervals" in one for one in warnings)
     said = talk.say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
     assert [body for kind, body in said if kind == "d"][:2] == [
-        b"nation,count,count_lo,count_hi,weak\n",
-        b"FRANCE,12,10,,f\n",
+        b"nation,count,count_lo,count_hi,weak,cut\n",
+        b"FRANCE,12,10,,f,t\n",
     ]
 
 

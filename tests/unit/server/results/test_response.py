@@ -36,9 +36,50 @@ def letters(answer: QueryResponse) -> str:
 
 
 def test_counts_are_whole_and_their_intervals_outward() -> None:
-    answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([-3.4], reach=1.5)], BUDGET, "r")
-    assert answer.rows == ((-3,),) and isinstance(answer.rows[0][0], int)
-    assert answer.intervals == ((Interval(-5.0, -1.0),),)
+    answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([3.4], reach=1.5)], BUDGET, "r")
+    assert answer.rows == ((3,),) and isinstance(answer.rows[0][0], int)
+    assert answer.intervals == ((Interval(1.0, 5.0),),)
+    assert answer.raw == () and list(answer.as_released()) == [((3,), (Interval(1.0, 5.0),))]
+
+
+def test_a_count_is_not_below_0_and_what_was_released_stands_beside_it() -> None:
+    plan = answer_plan(KEY, X, Apply("-", (X, Y)), types=["text", "int8", "float8"], keys=["text"], n_releases=2)
+    noisy = [noisy_answer([-3.4, 7, 2, 1], reach=5.0), noisy_answer([1, 1, 1, 1], reach=1.0)]
+    answer = response(plan, LETTERS, noisy, BUDGET, "r")
+    assert [row[1:] for row in answer.rows[:2]] == [(0, -4.4), (7, 6.0)], "a difference may be below 0"
+    assert answer.intervals[0][1] == Interval(0.0, 2.0) and answer.intervals[1][1] == Interval(2.0, 12.0)
+    assert [row[1:] for row in answer.raw[:2]] == [(-3, None), (7, None)]
+    released = list(answer.as_released())
+    assert released[0][0] == ("a", -3, -4.4) and released[0][1][1] == Interval(-9.0, 2.0)
+    assert "leans upwards" in answer.notes[-1]
+
+
+def test_an_interval_below_0_is_0() -> None:
+    answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([-9], reach=1.0)], BUDGET, "r")
+    assert (answer.rows, answer.intervals, answer.raw) == (((0,),), ((Interval(0.0, 0.0),),), ((-9,),))
+
+
+def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
+    plan = answer_plan(KEY, X, types=["text", "float8"], keys=["text"])
+    answer = response(plan, LETTERS, [noisy_answer([-1, 10, 11, 0], reach=5.25)], BUDGET, "r")
+    assert (answer.weak, answer.cut) == ((True, True, False, True), (False,) * 4)
+    assert any("3 of 4 rows (weak)" in note for note in answer.notes)
+
+
+def test_of_a_lower_bound_a_row_is_weak_that_may_be_0() -> None:
+    plan = answer_plan(KEY, X, types=["text", "float8"], keys=["text"])
+    noisy = noisy_answer([3] * 4, low=[-1, 0, 0.5, 2], high=[math.inf] * 4, covers="truth_lower")
+    assert response(plan, LETTERS, [noisy], BUDGET, "r").weak == (True, True, False, False)
+
+
+@pytest.mark.parametrize(("bounded", "covers"), [(None, "truncated_full"), (30.0, "truth")])
+def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said(bounded: float | None, covers: str) -> None:
+    plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
+    answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
+    assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded)
+    assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None)
+    ruled = response(replace(plan, group_rule=1), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
+    assert (ruled.covers, ruled.nobody_adds_more_than) == ("truncated_full", None), "a rule leaves rows out"
 
 
 def test_values_are_multiplied_by_their_bound() -> None:
@@ -56,7 +97,7 @@ def test_an_unbounded_end_is_none() -> None:
 
 def test_a_ratio_whose_denominator_may_be_nothing_is_weak() -> None:
     ratio = Apply("/", (X, Y))
-    many, few = noisy_answer([3.0, 3.0], reach=1.0), noisy_answer([9.0, 1.0], reach=2.0)
+    many, few = noisy_answer([9.0, 9.0], reach=1.0), noisy_answer([9.0, 1.0], reach=2.0)
     plan = answer_plan(ratio, n_releases=2, keys=["text"])
     answer = response(plan, Domain((("a", "b"),)), [many, few], BUDGET, "r")
     assert [interval is None or interval.high is None for (interval,) in answer.intervals] == [False, True]
@@ -134,26 +175,26 @@ def test_a_lower_bound_anywhere_is_said() -> None:
     assert "one-sided" not in answer.notes[0]
 
 
-def test_a_row_is_weak_when_all_releases_of_a_column_are() -> None:
+def test_a_row_is_cut_when_all_releases_of_a_column_may_be() -> None:
     split = answer_plan(Apply("-", (X, Y)), n_releases=2)
     strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
-    assert response(split, PLAIN, [strong, weak], BUDGET, "r").weak == (False,)
-    assert response(split, PLAIN, [weak, weak], BUDGET, "r").weak == (True,)
+    assert response(split, PLAIN, [strong, weak], BUDGET, "r").cut == (False,)
+    assert response(split, PLAIN, [weak, weak], BUDGET, "r").cut == (True,)
 
 
-def test_a_quotient_is_as_weak_as_the_weaker_of_its_sides() -> None:
+def test_a_quotient_may_be_cut_where_one_of_its_sides_may() -> None:
     mean = answer_plan(Apply("/", (X, Y)), n_releases=2)
     strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
     for sides in ([strong, weak], [weak, strong]):
-        assert response(mean, PLAIN, sides, BUDGET, "r").weak == (True,)
-    assert response(mean, PLAIN, [strong, strong], BUDGET, "r").weak == (False,)
+        assert response(mean, PLAIN, sides, BUDGET, "r").cut == (True,)
+    assert response(mean, PLAIN, [strong, strong], BUDGET, "r").cut == (False,)
 
 
-def test_weak_rows_are_those_that_are_shown() -> None:
+def test_marked_rows_are_those_that_are_shown() -> None:
     plan = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X, descending=True),), limit=2)
     noisy = noisy_answer([1, 2, 3, 4], signal=[9, 9, 1, 9])
     answer = response(plan, LETTERS, [noisy], BUDGET, "r")
-    assert (letters(answer), answer.weak) == ("dc", (False, True))
+    assert (letters(answer), answer.cut) == ("dc", (False, True))
     assert "1 of 2 rows" in answer.notes[-1]
 
 
@@ -244,16 +285,16 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
     for rule, marked in ((1, True), (2, False), (None, False)):
         plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), group_rule=rule)
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
-        assert answer.weak == (marked,) * 4
+        assert answer.cut == (marked,) * 4
         assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
         assert not any("larger epsilon" in note for note in answer.notes), "no epsilon helps"
         distinct = replace(plan, releases=(replace(plan.releases[0], distinct=exp.Literal.number(1)),))
-        assert response(distinct, LETTERS, [strong], BUDGET, "r").weak == (False,) * 4, "no rule for these"
+        assert response(distinct, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "no rule for these"
         together = replace(plan, mechanism="l2_clip")
-        assert response(together, LETTERS, [strong], BUDGET, "r").weak == (False,) * 4, "nor for all groups together"
+        assert response(together, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "nor for all groups together"
     found = replace(_selected(1e-6, None), group_rule=9)
     one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
-    assert one.weak == (True,) and any("any part of it" in note for note in one.notes)
+    assert one.cut == (True,) and any("any part of it" in note for note in one.notes)
 
 
 def test_of_found_groups_no_number_is_told() -> None:

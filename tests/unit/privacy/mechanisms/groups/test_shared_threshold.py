@@ -59,7 +59,7 @@ def test_groups_alike_err_no_more_than_with_thresholds_of_their_own_and_are_not_
 
     shared, own = runs(SharedThreshold(PURE)), runs(Gem(4.0, monotone=True))
     assert error(shared) < 1.1 * error(own)
-    assert np.mean([run.weak.mean() for run in shared]) < 0.3 < np.mean([run.weak.mean() for run in own])
+    assert np.mean([run.may_be_cut.mean() for run in shared]) < 0.3 < np.mean([run.may_be_cut.mean() for run in own])
 
 
 @pytest.mark.parametrize("budget", [PURE, CONCENTRATED])
@@ -75,9 +75,9 @@ def test_the_interval_covers_as_often_as_it_says(budget: Budget) -> None:
 
 def test_a_weak_answer_is_called_weak() -> None:
     empty = TabulatedAnswer(np.zeros((25, 53), np.int64), Ladder())
-    weak = [SharedThreshold(PURE).release(empty, SimulatedEntropy(seed)).weak.all() for seed in range(50)]
+    weak = [SharedThreshold(PURE).release(empty, SimulatedEntropy(seed)).may_be_cut.all() for seed in range(50)]
     assert np.mean(weak) > 0.9
-    assert not SharedThreshold(PURE, 1).release(answer(Ladder()), SimulatedEntropy(1)).weak.any()
+    assert not SharedThreshold(PURE, 1).release(answer(Ladder()), SimulatedEntropy(1)).may_be_cut.any()
 
 
 def test_the_sum_saturates_and_is_divided_and_its_widest_groups_are_sharpened_first() -> None:

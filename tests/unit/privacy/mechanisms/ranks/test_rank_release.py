@@ -82,7 +82,7 @@ def test_nobodys_rows_and_rows_without_a_value_count_nowhere() -> None:
     empty = RankBatch(1.0, (Rank(0.5),), N_CODES)
     answers = [empty.release(one, SimulatedEntropy(7))[0] for one in (nobody, unknown, outside)]
     assert len({answer.values[0] for answer in answers}) == 1
-    assert all(answer.weak.all() for answer in answers)
+    assert all(answer.may_be_cut.all() for answer in answers)
 
 
 def test_a_value_beyond_the_grid_counts_at_its_end() -> None:

@@ -92,7 +92,7 @@ def test_where_no_threshold_is_taken_nothing_is_said(made: Callable[[float, floa
     refused = made(4.0, 1e-7, D).release(encode(tuples()), 0, _NothingPasses())
     assert refused.values.tolist() == [0.0] * D
     assert np.isinf(refused.high).all()
-    assert np.all(refused.weak)
+    assert np.all(refused.may_be_cut)
 
 
 class _NothingPasses(ConstantEntropy):

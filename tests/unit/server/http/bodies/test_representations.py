@@ -120,18 +120,19 @@ def test_csv_has_names_first_and_its_charge_in_headers() -> None:
     names, *rows = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
     assert names[0] == "nation" and "count" in names and "count_lo" in names
     assert rows[0][0] == "FRANCE"
-    assert [names[-1], *(row[-1] for row in rows)] == ["weak", "false", "false"]
+    assert [names[-2:], *(row[-2:] for row in rows)] == [["weak", "cut"], *[["false", "false"]] * 2]
     assert (response.headers["noisegate-epsilon"], response.headers["noisegate-epsilon-left"]) == ("1.0", "9.0")
 
 
-def test_weak_rows_are_marked_in_every_form() -> None:
-    made = replace(ANSWER, weak=(True, False))
+def test_weak_and_cut_rows_are_marked_in_every_form() -> None:
+    made = replace(ANSWER, weak=(True, False), cut=(False, True))
     as_csv, as_arrow = represented(made, CSV), represented(made, ARROW)
     assert isinstance(as_csv, Response) and isinstance(as_arrow, Response)
     read = list(csv.DictReader(io.StringIO(bytes(as_csv.body).decode(), newline="")))
-    assert [row["weak"] for row in read] == ["true", "false"]
+    assert [(row["weak"], row["cut"]) for row in read] == [("true", "false"), ("false", "true")]
     table = pa.ipc.open_stream(bytes(as_arrow.body)).read_all()
-    assert table.column("weak").to_pylist() == [True, False]
+    assert [table.column(name).to_pylist() for name in ("weak", "cut")] == [[True, False], [False, True]]
+    assert json.loads(table.schema.metadata[b"noisegate"])["cut"] == [False, True]
 
 
 def test_an_exact_answer_has_no_mark() -> None:

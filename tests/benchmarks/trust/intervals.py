@@ -1,0 +1,75 @@
+"""Coverage and width of intervals: of noise as everywhere, and of the truth where it is said what nobody exceeds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.benchmarks.rows import Row
+from tests.benchmarks.trust.questions import Asked, DataSet, Question
+
+_EPSILON = 0.5
+_CELLS, _QUICK_CELLS = 4_000, 400
+"""Intervals of one question at the least: at 4,000 the share that covers is known to a third of a per cent."""
+_RELEASES, _QUICK_RELEASES = 400, 40
+_TIMES = (1, 2, 4)
+_COVERAGE = 0.94
+_OF_RATIO, _NEAR, _OF_NEAR = 1.2, 2.0, 2.5
+
+
+def intervals(data: DataSet, quick: bool) -> list[Row]:
+    """Rows of one data set."""
+    rows, covered = [], []
+    for question in data.questions:
+        noise = _Found(question.asked(_EPSILON), quick)
+        covered.append(noise.covers_cut)
+        case = f"{data.name}, {question.name}"
+        rows += [
+            Row(case, "noise interval: covers the truth", noise.covers_truth, "1"),
+            Row(case, "noise interval: tau, median", noise.tau, "1"),
+            Row(case, "noise interval: width, median", noise.width, "1"),
+        ]
+        for times in _TIMES:
+            rows += _for_the_truth(case, question, times, noise, quick)
+    share = float(np.concatenate(covered).mean())
+    rows.append(Row(data.name, "noise interval: covers the answer that was cut", share, "1", 0.94, 0.96))
+    return rows
+
+
+def _for_the_truth(case: str, question: Question, times: int, noise: _Found, quick: bool) -> list[Row]:
+    most = times * question.largest
+    found = _Found(question.asked(_EPSILON, most), quick)
+    ratio, beyond = found.width / noise.width, most / noise.tau
+    bar = min(_OF_RATIO * beyond, _OF_NEAR) if beyond <= _NEAR else _OF_RATIO * beyond
+    named = f"truth interval, X {times} times the largest load"
+    return [
+        Row(case, f"{named}: covers the truth", found.covers_truth, "1", None if quick else _COVERAGE),
+        Row(case, f"{named}: width, of the noise interval's", ratio, "1", most=bar),
+    ]
+
+
+class _Found:
+    """What many releases say of a question.
+
+    Attributes:
+      covers_truth: the share of intervals that hold the true value.
+      covers_cut: (n,) bool, does each hold the value after cutting to its tau?
+      width: of an interval, in the unit of the answer; the median.
+      tau: the median.
+    """
+
+    def __init__(self, asked: Asked, quick: bool) -> None:
+        truths, cells = asked.truths(), len(asked.cells)
+        least = (_QUICK_RELEASES if quick else _RELEASES), (_QUICK_CELLS if quick else _CELLS) // cells
+        (release,) = asked.plan.releases
+        holds, held_cut, widths, taus = [], [], [], []
+        for _ in range(max(least)):
+            _, noisy = asked.release()
+            low, high, tau = (release.weight_bound * one for one in (noisy.low, noisy.high, noisy.tau))
+            cut = asked.truths(tau)
+            holds.append((low <= truths) & (truths <= high))
+            held_cut.append((low <= cut) & (cut <= high))
+            widths.append(high - low)
+            taus.append(tau)
+        self.covers_truth = float(np.mean(holds))
+        self.covers_cut = np.concatenate(held_cut)
+        self.width, self.tau = float(np.median(widths)), float(np.median(taus))

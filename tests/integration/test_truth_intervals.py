@@ -1,0 +1,75 @@
+"""Intervals for the truth, if nobody adds more than was said: the whole way over a database, again and again."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+
+from planner.policy.policy import Policy
+from server.backends.duckdb import DuckdbBackend
+from tests.support.visits import VISITS, answer_visits, plan_visits, visits, visits_policy
+
+COUNT = "SELECT count(*) FROM visit"
+BY_PLACE = "SELECT place, count(*) FROM visit GROUP BY place"
+MINUTES = "SELECT sum(minutes) FROM visit"
+MEETINGS = "SELECT count(*) FROM meeting"
+
+RELEASES = 60
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
+    return visits(tmp_path_factory.mktemp("visits") / "visits.duckdb")
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return visits_policy()
+
+
+def _exact(backend: DuckdbBackend, sql: str) -> dict[tuple[object, ...], float]:
+    with duckdb.connect(backend.path, read_only=True) as connection:
+        return {row[:-1]: float(row[-1]) for row in connection.execute(sql).fetchall()}
+
+
+@pytest.mark.parametrize(
+    ("sql", "most"),
+    [(COUNT, VISITS), (COUNT, 2 * VISITS), (MINUTES, 60.0 * VISITS), (BY_PLACE, VISITS), (MEETINGS, 6)],
+)
+def test_they_hold_the_truth_as_often_as_they_say(
+    backend: DuckdbBackend, policy: Policy, sql: str, most: float
+) -> None:
+    truth, missed, told = _exact(backend, sql), 0, 0
+    plan = plan_visits(backend, policy, sql, nobody_adds_more_than=most)
+    for _ in range(RELEASES if len(truth) == 1 else 3):
+        answer = answer_visits(backend, policy, plan)
+        assert (answer.covers, answer.nobody_adds_more_than) == ("truth", most)
+        assert not any(answer.cut)
+        for row, intervals in zip(answer.rows, answer.intervals, strict=True):
+            (interval,) = [one for one in intervals if one is not None]
+            assert interval.low is not None and interval.high is not None
+            told += 1
+            missed += not interval.low <= truth[row[:-1]] <= interval.high
+    # Of n intervals at 95%, more than this many miss in one run of ten million.
+    assert missed <= 0.05 * told + 5.5 * np.sqrt(0.0475 * told) + 3
+
+
+def test_the_same_of_a_threshold_too_small_would_not(backend: DuckdbBackend, policy: Policy) -> None:
+    plan = plan_visits(backend, policy, COUNT, nobody_adds_more_than=VISITS - 1)
+    (interval,) = answer_visits(backend, policy, plan).intervals[0]
+    assert interval is not None and interval.high is not None
+    assert interval.high < _exact(backend, COUNT)[()], "a fifth of all visits is cut: what was said was not true"
+
+
+def test_everybody_is_protected_by_noise_of_what_was_said(backend: DuckdbBackend, policy: Policy) -> None:
+    """The noise is that of the threshold alone, whatever people add: twice as much where twice as much is said."""
+    scales = []
+    for most in (float(VISITS), 2.0 * VISITS):
+        plan = plan_visits(backend, policy, COUNT, nobody_adds_more_than=most, epsilon=0.5)
+        answer = answer_visits(backend, policy, plan)
+        (interval,) = answer.intervals[0]
+        assert interval is not None and interval.high is not None and interval.low is not None
+        assert answer.taus[0][0] == (most,)
+        scales.append(interval.high - interval.low)
+    assert scales[1] == pytest.approx(2 * scales[0], rel=0.05)

@@ -1,0 +1,80 @@
+"""What an analyst says that nobody adds more than: the one threshold, or a refusal that says what to ask instead."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from planner.binding.bind import bind
+from planner.errors import InvalidSetting
+from planner.parsing.parse import parse
+from planner.plan import Plan
+from planner.planning.make_plan import make_plan
+from planner.rewriting.rewrite import rewrite
+from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+ONE = 1 << 30
+
+
+def plan_of(sql: str, most: float, mechanism: str | None = None, sampling_rate: float | None = None) -> Plan:
+    schema, policy = tpch_schema(), demo_policy()
+    return make_plan(
+        bind(parse(sql), schema, policy),
+        schema,
+        policy,
+        epsilon=1.0,
+        delta=None,
+        mechanism=mechanism,
+        sampling_rate=sampling_rate,
+        nobody_adds_more_than=most,
+    )
+
+
+def test_a_count_is_released_at_what_was_said() -> None:
+    plan = plan_of("SELECT count(*) FROM orders", 30)
+    assert (plan.mechanism, plan.nobody_adds_more_than) == ("gem", 30)
+    assert plan.adds_at_most(plan.releases[0]) == 30
+    assert "nobody is said to exceed" in plan.reason
+    assert 30 * ONE in rewrite(plan).thresholds
+
+
+def test_a_sum_is_bounded_in_its_own_unit() -> None:
+    plan = plan_of("SELECT sum(l_quantity) FROM lineitem", 0.1)
+    (release,) = plan.releases
+    assert plan.adds_at_most(release) == Fraction(1, 10) / Fraction(release.weight_bound)
+
+
+def test_declared_keys_bound_what_is_said_to_be_more() -> None:
+    plan = plan_of("SELECT count(*) FROM customer", 30)
+    assert plan.tuples_per_unit == 1
+    assert plan.adds_at_most(plan.releases[0]) == 1
+
+
+@pytest.mark.parametrize("mechanism", [None, "gem", "group_lp"])
+def test_groups_have_one_threshold_each(mechanism: str | None) -> None:
+    join = "orders o JOIN customer c ON o.o_custkey = c.c_custkey JOIN nation n ON c.c_nationkey = n.n_nationkey"
+    plan = plan_of(f"SELECT n.n_name, count(*) FROM {join} GROUP BY n.n_name", 12, mechanism)
+    assert plan.mechanism == mechanism or plan.mechanism == "group_lp"
+    assert plan.adds_at_most(plan.releases[0]) == 12
+
+
+@pytest.mark.parametrize(
+    ("sql", "most", "settings", "told"),
+    [
+        ("SELECT count(*) FROM orders", 0.0, {}, "above 0"),
+        ("SELECT count(*) FROM orders", math.inf, {}, "above 0"),
+        ("SELECT count(*) FROM orders", math.nan, {}, "above 0"),
+        ("SELECT count(*) FROM orders", 1e10, {}, "at most 4.29497e"),
+        ("SELECT avg(l_quantity) FROM lineitem", 5.0, {}, "quotient"),
+        ("SELECT median(l_quantity) FROM lineitem", 5.0, {}, "quantile"),
+        ("SELECT max(l_quantity) FROM lineitem", 5.0, {}, "quantile"),
+        ("SELECT count(*) FROM orders", 5.0, {"sampling_rate": 0.5}, "sample"),
+        ("SELECT count(*) FROM orders", 5.0, {"mechanism": "r2t"}, "chooses for itself"),
+    ],
+)
+def test_what_it_cannot_be_said_of_is_refused(sql: str, most: float, settings: dict[str, str], told: str) -> None:
+    with pytest.raises(InvalidSetting, match=told):
+        plan_of(sql, most, **settings)  # type: ignore[arg-type]
