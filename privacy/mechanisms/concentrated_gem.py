@@ -92,7 +92,7 @@ class ConcentratedGem:
         choice = self.budget.choose(answer, scores, selecting, entropy)
         steps = self._rungs(answer.n_groups)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
-        price = np.array(self.prices(answer.n_groups)) * self.ladder.taus
+        price = np.array(self.doubts(answer.n_groups)) * self.ladder.taus
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
@@ -112,10 +112,10 @@ class ConcentratedGem:
         """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
         return half_widths(self._rungs(n_groups), self.confidence)
 
-    def prices(self, n_groups: int = 1) -> tuple[float, ...]:
-        """E|noise| / tau + t per threshold: as `Gem.prices`."""
-        far = self.selection.farthest(self.ladder, float(self.selecting(n_groups)), n_groups)
-        return (self._noise_price(n_groups) + far,) * len(self.ladder)
+    def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
+        """E|noise| / tau and what selection overlooks, per threshold: as `Gem.doubts`."""
+        doubt = self.selection.doubt(self.ladder, float(self.selecting(n_groups)), n_groups)
+        return (self._noise_price(n_groups) + doubt,) * len(self.ladder)
 
     def selecting(self, n_groups: int) -> Fraction:
         """eps_s of the selection in one group, rounded down."""

@@ -120,7 +120,7 @@ class Gem:
         choice = noisy_choice(answer, scores, selecting, entropy)
         steps = rungs(self.ladder, self.gap, releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
-        price = np.array(self.prices(answer.n_groups)) * self.ladder.taus
+        price = np.array(self.doubts(answer.n_groups)) * self.ladder.taus
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
@@ -163,6 +163,12 @@ class Gem:
         selecting, releasing = self._budgets(n_groups)
         far = self.selection.farthest(self.ladder, float(selecting), n_groups)
         return tuple(self.c / float(budget) + far for budget in releasing)
+
+    def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
+        """The prices that a value is measured in for its `signal`: what selection overlooks in one of a thousand."""
+        selecting, releasing = self._budgets(n_groups)
+        doubt = self.selection.doubt(self.ladder, float(selecting), n_groups)
+        return tuple(self.c / float(budget) + doubt for budget in releasing)
 
     def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int) -> Scores:
         """The scores, with the selection's part of the prices by distance, or as published."""

@@ -82,16 +82,15 @@ def margin_swing(
     tau = ladder.units.astype(np.float64)
     selecting = gem.selection.split * gem.epsilon
     noise = gem.c / (gem.epsilon - selecting)
-    farthest = gem.prices(n_groups)[0] - noise
     assert gem.selection.rarity is not None
-    step = 2 * np.log(gem.selection.rarity) / selecting
+    margins = gem.selection.scores(ladder, gem.gap, (noise,) * size, selecting, n_groups).margins
 
     def reach(i: int, j: int) -> float:
         return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])
 
     def cost_above(i: int, j: int, lead: float) -> float:
         """What i costs more than j where j beats it by `lead` in scores."""
-        margin = np.sign(i - j) * min(abs(i - j) * step, farthest)
+        margin = np.sign(i - j) * margins[abs(i - j)]
         return float((lead - margin) * reach(i, j))
 
     last, around = size - 1, [(rival, champion), (champion, 0)]

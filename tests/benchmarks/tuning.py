@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.mechanisms.gem import COST, SELECTION
-from privacy.mechanisms.selection.settings import BETA, RARITY
+from privacy.mechanisms.selection.settings import BETA, GROWTH, RARITY
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 
-DEFAULT = Knobs(SELECTION.split, BETA, RARITY, COST)
+DEFAULT = Knobs(SELECTION.split, BETA, RARITY, COST, growth=GROWTH)
 BAR = 1.2
 """How much worse than the best of the grid a default should be at most, in any task.
 
@@ -47,7 +47,7 @@ def run(quick: bool) -> list[Row]:
             Row(case, "default, of the best", regret[task, default], "1"),
         ]
     mean = np.exp(np.log(regret).mean(axis=0))
-    published = GRID.index(Knobs(0.6, BETA, None, divisor="sum"))
+    published = GRID.index(Knobs(0.6, 1e-3, None, divisor="sum"))
     for i in [default, published, *np.argsort(regret.max(axis=0))[:8], *np.argsort(mean)[:8]]:
         rows += [
             Row(_spelled(GRID[i]), "worst task, of the best of the grid", regret[:, i].max(), "1"),
@@ -102,5 +102,6 @@ def regrets(trimmed: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _spelled(knobs: Knobs) -> str:
-    rare = f"rarity {knobs.rarity:g}" if knobs.rarity else f"published, beta {knobs.beta:g}"
+    rare = f"rarity {knobs.rarity:g}, growth {knobs.growth:g}" if knobs.rarity else "published"
+    rare = f"{rare}, beta {knobs.beta:g}"
     return f"split {knobs.split:g}, {rare}, c {knobs.c:g}, base {knobs.base:.3g}, {knobs.selection}, {knobs.divisor}"

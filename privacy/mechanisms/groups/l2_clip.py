@@ -108,7 +108,7 @@ class L2Clip:
             covers="truncated_full",
             mechanism=self.name,
             epsilon=self.epsilon,
-            signal=max(0.0, float(values.sum())) / (self._price(vectors.n_groups) * tau) * everywhere,
+            signal=max(0.0, float(values.sum())) / (self._doubt(vectors.n_groups) * tau) * everywhere,
             delta=self.delta,
             noise=self.budget.noise,
         )
@@ -149,9 +149,9 @@ class L2Clip:
         """What noise is charged at: the mean length of the noise vector in multiples of tau."""
         return math.sqrt(max(1, n_groups)) * MEAN_GAUSSIAN * self._scale(n_groups) / STEPS
 
-    def _price(self, n_groups: int) -> float:
-        """What a unit of tau costs in the scores, far from it."""
-        return self._noise_price(n_groups) + self.selection.farthest(self.ladder, float(self._selecting))
+    def _doubt(self, n_groups: int) -> float:
+        """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
+        return self._noise_price(n_groups) + self.selection.doubt(self.ladder, float(self._selecting))
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)

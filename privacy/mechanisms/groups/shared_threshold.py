@@ -158,7 +158,7 @@ class SharedThreshold:
         if len(self.ladder) == 1:
             return np.full(n_groups, np.inf)
         seen = max(0.0, float(values.sum())) / self._reached(n_groups)
-        return np.full(n_groups, seen / (self._price(n_groups) * tau))
+        return np.full(n_groups, seen / (self._doubt(n_groups) * tau))
 
     @property
     def _split(self) -> float:
@@ -186,9 +186,9 @@ class SharedThreshold:
         spread = float(max(1, n_groups) ** _SPREAD)
         return spread / self._reached(n_groups) * self.budget.mean_noise * self.noise_per_tau(n_groups)
 
-    def _price(self, n_groups: int) -> float:
-        """What a unit of tau costs in the scores, far from it."""
-        return self._noise_price(n_groups) + self.selection.farthest(self.ladder, float(self._selecting))
+    def _doubt(self, n_groups: int) -> float:
+        """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
+        return self._noise_price(n_groups) + self.selection.doubt(self.ladder, float(self._selecting))
 
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)

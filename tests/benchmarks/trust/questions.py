@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -208,9 +207,8 @@ def _name(group: Sequence[object]) -> str:
     return text[:7] if text[:2] == "20" and text[4:5] == "-" else text
 
 
-def data_sets(quick: bool) -> list[DataSet]:
-    """Those that CASES names and that are there."""
-    wanted = os.environ.get("CASES", "hospital;tpch;travel").split(";")
+def data_sets(quick: bool, wanted: Sequence[str]) -> list[DataSet]:
+    """Those that are wanted and that are there."""
     nobody = WorkerPool(WorkerLimits(workers=1), preload="server.pipeline")
     found = []
     if "hospital" in wanted:

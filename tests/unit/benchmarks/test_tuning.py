@@ -10,7 +10,7 @@ import pytest
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import COST, SELECTION, Gem
-from privacy.mechanisms.selection.settings import BETA, RARITY
+from privacy.mechanisms.selection.settings import BETA, GROWTH, RARITY
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets
@@ -24,7 +24,7 @@ LOADS = DISTRIBUTIONS["Pareto 2, 30,000 units"]()
 
 
 def test_the_default_is_on_the_grid() -> None:
-    assert Knobs(SELECTION.split, BETA, RARITY, COST) == DEFAULT
+    assert Knobs(SELECTION.split, BETA, RARITY, COST, growth=GROWTH) == DEFAULT
     assert DEFAULT in GRID
     assert len(set(GRID)) == len(GRID)
 
@@ -41,7 +41,7 @@ def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float
     answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], rungs)
     values_released = released(gem, answer, 20_000, 1.0, SimulatedEntropy(1))
     ours = trimmed_mean(np.abs(values_released - LOADS.sum()) / LOADS.sum())
-    knobs = Knobs(SELECTION.split, BETA, rarity, COST, divisor=divisor)
+    knobs = Knobs(SELECTION.split, BETA, rarity, COST, divisor=divisor, growth=GROWTH)
     simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 
@@ -53,7 +53,7 @@ def test_our_scores_err_less_than_the_published_ones() -> None:
         loads, taus = make(), ladder(2.0)
         ours, published = (
             trimmed_mean(errors(truncated(loads, taus), taus, float(loads.sum()), 1.0, knobs, noise))
-            for knobs in (DEFAULT, Knobs(0.6, BETA, None, divisor="sum"))
+            for knobs in (DEFAULT, Knobs(0.6, 1e-3, None, divisor="sum"))
         )
         ratios.append(ours / published)
     assert np.exp(np.mean(np.log(ratios))) < 0.9

@@ -18,11 +18,19 @@ def test_the_farthest_price_is_for_all_thresholds_of_all_groups() -> None:
 
 
 def test_each_doubling_has_its_margin_up_to_the_farthest_price() -> None:
-    settings = SelectionSettings(0.5, beta=0.1, rarity=10.0)
+    settings = SelectionSettings(0.5, beta=0.1, rarity=10.0, growth=0.0)
     scores = settings.scores(LADDER, 0.01, NOISE, 0.5)
     step, far = 4 * math.log(10), settings.farthest(LADDER, 0.5)
     assert scores.margins == pytest.approx([0.0, step] + [far] * 8)
     assert (scores.prices, scores.gap, scores.monotone) == (NOISE, 0.01, False)
+
+
+def test_each_further_doubling_is_rarer_by_more() -> None:
+    settings = SelectionSettings(0.5, rarity=2.0, growth=0.5)
+    margins = settings.scores(LADDER, 0.0, NOISE, 0.5).margins
+    wanted = [0.0, math.log(2), 2 * math.log(2) + 0.25, 3 * math.log(2) + 1.0, 4 * math.log(2) + 2.25]
+    assert margins[:5] == pytest.approx([4 * one for one in wanted])
+    assert margins[-1] == settings.farthest(LADDER, 0.5), "up to what beta asks for"
 
 
 def test_the_published_scores_have_one_price_and_no_margins() -> None:
@@ -42,6 +50,8 @@ def test_the_published_scores_have_one_price_and_no_margins() -> None:
         {"rarity": 1.0},
         {"rarity": math.inf},
         {"rarity": math.nan},
+        {"growth": -0.1},
+        {"growth": math.inf},
     ],
 )
 def test_refuses_parameters_out_of_range(parameters: dict[str, float]) -> None:

@@ -1,0 +1,111 @@
+"""The far tail: the largest error of 100,000 releases of each of the demonstration's questions.
+
+Tuples are read once and truncated at every threshold; what is drawn again and again is the choice of a threshold and
+the noise, from numpy's generator.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema
+from privacy.join_tuples import JoinTuples
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.group_lp import GroupLp
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.truncation.encode import encode
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncate import truncate
+from privacy.units import ONE
+from server.backends.catalog import read_schema
+from server.backends.postgres import PostgresBackend
+from server.workers.measure import plan_measurements
+from tests.benchmarks.rows import Row
+from tests.demo.queries import QUERIES, DemoQuery
+from tests.demo.workplace import ROOT, prepare
+from tests.support.scalar_study.contenders import released
+from tests.support.simulated_entropy import SimulatedEntropy
+
+_RELEASES, _QUICK_RELEASES = 100_000, 2_000
+_TIMES_USUAL, _OF_BEFORE = 20.0, 1.05
+_BEFORE = {"beta": 1e-3, "rarity": 4.0, "growth": 0.0}
+"""The settings of the selection until now: rarer by four with each doubling, up to one in a thousand for all."""
+
+Scalar = Gem | SharedThreshold
+
+
+def far_tail(quick: bool) -> list[Row]:
+    """Each question's 95th percentile and largest error, beside those of the settings before."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=bool(os.environ.get("CI"))) as progress:
+        demonstration = prepare(ROOT / "demo", progress, console.print)
+        try:
+            policy = parse_policy(demonstration.policy.read_text())
+            with psycopg.connect(demonstration.proxy_url) as connection:
+                schema = read_schema(connection)
+            backend = PostgresBackend(demonstration.proxy_url)
+            rows: list[Row] = []
+            for query in progress.track(QUERIES, description="far tail"):
+                rows += _rows(query, *_tabulated(query, schema, policy, backend), quick)
+            return rows
+        finally:
+            demonstration.server.stop()
+
+
+def _tabulated(
+    query: DemoQuery, schema: Schema, policy: Policy, backend: PostgresBackend
+) -> tuple[Scalar, TabulatedAnswer]:
+    """The mechanism of a question, and what it releases from at every threshold."""
+    plan = make_plan(bind(parse(query.sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
+    (measuring,) = plan_measurements(plan, policy).releases
+    scalar = measuring.scalar if isinstance(measuring, GroupLp) else measuring
+    assert isinstance(scalar, Gem | SharedThreshold), "the demonstration's questions choose their thresholds"
+    _, read = backend.read(rewrite(plan, schema=schema, loads=False))
+    assert isinstance(read.join, JoinTuples)
+    answer = truncate(encode(read.join), 0, scalar.ladder, scalar.gap)
+    values = np.array(
+        [[answer.solve(group, rung) for rung in range(len(scalar.ladder))] for group in range(answer.n_groups)]
+    )
+    return scalar, TabulatedAnswer(values.astype(np.int64), scalar.ladder, scalar.gap)
+
+
+def _rows(query: DemoQuery, scalar: Scalar, answer: TabulatedAnswer, quick: bool) -> list[Row]:
+    runs = _QUICK_RELEASES if quick else _RELEASES
+    before = replace(scalar, selection=SelectionSettings(scalar.selection.split, **_BEFORE))
+    errors, earlier = (_errors(one, answer, runs) for one in (scalar, before))
+    usual, usual_before = (float(np.median(np.quantile(one, 0.95, axis=0))) for one in (errors, earlier))
+    largest, largest_before = (float(one.max()) for one in (errors, earlier))
+    bars = (None, None) if quick else (_TIMES_USUAL, _OF_BEFORE)
+    return [
+        Row(query.name, "relative error, 95th percentile", usual, "1"),
+        Row(query.name, f"largest of {runs:,}, of the 95th percentile", largest / usual, "1", most=bars[0]),
+        Row(query.name, "the same, settings before", largest_before / usual_before, "1"),
+        Row(query.name, "95th percentile, of that with the settings before", usual / usual_before, "1", most=bars[1]),
+        Row(query.name, "median, of that with the settings before", _median(errors) / _median(earlier), "1"),
+    ]
+
+
+def _median(errors: NDArray[np.float64]) -> float:
+    return float(np.median(np.median(errors, axis=0)))
+
+
+def _errors(scalar: Scalar, answer: TabulatedAnswer, runs: int) -> NDArray[np.float64]:
+    """(runs, G) relative errors of independent releases."""
+    entropy = SimulatedEntropy(7)
+    truth = answer.values[:, -1] / ONE
+    if isinstance(scalar, Gem) and answer.n_groups == 1:
+        return np.abs(released(scalar, answer, runs, 1.0, entropy)[:, None] - truth) / truth
+    return np.array([np.abs(scalar.release(answer, entropy).values - truth) / truth for _ in range(runs)])
