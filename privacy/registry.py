@@ -68,6 +68,7 @@ class EachGroup:
         threshold and falls at another? It still moves by the threshold at most.
       adds_at_most: what one unit adds at most, in normalised weight, as whoever asks says; then the one threshold.
         None leaves thresholds to choose from. If it is false the answer is biased, not less private.
+      nested: does a unit add min(tau, load) at every threshold tau (`Sum.nested`)?
     """
 
     epsilon: float
@@ -79,6 +80,7 @@ class EachGroup:
     sample: SampleDesign | None = None
     exchanges: bool = False
     adds_at_most: Fraction | None = None
+    nested: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,14 +219,24 @@ class ComparisonMechanism:
 def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.ladder import one_threshold, useful_ladder
     from privacy.mechanisms.fixed import Fixed
-    from privacy.mechanisms.gem import Gem
+    from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
 
     if of.adds_at_most is not None:
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
     ladder = useful_ladder(of.whole, of.tuples_per_unit)
     if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder)
-    return Gem(of.epsilon, of.groups_per_unit, of.gap, ladder=ladder, sample=of.sample, monotone=not of.exchanges)
+    nested = of.nested and not of.exchanges
+    return Gem(
+        of.epsilon,
+        of.groups_per_unit,
+        of.gap,
+        ladder,
+        NESTED_SELECTION if nested else SELECTION,
+        sample=of.sample,
+        monotone=not of.exchanges,
+        nested=nested,
+    )
 
 
 def _r2t(of: EachGroup) -> ServedMeasurement:
@@ -263,7 +275,8 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
         if one.bound is None:
             raise InvalidParameter("bound_first needs a bound on what a unit adds")
         known = one.bound, of.groups_per_unit, one.gap, one.ladder
-        return BoundFirst(one.epsilon, *known, monotone=not of.exchanges, solver=of.solver)
+        nested = one.nested and not of.exchanges
+        return BoundFirst(one.epsilon, *known, monotone=not of.exchanges, nested=nested, solver=of.solver)
 
     return tuple(map(made, of.sums))
 
@@ -524,6 +537,7 @@ def measurement(
     sample: SampleDesign | None = None,
     exchanges: bool = False,
     adds_at_most: Fraction | None = None,
+    nested: bool = False,
 ) -> ServedMeasurement:
     """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes, but for exchanges.
 
@@ -538,7 +552,7 @@ def measurement(
     if exchanges and not entry.takes_exchanges:
         raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
     bounds = global_sensitivity, whole, tuples_per_unit
-    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges, adds_at_most))
+    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges, adds_at_most, nested))
 
 
 def group_measurements(

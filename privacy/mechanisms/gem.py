@@ -35,6 +35,10 @@ SELECTION = SelectionSettings(split=0.5)
 tenth.
 """
 
+NESTED_SELECTION = SelectionSettings(split=0.4)
+"""The same where tuples have one owner: less noise is needed to choose with, and more of epsilon is left to release
+with."""
+
 COST = 0.0
 """How many scales of its noise a threshold is charged with by default. Rarity is price enough: a threshold twice as
 large is chosen where it adds what selection cannot overlook, and that is several scales of its noise."""
@@ -64,6 +68,7 @@ class Gem:
         whose joint loss is the same charge.
       monotone: a unit that comes adds to the truncated sum at every threshold, or nothing; scores are then less
         sensitive (Scores). Not so where neighbours exchange a unit for another.
+      nested: what a unit adds at every threshold is min(tau, load), as where every tuple has one owner; still less.
     """
 
     epsilon: float
@@ -75,6 +80,7 @@ class Gem:
     confidence: float = 0.95
     sample: SampleDesign | None = None
     monotone: bool = False
+    nested: bool = False
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -174,7 +180,7 @@ class Gem:
         """The scores, with the selection's part of the prices by distance, or as published."""
         noise = tuple(self.c / float(budget) for budget in releasing)
         scores = self.selection.scores(self.ladder, self.gap, noise, float(selecting), n_groups)
-        return replace(scores, monotone=self.monotone)
+        return replace(scores, monotone=self.monotone, nested=self.nested)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """eps_1 and, per threshold, eps_2 of one group."""

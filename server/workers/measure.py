@@ -134,7 +134,13 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
         ladder = finer(ladder)
     most = plan.tuples_per_unit
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
-    return Sum(release.epsilon, plan.gap(release), ladder, _centring(plan, release, rows), bound)
+    centring = _centring(plan, release, rows)
+    return Sum(release.epsilon, plan.gap(release), ladder, centring, bound, nested=_nested(plan, release))
+
+
+def _nested(plan: Plan, release: Release) -> bool:
+    """Does a unit add min(tau, load) at every threshold? A count of values does so only if a key is as declared."""
+    return release.is_sum and len(plan.owners) == 1 and not plan.exchanges and plan.group_rule is None
 
 
 def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:
@@ -206,6 +212,7 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
         sample=_design(plan),
         exchanges=plan.exchanges,
         adds_at_most=plan.adds_at_most(release),
+        nested=_nested(plan, release),
     )
 
 

@@ -76,7 +76,8 @@ def margin_swing(
     which the lowest beats by as much again. So the lowest is nearly always chosen: the others have scores of `lead`.
     Between them values do not grow, and nothing there is attractive. The last threshold is worse than the lowest by
     `rarely` / eps_1 and one more. A unit that fills `rival` and the last and nothing else makes the lowest worse by
-    one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1).
+    one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1). Where values are nested,
+    the unit fills every threshold: what counts is how much more it adds to the higher of two.
     """
     ladder, size = gem.ladder, len(gem.ladder)
     tau = ladder.units.astype(np.float64)
@@ -86,6 +87,8 @@ def margin_swing(
     margins = gem.selection.scores(ladder, gem.gap, (noise,) * size, selecting, n_groups).margins
 
     def reach(i: int, j: int) -> float:
+        if gem.nested:
+            return float(abs(tau[i] - tau[j]) + 1)
         return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])
 
     def cost_above(i: int, j: int, lead: float) -> float:
@@ -106,5 +109,6 @@ def margin_swing(
     value[rival + 1] = value[rival] + tau[rival]  # unattractive, and still non-decreasing beside the unit
     first = np.floor(np.maximum.accumulate(np.nan_to_num(value))).astype(np.int64)
     gained = np.zeros(size, np.int64)
-    gained[[rival, last]] = ladder.units[[rival, last]]
+    filled = slice(None) if gem.nested else [rival, last]
+    gained[filled] = ladder.units[filled]
     return first, first + gained

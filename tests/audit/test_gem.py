@@ -20,6 +20,13 @@ RELEASE_HEAVY = SelectionSettings(0.02)
 """Next to nothing for selection, so that the release is what is audited."""
 
 SELECTION_HEAVY = 0.9
+MOVES = [(False, False), (True, False), (True, True)]
+"""What may be promised of how two thresholds' values move together: `monotone`, `nested`."""
+
+
+def _moving(selection: SelectionSettings, moves: tuple[bool, bool]) -> Gem:
+    monotone, nested = moves
+    return Gem(1.0, groups_per_unit=1, ladder=LONG, selection=selection, monotone=monotone, nested=nested)
 
 
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
@@ -29,10 +36,10 @@ def test_selection_and_release_together_keep_the_claim_and_come_close(split: flo
     assert 0.6 < found <= 1.0
 
 
-@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("split", [0.5, SELECTION_HEAVY])
-def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, monotone: bool) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(split), monotone=monotone)
+def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, moves: tuple[bool, bool]) -> None:
+    gem = _moving(SelectionSettings(split), moves)
     found = audit(gem, margin_swing(gem, RUNS), runs=300_000)
     assert 0.5 < found <= 1.0
 
@@ -79,9 +86,9 @@ def test_catches_selection_without_the_factor_two() -> None:
     assert audit(gem, selection_swing(gem, n_groups=RUNS), WeakerNoise(SimulatedEntropy(2), geometric=0.5)) > 1.0
 
 
-@pytest.mark.parametrize("monotone", [False, True])
-def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(SELECTION_HEAVY), monotone=monotone)
+@pytest.mark.parametrize("moves", MOVES)
+def test_catches_selection_by_distance_without_the_factor_two(moves: tuple[bool, bool]) -> None:
+    gem = _moving(SelectionSettings(SELECTION_HEAVY), moves)
     found = audit(gem, margin_swing(gem, RUNS), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
     assert found > 1.0
 

@@ -17,7 +17,7 @@ from privacy.exact import DOWN, check_gap, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
 from privacy.mechanisms.noise.release import check_rungs
 from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
@@ -135,7 +135,7 @@ class BoundFirst:
       groups_per_unit: L0, or None when only the number of groups bounds it.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds that are chosen from where the sum is small.
-      monotone: as of `Gem`.
+      monotone, nested: as of `Gem`.
       solver: which truncates.
     """
 
@@ -145,6 +145,7 @@ class BoundFirst:
     gap: float = 0.0
     ladder: Ladder = field(default_factory=Ladder)
     monotone: bool = False
+    nested: bool = False
     solver: SolverName = "certified"
 
     def __post_init__(self) -> None:
@@ -181,7 +182,13 @@ class BoundFirst:
     def chosen(self) -> Gem:
         """The release at a threshold that is chosen."""
         return Gem(
-            left_by_test(self.epsilon), self.groups_per_unit, self.gap, ladder=self.ladder, monotone=self.monotone
+            left_by_test(self.epsilon),
+            self.groups_per_unit,
+            self.gap,
+            self.ladder,
+            NESTED_SELECTION if self.nested else SELECTION,
+            monotone=self.monotone,
+            nested=self.nested,
         )
 
     def test(self, n_groups: int = 1) -> BoundTest:

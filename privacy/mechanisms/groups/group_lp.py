@@ -124,12 +124,13 @@ def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) ->
     """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
     if sample is not None:
         return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
-    return GroupLp(SharedThreshold(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder))
+    return GroupLp(SharedThreshold(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, nested=one.nested))
 
 
 def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None) -> GroupLp:
     """Laplace or Gaussian noise; of sums with equal shares and as many groups each chooses the same."""
     pure, concentrated = (
-        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder) for budget in (PureBudget(one.epsilon), share)
+        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, nested=one.nested)
+        for budget in (PureBudget(one.epsilon), share)
     )
     return GroupLp(LaplaceOrGaussian(pure, concentrated))

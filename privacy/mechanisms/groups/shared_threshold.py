@@ -56,6 +56,8 @@ class SharedThreshold:
       confidence: of each group's interval, over the release noise, in (0, 1).
       exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
         threshold and falls at another? Two thresholds' sums then part by both their sensitivities.
+      nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Two thresholds' sums
+        then part by their difference. Not under a rule that chooses among the groups of a unit.
     """
 
     budget: Budget
@@ -65,6 +67,7 @@ class SharedThreshold:
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
     exchanges: bool = False
+    nested: bool = False
 
     def __post_init__(self) -> None:
         check_groups(self.groups_per_unit)
@@ -193,4 +196,5 @@ class SharedThreshold:
     def _scores(self, n_groups: int) -> Scores:
         noise = (self._noise_price(n_groups),) * len(self.ladder)
         scores = self.selection.scores(self.ladder, self.gap, noise, float(self._selecting))
-        return replace(scores, monotone=not self.exchanges)  # of summed answers: see there
+        # Of summed answers: see there.
+        return replace(scores, monotone=not self.exchanges, nested=self.nested and not self.exchanges)

@@ -21,7 +21,9 @@ class SummedAnswer:
     Differences: a unit that comes adds to every group's answer at every threshold, or nothing, so the sums at two
     thresholds do not part by more than the larger one (and the gap of both). That holds under a rule for groups, too,
     by which some groups may lose a unit while as many others gain it: L0 counts both, so each sum then moves by half
-    of tau at most, either way. `Scores.monotone` asks no more than that.
+    of tau at most, either way. `Scores.monotone` asks no more than that. Without such a rule a unit that adds
+    min(tau, load_f) to group f adds sum_f min(tau, load_f) / L0: between two thresholds that grows by their
+    difference at most, L0 groups each by no more, and by a unit of rounding. That is what `Scores.nested` asks.
 
     Private: no repr.
     """

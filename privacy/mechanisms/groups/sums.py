@@ -46,8 +46,9 @@ class Sum:
       ladder: the thresholds that can help it.
       centring: of products that are measured around the means; None of any other sum.
       bound: Delta, in normalised weight, a public bound on what one unit adds to all groups; None where there is
-        none,
-        or tuples are left out by sampling.
+        none, or tuples are left out by sampling.
+      nested: does each unit add min(tau, load) to each group at every threshold tau, as where every tuple has one
+        owner and no rule chooses among the groups of a unit (`privacy.mechanisms.selection.scores`)?
     """
 
     epsilon: float
@@ -55,6 +56,7 @@ class Sum:
     ladder: Ladder
     centring: Centring | None = None
     bound: int | None = None
+    nested: bool = False
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

@@ -9,7 +9,10 @@ The constants c / eps_2 and t only ever occur as their sum, the price of a unit 
 may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
 
 Where every value only grows when a unit comes, v_j - v_i moves by the larger of the two sensitivities, and that
-takes the place of their sum: a third less noise between two thresholds side by side (`monotone`).
+takes the place of their sum: a third less noise between two thresholds side by side (`monotone`). Where a unit
+adds min(tau, load), as it does where every tuple has one owner, v_i - v_j moves by tau_i - tau_j at most, and that
+takes its place: half as much again between two side by side (`nested`). Not so where tuples have several owners: a
+unit may add nothing while others fill the capacities that it meets, and all of a threshold twice as large.
 
 What is compared with a rival may have any public handicap: no handicap moves a sensitivity. So the price may be
 charged by how far apart two thresholds are, a margin of `margins[k]` times the divisor for k doublings, in place
@@ -53,15 +56,20 @@ class Scores:
     Sensitivity: at most N + 1 = `SENSITIVITY`, floating-point rounding included. Proof: v_j - v_i moves by at most
     reach_ij = tau'_i + tau'_j. If a unit that comes adds x_i in [0, tau_i] and x_j in [0, tau_j] to the fbar of
     which v_i and v_j are at most gap tau short, then by x_j - x_i and as much as both may be short, so by at most
-    reach_ij = max(tau_i, tau_j) + gap (tau_i + tau_j). Take the public floats offset_ij and
-    inverse_ij <= (1 + 2^-51) N / reach_ij as exact constants. The real number
+    reach_ij = max(tau_i, tau_j) + gap (tau_i + tau_j). If x_i = min(tau_i, load), then by |tau_i - tau_j| at most,
+    and by a unit more where values are rounded down after they moved: reach_ij = |tau_i - tau_j| + 1 + gap (tau_i +
+    tau_j). Saturation changes nothing about that: it is 1-Lipschitz, and where it takes the larger threshold's move
+    away, the smaller one's is tau_j at most, which is no more than tau_i - tau_j where thresholds double.
+
+    Take the public floats offset_ij and inverse_ij <= (1 + 2^-51) N / reach_ij as exact constants. The real number
     T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most reach_ij inverse_ij <= N + 2^-41, and so does
     phi(max_j T_ij), phi clipping to [0, N M], M = MAX_SCORE. The float differs from T_ij by three roundings
     (v_j - v_i is an exact int64), so by at most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij
-    <= 2^-51 (|T_ij| + 2 N C (1 + 2^-50)), C the largest price and margin together. Where T_ij > 2 N M both clip to
-    N M; where T_ij < 0 both clip to 0 but for an error of 2^-50 N C (1 + 2^-49); elsewhere the error is at most
-    2^-50 N (M + C) (1 + 2^-49), at most 2^-7 + 2^-50. So the clipped maximum moves by less than N + 1, and its floor
-    by at most N + 1.
+    <= 2^-51 (|T_ij| + 2 |offset_ij| inverse_ij), and |offset_ij| inverse_ij <= 2 N C (1 + 2^-50), C the largest price
+    and margin together: prices are charged for max(tau'_i, tau'_j) at most, which is no more than twice any of the
+    three reaches. Where T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of
+    2^-49 N C (1 + 2^-49); elsewhere the error is at most 2^-50 N (M + 2 C) (1 + 2^-49), at most 3 2^-8 + 2^-49. So
+    the clipped maximum moves by less than N + 1, and its floor by at most N + 1.
 
     Monotone: each float operation is monotone in v_j and in -v_i, so bounds on v give exact bounds on
     the very integers that the values would give.
@@ -74,6 +82,9 @@ class Scores:
         used. Empty for none.
       monotone: whoever makes the values promises that a unit that comes adds to fbar at every threshold, or nothing.
         True of truncated sums, unless neighbours exchange a unit for another.
+      nested: whoever makes the values promises that a unit that comes adds min(tau, load) to fbar at every threshold,
+        of a load that is the same for all of them, or as much of several groups together. True of sums over tuples of
+        one owner. It implies `monotone`.
     """
 
     ladder: Ladder
@@ -81,6 +92,7 @@ class Scores:
     prices: tuple[float, ...]
     margins: tuple[float, ...] = ()
     monotone: bool = False
+    nested: bool = False
 
     def __post_init__(self) -> None:
         check_gap(self.gap)
@@ -100,6 +112,8 @@ class Scores:
         """(L, L) by how much v_j - v_i can move, in units."""
         tau = self.ladder.units.astype(np.float64)
         both = tau[:, None] + tau[None, :]
+        if self.nested:
+            return np.asarray(np.abs(tau[:, None] - tau[None, :]) + 1 + self.gap * both)
         if self.monotone:
             return np.asarray(np.maximum(tau[:, None], tau[None, :]) + self.gap * both)
         return np.asarray((1 + self.gap) * both)

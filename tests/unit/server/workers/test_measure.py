@@ -190,3 +190,25 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
     _, noisy = measure(ByHand(), query, Measuring((first, distinct, last)))
     assert [one.mechanism for one in noisy] == ["l2_clip", "gem", "l2_clip"]
     assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
+
+
+LINES = "SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey"
+
+
+@pytest.mark.parametrize(
+    ("sql", "nested"),
+    [
+        ("SELECT count(*) FROM orders", True),
+        ("SELECT count(*) FROM orders JOIN lineitem ON l_orderkey = o_orderkey", True),
+        ("SELECT count(DISTINCT o_orderdate) FROM orders", False),
+        ("SELECT count(*) FROM knows", False),
+        (
+            "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)",
+            False,
+        ),
+    ],
+)
+def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has(sql: str, nested: bool) -> None:
+    """What several people own, what they share, and what appears where rows go, moves thresholds further apart."""
+    (release,) = plan_measurements(planned(sql), demo_policy()).releases
+    assert isinstance(release, Gem) and release.nested is nested
