@@ -80,7 +80,9 @@ def _steps(engine: Engine, query: BackendQuery, measuring: Measuring, inside: st
 def _ungrouped(plan: Plan, dialect: Dialect, schema: Schema) -> str:
     """The sums of the same weights over the same join, of everybody together."""
     weights = [release.weight for release in plan.releases if release.is_sum]
-    return DIALECTS[dialect].question(compact_provenance(plan.source, [], [], weights), schema)
+    whole = compact_provenance(plan.source, [], [], weights)
+    whole.set("group", None)
+    return DIALECTS[dialect].question(whole, schema)
 
 
 def _not_sent(statement: str) -> str:
