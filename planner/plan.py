@@ -11,7 +11,7 @@ from sqlglot import exp
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType
-from privacy.registry import MECHANISMS, MechanismName
+from privacy.registry import MECHANISMS, MechanismName, counts_values
 
 SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
 
@@ -80,6 +80,8 @@ class Release:
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
+      owned: for COUNT(DISTINCT x) of tuples with one owner, does x determine the owner, so that each value is one
+        unit's (`planner.sensitivity.owned_values`)? Only accuracy rests on it.
       around: of a sum of products that is measured around means; None of any other.
       ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
       and
@@ -93,6 +95,7 @@ class Release:
     whole: bool
     distinct: exp.Expr | None = None
     determined: bool = False
+    owned: bool = False
     around: Around | None = None
     ranked: Ranked | None = None
 
@@ -320,13 +323,25 @@ class Plan:
         """Do its sums follow from how many units have how much, so that no unit need leave the database?
 
         Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. So does a
-        selection among public groups; where keys are found among the rows, or a rule chooses among the groups of a
-        unit, the units themselves are needed.
+        selection of groups that asks how many units each has, whether their keys are public or found among the rows:
+        of a found group the loads say all that is read. Where units vote, a vote hangs on how many groups the unit is
+        in, and where a rule chooses among the groups of a unit, on what it has in each: there the units themselves
+        are needed.
         """
-        found = any(domain.is_discovered for domain in self.domains)
-        whole = self.sampling is None and self.group_rule is None and not found
-        summed = any(release.is_sum for release in self.releases)
+        votes = self.selection is not None and self.selection.votes
+        whole = self.sampling is None and self.group_rule is None and not votes
+        summed = self.selection is not None or any(release.is_sum for release in self.releases)
         return whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
+
+    def counts_loads_of(self, release: Release) -> bool:
+        """Does a COUNT(DISTINCT x) follow from how many units have how many values?
+
+        Of tuples with one owner, where each value is one unit's: what is left of the count at tau is then the sum of
+        min(tau, values of u) over the units u. Where several units may share a value, who keeps it is a program over
+        all of them (`privacy.truncation.truncate_distinct`).
+        """
+        by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
+        return release.owned and self.sampling is None and len(self.owners) == 1 and by_loads
 
     @property
     def finds_any_number(self) -> bool:
@@ -358,7 +373,9 @@ class BackendQuery:
       loads: instead of `join`, where its tuples have one owner and no more than that is needed: SELECT k0, ..., i, b,
         n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
           s (bigint units) together. None where the units themselves are read.
-      thresholds: of `loads`, rising, in units; empty without.
+      distinct_loads: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each value is
+        one unit's: as `loads`, of the one sum of how many values a unit has. None for others; empty: of none.
+      thresholds: of `loads` and `distinct_loads`, rising, in units; empty without.
       relations: the privacy-unit relation of each owner column.
       domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
         neither the join's own rows say what its key can be: a private set of groups, of which some are released.
@@ -386,6 +403,7 @@ class BackendQuery:
     columns: int = field(default=1, compare=False)
     ranked: tuple[int, ...] = ()
     loads: str | None = None
+    distinct_loads: tuple[str | None, ...] = ()
     thresholds: tuple[int, ...] = ()
 
     def what_is_read(self) -> dict[str, object]:

@@ -625,6 +625,11 @@ def release_loads(
     return tuple(released(one, LoadsOfSum(histogram, row)) for row, one in enumerate(made))
 
 
+def counts_values(name: MechanismName) -> MechanismName:
+    """The mechanism that counts distinct values in a question whose sums are measured by this one."""
+    return "gem" if isinstance(MECHANISMS[name], JointMechanism) else name
+
+
 def why_not_served(name: str) -> str | None:
     """Why a server does not run a mechanism of this name, with what to do instead; None where it knows of none."""
     compared = COMPARISON.get(name)

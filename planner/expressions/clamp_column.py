@@ -13,7 +13,11 @@ from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied
 
+STEPS = "steps"
+"""Key of the meta of a clamped column that has whole steps: those of 1, of the lower and of the upper bound."""
+
 _SCALE = 60
+_STEP_DIGITS, _EXACT_STEPS = 18, 1 << 53
 _FLUSH = 1e-60
 
 
@@ -60,9 +64,28 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
         .when(exp.LT(this=copied(column), expression=copied(low_sql)), copied(low_sql), copy=False)
         .when(above, copied(high_sql), copy=False)
     )
+    sql = cast_sql(clamped, "DOUBLE PRECISION")
+    steps = _steps(column, kind, low, high)
+    if steps is not None:
+        sql.meta[STEPS] = steps
     ends = [abs(bound) for bound in (low, high) if bound]
     bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER, whole=whole)
-    return cast_sql(clamped, "DOUBLE PRECISION"), bounds
+    return sql, bounds
+
+
+def _steps(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[int, int, int] | None:
+    """How many of its last digits make 1 and the bounds of a numeric(p, s), where a bigint holds all its values.
+
+    A double is then the quotient of two whole numbers that doubles hold, which is the one nearest to the numeric.
+    """
+    if not isinstance(column, exp.Column) or kind.family is not Family.NUMERIC:
+        return None
+    if kind.precision is None or kind.scale is None or not 0 < kind.scale <= kind.precision <= _STEP_DIGITS:
+        return None
+    ends = [Decimal(repr(bound)).scaleb(kind.scale) for bound in (low, high)]
+    if any(end != end.to_integral_value() or abs(end) > _EXACT_STEPS for end in ends):
+        return None
+    return 10**kind.scale, int(ends[0]), int(ends[1])
 
 
 def _without_underflow(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[exp.Expr, float]:

@@ -40,6 +40,7 @@ from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import check_own_rows
+from planner.sensitivity.owned_values import is_owned
 from planner.sensitivity.owner_joins import check_owner_joins
 from planner.sensitivity.partial_joins import partial_joins
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
@@ -118,7 +119,11 @@ def _plan(
 
     keys, domains = group_domains(bound, schema, policy, found.equalities)
     selected = is_selected(domains, policy)
-    share_out = partial(releases, bound, charge, lambda columns: reached(columns) == 1, beside=selected)
+    one_unit = partial(
+        is_owned, owners=found.owners, equalities=found.equalities, query=bound, unstable=persons.unstable
+    )
+    one_value = partial(releases, bound, charge, lambda columns: reached(columns) == 1)
+    share_out = partial(one_value, owned=one_unit, beside=selected)
     released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     _check_exchanges(exchanges, sampling, domains)
@@ -184,7 +189,9 @@ def _plan(
         nobody_adds_more_than=nobody_adds_more_than,
     )
     check_size(plan.domains, plan.columns)
-    counted = plan.counts_loads and all(release.is_sum for release in plan.releases)
+    summed = selection is not None or any(release.is_sum for release in asked)
+    values = [release for release in asked if not release.is_sum]
+    counted = (plan.counts_loads or not summed) and all(map(plan.counts_loads_of, values))
     return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
 
 

@@ -65,15 +65,23 @@ _PLAIN = {"count": 0, "sum": 1, "distinct": 1, "rank": 1}
 """The moment of what is asked for itself, beside a quotient."""
 
 Determined = Callable[[Sequence[tuple[str, str]]], bool]
+Owned = Callable[[exp.Expr], bool]
 
 
 def releases(
-    query: BoundQuery, epsilon: float, distinct: Determined, *, beside: int = 0, centred: bool = False
+    query: BoundQuery,
+    epsilon: float,
+    distinct: Determined,
+    *,
+    owned: Owned = lambda _: False,
+    beside: int = 0,
+    centred: bool = False,
 ) -> Releases:
     """Weights of every aggregate, the budget shared equally, of quotients by MOMENT_SHARES; equal ones released once.
 
     Args:
       distinct: does every owner of a tuple determine these columns, and to one value?
+      owned: is each value of this SQL one unit's?
       beside: how many shares of the budget are kept for other releases.
       centred: are sums of products measured around means, where a quotient asks for them alone?
     """
@@ -91,7 +99,7 @@ def releases(
                 needs.append(_need(aggregate) / len(parts) if jointly else 1.0)
             terms[-1].append((known[0] if known else len(weights) - 1, sign))
     shares = divided(epsilon, [*needs, *[1.0] * beside])
-    released = [_release(weight, share, distinct) for weight, share in zip(weights, shares, strict=False)]
+    released = [_release(weight, share, distinct, owned) for weight, share in zip(weights, shares, strict=False)]
     if centred:
         _measure_around(query, released, terms)
     return Releases(tuple(released), tuple(map(_signed_sum, terms)), shares[-1], jointly)
@@ -111,12 +119,12 @@ def _need(aggregate: BoundAggregate) -> float:
     return MOMENT_SHARES[_PLAIN[aggregate.function] if aggregate.moment is None else aggregate.moment]
 
 
-def _release(weight: _Weight, share: float, distinct: Determined) -> Release:
+def _release(weight: _Weight, share: float, distinct: Determined, owned: Owned) -> Release:
     value = weight.distinct
     columns = [] if value is None else list(map(column_ref, columns_of(value)))
     determined = value is not None and distinct(columns)
     kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
-    return Release(*kept, ranked=weight.ranked)
+    return Release(*kept, owned=value is not None and owned(value), ranked=weight.ranked)
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:

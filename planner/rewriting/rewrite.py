@@ -16,6 +16,7 @@ from planner.rules.compact_provenance import compact_provenance
 from planner.rules.compact_ranked import compact_ranked
 from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
+from planner.rules.count_values import VALUES, count_values
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from privacy.ladder import one_threshold
@@ -43,14 +44,20 @@ def rewrite(
         summed.append(plan.selection.weight)
     counted = plan.sampling is not None and plan.sampling.alias is None
     by_loads = loads and plan.counts_loads
-    thresholds = _thresholds(plan) if by_loads else ()
+    thresholds = _thresholds(plan)
+    values = tuple(_distinct(plan, release, write) for release in plan.releases)
+    counted_values = tuple(
+        _values(plan, value, thresholds) if loads and value and plan.counts_loads_of(release) else None
+        for release, value in zip(plan.releases, values, strict=True)
+    )
     join = write(_summed(plan, summed, counted)) if summed else None
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
         loads=_loads(plan, len(summed), of_owners or join, thresholds) if by_loads else None,
-        thresholds=thresholds,
-        distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
+        distinct_loads=counted_values if any(counted_values) else (),
+        thresholds=thresholds if by_loads or any(counted_values) else (),
+        distinct=values,
         relations=tuple(owner.relation for owner in plan.owners),
         domains=tuple(None if one.statement is None else write(one.statement) for one in plan.domains),
         values=tuple(domain.values for domain in plan.domains),
@@ -65,7 +72,7 @@ def rewrite(
 
 
 def _thresholds(plan: Plan) -> tuple[int, ...]:
-    said = [plan.adds_at_most(release) for release in plan.releases if release.is_sum]
+    said = [plan.adds_at_most(release) for release in plan.releases if release.ranked is None]
     return histogram_thresholds(plan.tuples_per_unit, [one_threshold(most) for most in said if most is not None])
 
 
@@ -86,6 +93,13 @@ def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequen
     """How many units have how much, over what every unit has; around it stands one text for all dialects."""
     counted = count_loads(len(plan.group_keys), n_weights, thresholds).sql("postgres", comments=False)
     return f'WITH "{LOADS}" AS ({of_owners}) {counted}'
+
+
+def _values(plan: Plan, distinct: str, thresholds: Sequence[int]) -> str:
+    """How many units have how many values, over the values of every unit."""
+    of_owners = count_values(len(plan.group_keys)).sql("postgres", comments=False)
+    counted = count_loads(len(plan.group_keys), 1, thresholds).sql("postgres", comments=False)
+    return f'WITH "{VALUES}" AS ({distinct}), "{LOADS}" AS ({of_owners}) {counted}'
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool) -> exp.Select:

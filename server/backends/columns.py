@@ -130,8 +130,8 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
     )
 
 
-def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> LoadHistogram:
-    """Code the columns k0.., i, b, n, s of BackendQuery.loads.
+def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int) -> LoadHistogram:
+    """Code the columns k0.., i, b, n, s of BackendQuery.loads, of `n_sums` sums, or of one of its distinct_loads.
 
     Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
       would be truncated twice. No type of a group key is known to have such values.
@@ -151,7 +151,7 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
         units=whole(units),
         totals=whole(totals),
         n_groups=len(domain),
-        n_sums=query.n_releases,
+        n_sums=n_sums,
         thresholds=np.array(query.thresholds, np.int64),
     )
 

@@ -20,14 +20,13 @@ def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain)
     which one unit could bring into being.
 
     Args:
-      columns: o0.., k0.., w0.. of BackendQuery.join.
+      columns: k0.. and what follows, of BackendQuery.join, or of BackendQuery.loads, where every row is of some unit.
       query: with a domain that the rows say.
       domain: the public ones; a key that is to be found has no values there.
     Returns: one block of all keys, in the order of the public domains and of the found values. Private.
     Cost: linear, and sorts of what is distinct.
     """
-    start = len(query.relations)
-    keys = columns[start : start + len(domain.keys)]
+    keys = columns[: len(domain.keys)]
     blocks = [
         _found(place[0], keys[place[0]]) if block in query.discovered else _known(place, keys, domain)
         for block, place in enumerate(domain.by_block)

@@ -71,6 +71,38 @@ def arrays_sql(statement: str, names: Sequence[str], most: int) -> str:
     return f"SELECT count(*), {columns} FROM ({rows}) r"
 
 
+def grouped_arrays_sql(statement: str, keys: Sequence[str], names: Sequence[str], most: int) -> str:
+    """PostgreSQL's SQL of one row per combination of keys: how many rows have it, the keys, and the rest as arrays.
+
+    A group key that is no number would be sent, and made an object of, once per row; here it is once per group.
+
+    Args:
+      statement: a SELECT of the keys, of any types that it groups by, and of bigint, integer and smallint columns.
+      keys, names: of its columns, apart.
+      most: rows that are read; one more is counted.
+
+    >>> grouped_arrays_sql("SELECT k, a FROM t", ["k"], ["a"], 9)
+    'SELECT count(*), "k", array_send(array_agg("a"::bigint)) FROM (SELECT * FROM (SELECT k, a FROM t) q LIMIT 10) r \
+GROUP BY "k"'
+    """
+    grouped = ", ".join(f'"{key}"' for key in keys)
+    columns = ", ".join(f'array_send(array_agg("{name}"::bigint))' for name in names)
+    rows = f"SELECT * FROM ({statement}) q LIMIT {most + 1}"
+    return f"SELECT count(*), {grouped}, {columns} FROM ({rows}) r GROUP BY {grouped}"
+
+
+def from_arrays(data: Sequence[bytes], rows: NDArray[np.int64]) -> Integers:
+    """A column from PostgreSQL's binary forms of several arrays of bigint, one behind the other.
+
+    Args:
+      data: the G arrays, none of them without elements.
+      rows: (G,) how many elements each has.
+    Cost: linear in the bytes.
+    """
+    words = np.frombuffer(b"".join(data), ">u4").astype(np.uint32)
+    return Integers(*_behind_headers(words, rows))
+
+
 def from_array(data: bytes | None) -> Integers:
     """A column from PostgreSQL's binary form of an array of bigint; of no row there is none.
 
@@ -84,6 +116,27 @@ def from_array(data: bytes | None) -> Integers:
         return Integers(*_with_nulls(words, int.from_bytes(data[_ROWS], "big")))
     values = np.ascontiguousarray(elements.reshape(-1, _ELEMENT)[:, _LENGTH:]).view(">i8").ravel().astype(np.int64)
     return Integers(values, np.zeros(len(values), np.bool_))
+
+
+@kernel
+def _behind_headers(
+    words: NDArray[np.uint32], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The elements of arrays that follow one another, each behind its header."""
+    values = np.zeros(rows.sum(), np.int64)
+    missing = np.zeros(len(values), np.bool_)
+    place = row = 0
+    for most in rows:
+        place += _HEADER // 4
+        for _ in range(most):
+            if words[place] == _LENGTH_OF_NULL:
+                missing[row] = True
+                place += 1
+            else:
+                values[row] = (np.int64(words[place + 1]) << 32) | np.int64(words[place + 2])
+                place += 3
+            row += 1
+    return values, missing
 
 
 @kernel

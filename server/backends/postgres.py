@@ -7,10 +7,11 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import psycopg
 from psycopg import IsolationLevel, errors
 
@@ -26,7 +27,7 @@ from planner.sql.result_types import ResultType
 from server import libpq
 from server.backends.catalog import read_schema
 from server.backends.columns import Domain, group_domain
-from server.backends.integer_columns import Column, arrays_sql, from_array
+from server.backends.integer_columns import Column, arrays_sql, from_array, from_arrays, grouped_arrays_sql
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -55,6 +56,8 @@ _FETCH_ROWS = 65_536
 _ARRAY_ROWS = 60_000_000
 """Rows that the database puts into arrays at most: a value of PostgreSQL has less than a gigabyte."""
 _WHOLE = {20, 21, 23}  # bigint, smallint, integer
+_GROUP_KEY = re.compile(r"k\d+")
+"""The names that the planner gives to group keys: what a statement groups by, and often the same in many rows."""
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
 _SESSION = {
@@ -215,6 +218,9 @@ class PostgresBackend:
         # Types alone say which way a statement goes: one that ran again for what its rows hold would take their time.
         if all(column.type_code in _WHOLE for column in described):
             return self._arrays(connection, statement, [column.name for column in described])
+        keys = [column.name for column in described if column.type_code not in _WHOLE]
+        if len(keys) < len(described) and all(map(_GROUP_KEY.fullmatch, keys)):
+            return self._grouped_arrays(connection, statement, [column.name for column in described], keys)
         rows: list[tuple[object, ...]] = []
         with connection.cursor(binary=True) as cursor:
             cursor.execute(statement.encode())
@@ -234,6 +240,27 @@ class PostgresBackend:
             if int.from_bytes(found.get_value(0, 0) or b"", "big") > most:
                 raise _too_many()
             return [from_array(found.get_value(0, 1 + place)) for place in range(len(names))]
+
+    def _grouped_arrays(
+        self, connection: psycopg.Connection[Any], statement: str, names: Sequence[str], keys: Sequence[str]
+    ) -> list[Column]:
+        """The columns of whole numbers as arrays, one per combination of the other ones, which are group keys."""
+        most = min(self.limits.rows, _ARRAY_ROWS)
+        whole = [name for name in names if name not in keys]
+        with connection.cursor(binary=True) as cursor:
+            cursor.execute(grouped_arrays_sql(statement, keys, whole, most).encode())
+            columns = dict(zip(("", *keys, *whole), zip(*cursor.fetchall(), strict=True), strict=False))
+        if not columns:
+            return [()] * len(names)
+        rows = np.array(columns[""], np.int64)
+        if rows.sum() > most:
+            raise _too_many()
+        return [
+            from_arrays(columns[name], rows)
+            if name in whole
+            else tuple(chain.from_iterable(map(repeat, columns[name], rows.tolist())))
+            for name in names
+        ]
 
 
 def _too_many() -> QueryCancelled:

@@ -26,12 +26,13 @@ class QueryTuples:
     Attributes:
       join: the join tuples with one weight per release that is a sum, or how many units have how much of it, where
         the database counts them; None when every release counts distinct values.
-      distinct: per release, the tuples whose distinct values it counts, or whose values it ranks; None for a sum.
+      distinct: per release, the tuples whose distinct values it counts, or how many units have how many of them where
+        the database counts them, or the tuples whose values it ranks; None for a sum.
         Releases of one statement have the same object.
     """
 
     join: JoinTuples | LoadHistogram | None
-    distinct: tuple[DistinctTuples | RankedTuples | None, ...]
+    distinct: tuple[DistinctTuples | RankedTuples | LoadHistogram | None, ...]
 
     def regrouped(self, place: NDArray[np.int64], n_groups: int) -> QueryTuples:
         """The tuples of some groups alone.
@@ -65,15 +66,23 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tupl
     shared = len(query.relations) + len(domain.keys)
     join: JoinTuples | LoadHistogram | None = None
     if query.loads is not None:
-        join = load_histogram(read(query.loads, len(domain.keys) + 4), query, domain)
+        columns = read(query.loads, len(domain.keys) + 4)
+        if query.discovered:
+            domain = found_domain(columns, query, domain)
+        join = load_histogram(columns, query, domain, n_sums=query.n_releases)
     elif query.join is not None:
         columns = read(query.join, shared + query.n_releases)
         if query.discovered:
-            domain = found_domain(columns, query, domain)
+            domain = found_domain(columns[len(query.relations) :], query, domain)
         join = join_tuples(columns, query, domain)
-    once: dict[str, DistinctTuples | RankedTuples] = {}
+    once: dict[str, DistinctTuples | RankedTuples | LoadHistogram] = {}
     for place, statement in enumerate(query.distinct):
-        if statement is not None and statement not in once:
+        if statement is None or statement in once:
+            continue
+        loads = query.distinct_loads[place] if query.distinct_loads else None
+        if loads is not None:
+            once[statement] = load_histogram(read(loads, len(domain.keys) + 4), query, domain, n_sums=1)
+        else:
             coded = ranked_tuples if place in query.ranked else distinct_tuples
             once[statement] = coded(read(statement, shared + 2), query, domain)
     return domain, QueryTuples(join, tuple(None if one is None else once[one] for one in query.distinct))

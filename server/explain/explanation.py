@@ -84,7 +84,10 @@ def _statements(query: BackendQuery) -> Iterator[str]:
     joined = query.join if query.loads is None else query.loads
     if joined is not None:
         yield joined
-    yield from (statement for statement in query.distinct if statement is not None)
+    counted = query.distinct_loads or (None,) * len(query.distinct)
+    for values, loads in zip(query.distinct, counted, strict=True):
+        if values is not None:
+            yield values if loads is None else loads
 
 
 def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:

@@ -41,6 +41,7 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import (
     MECHANISMS,
     JointMechanism,
+    counts_values,
     group_measurements,
     measurement,
     measures_together,
@@ -200,9 +201,8 @@ def _in_one_group(plan: Plan) -> bool:
 def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
     """A release of each group's truncated answer, which spends its share of epsilon and no delta."""
     ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
-    named = "gem" if isinstance(MECHANISMS[plan.mechanism], JointMechanism) else plan.mechanism
     return measurement(
-        "fixed" if release.determined else named,
+        "fixed" if release.determined else counts_values(plan.mechanism),
         epsilon=release.epsilon,
         groups_per_unit=None if ruled else plan.groups_per_unit,
         gap=plan.gap(release),
@@ -326,8 +326,11 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
                 ranks[batch] = measured.batch.release(distinct, entropy)
             yield ranks[batch][measured.place]
             continue
-        assert isinstance(distinct, DistinctTuples), "values are counted"
         assert not measures_together(measured) and not isinstance(measured, RankRelease), "values are counted"
+        if isinstance(distinct, LoadHistogram):
+            yield release_loads([measured], distinct, entropy)[0]
+            continue
+        assert isinstance(distinct, DistinctTuples), "values are counted"
         answer = truncate_distinct(distinct, measured.ladder, measured.gap, solver=measuring.solver)
         yield measured.release(answer, entropy)
 

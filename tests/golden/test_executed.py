@@ -158,7 +158,8 @@ def test_what_a_mirror_could_answer_otherwise_is_left_to_postgres(
 
 
 def _statements(query: BackendQuery) -> list[str]:
-    return [text for text in (query.join, *query.distinct, *query.domains) if text is not None]
+    every = query.join, query.loads, *query.distinct, *query.distinct_loads, *query.domains
+    return [text for text in every if text is not None]
 
 
 def test_every_joined_row_keeps_its_owners(on_postgres: Database, on_duckdb: Database) -> None:

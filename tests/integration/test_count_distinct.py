@@ -13,9 +13,11 @@ from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from privacy.join_tuples import DistinctTuples
+from privacy.join_tuples import DistinctTuples, RankedTuples
 from privacy.ladder import Ladder
+from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.integer_columns import Column
@@ -54,8 +56,16 @@ def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, lis
     _, tuples = PostgresBackend(url).read(rewrite(plan))
     counts = {}
     for release, distinct in enumerate(tuples.distinct):
-        if isinstance(distinct, DistinctTuples):
-            answer = truncate_distinct(distinct, ladder, plan.gap(plan.releases[release]))
+        if distinct is not None:
+            assert not isinstance(distinct, RankedTuples), "values are counted"
+            owned = plan.releases[release].owned
+            assert isinstance(distinct, LoadHistogram if owned else DistinctTuples)
+            gap = plan.gap(plan.releases[release])
+            answer: TruncatedAnswer
+            if isinstance(distinct, LoadHistogram):
+                answer = LoadsOfSum(distinct, 0).at(ladder)
+            else:
+                answer = truncate_distinct(distinct, ladder, gap)
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
 

@@ -1,4 +1,4 @@
-"""Columns of whole numbers from PostgreSQL come as arrays, beside other columns row by row: the same values."""
+"""Whole numbers from PostgreSQL come as arrays, one per group key, beside other columns in rows: the same values."""
 
 from __future__ import annotations
 
@@ -52,14 +52,33 @@ def test_no_value_stands_for_none(backend: PostgresBackend) -> None:
     assert list(columns[0]) == [*expected[:19], least, *expected[20:]]  # type: ignore[call-overload]
 
 
-def test_beside_a_text_they_come_row_by_row(backend: PostgresBackend) -> None:
-    columns = _read(backend, NUMBERS.replace("(i % 7)::smallint", "(i % 7)::text"))
+@pytest.mark.parametrize("least", [0, -(1 << 63)])
+def test_beside_group_keys_they_come_as_an_array_for_each(backend: PostgresBackend, least: int) -> None:
+    """The keys too, NULL among them, and every row with its own."""
+    text = "CASE WHEN i % 7 > 0 THEN repeat('long', (i % 7)::integer * 1000) END AS k0, i % 3 = 0 AS k1"
+    statement = NUMBERS.replace("(i % 7)::smallint AS k0", text)
+    columns = _read(backend, statement.replace("THEN i END", f"THEN i WHEN i = 20 THEN '{least}'::bigint END"), 4)
+    assert [isinstance(column, Integers) for column in columns] == [True, False, False, True]
+    found = sorted(zip(*columns, strict=True), key=lambda row: row[3])
+    assert found == [
+        (i if i % 5 else least if i == 20 else None, "long" * (i % 7 * 1000) or None, i % 3 == 0, i)
+        for i in range(1, 41)
+    ]
+
+
+def test_nothing_beside_group_keys_is_nothing(backend: PostgresBackend) -> None:
+    statement = NUMBERS.replace("(i % 7)::smallint", "(i % 7)::text")
+    assert [list(column) for column in _read(backend, f"{statement} WHERE i > 99")] == [[], [], []]  # type: ignore[call-overload]
+
+
+def test_beside_a_text_that_is_no_group_key_they_come_row_by_row(backend: PostgresBackend) -> None:
+    columns = _read(backend, NUMBERS.replace("(i % 7)::smallint AS k0", "(i % 7)::text AS v"))
     first, keys, last = _expected()
     assert not any(isinstance(column, Integers) for column in columns)
     assert [list(column) for column in columns] == [first, [str(key) for key in keys], last]  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("key", ["smallint", "text"])
+@pytest.mark.parametrize("key", ["smallint AS k0", "text AS k0", "text AS v"])
 def test_a_statement_runs_once_whatever_its_rows_hold(
     backend: PostgresBackend, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +90,7 @@ def test_a_statement_runs_once_whatever_its_rows_hold(
         return execute(cursor, sql, *rest, **options)  # type: ignore[call-overload]
 
     monkeypatch.setattr(psycopg.Cursor, "execute", counted)
-    statement = NUMBERS.replace("(i % 7)::smallint", f"(i % 7)::{key}")
+    statement = NUMBERS.replace("(i % 7)::smallint AS k0", f"(i % 7)::{key}")
     for rows in ("THEN i END", f"THEN i ELSE '{-(1 << 63)}'::bigint END", "THEN NULL::bigint END"):
         ran.clear()
         _read(backend, statement.replace("THEN i END", rows))
@@ -79,7 +98,9 @@ def test_a_statement_runs_once_whatever_its_rows_hold(
         assert len(read) == 1
 
 
-def test_more_rows_than_the_proxy_takes_in_are_refused(scratch_url: str) -> None:
+@pytest.mark.parametrize("key", ["smallint AS k0", "text AS k0", "text AS v"])
+def test_more_rows_than_the_proxy_takes_in_are_refused(scratch_url: str, key: str) -> None:
+    statement = NUMBERS.replace("(i % 7)::smallint AS k0", f"(i % 7)::{key}")
     with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
-        _read(PostgresBackend(scratch_url, ReadLimits(rows=39)), NUMBERS)
-    assert len(_read(PostgresBackend(scratch_url, ReadLimits(rows=40)), NUMBERS)) == 3
+        _read(PostgresBackend(scratch_url, ReadLimits(rows=39)), statement)
+    assert len(_read(PostgresBackend(scratch_url, ReadLimits(rows=40)), statement)) == 3

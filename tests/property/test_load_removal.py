@@ -26,10 +26,12 @@ PEOPLE, WARDS = 12, 3
 
 TABLES = """
     CREATE TABLE ward (id bigint PRIMARY KEY, name varchar);
-    CREATE TABLE patient (id bigint PRIMARY KEY, ward bigint REFERENCES ward, age integer NOT NULL, home double);
+    CREATE TABLE patient (id bigint PRIMARY KEY, ward bigint REFERENCES ward, age integer NOT NULL, home double,
+        town varchar);
     CREATE TABLE place (id bigint PRIMARY KEY);
     INSERT INTO place SELECT 9007199254740984 + i FROM range(16) AS t(i);
-    CREATE TABLE visit (patient_id bigint REFERENCES patient, cost decimal(8, 2), days integer NOT NULL);
+    CREATE TABLE visit (patient_id bigint REFERENCES patient, cost decimal(8, 2), days integer NOT NULL,
+        number bigint PRIMARY KEY);
 """
 POLICY = """
     name = "wards"
@@ -77,7 +79,12 @@ class Clinic:
         rng = np.random.default_rng(seed)
         self._folder = folder
         self._patients = [
-            (person, None if rng.random() < 0.2 else int(rng.integers(WARDS)), int(rng.integers(0, 110)))
+            (
+                person,
+                None if rng.random() < 0.2 else int(rng.integers(WARDS)),
+                int(rng.integers(0, 110)),
+                ("Aalen", "Berne", None)[person % 3],
+            )
             for person in range(PEOPLE)
         ]
         self._visits = [
@@ -85,8 +92,9 @@ class Clinic:
                 None if rng.random() < 0.1 else int(rng.zipf(1.4) % PEOPLE),
                 None if rng.random() < 0.1 else round(float(rng.normal(40, 90)), 2),
                 int(rng.integers(0, 12)),
+                number,
             )
-            for _ in range(60)
+            for number in range(60)
         ]
 
     def without(self, person: int | None) -> DuckdbBackend:
@@ -96,9 +104,9 @@ class Clinic:
             connection.execute(TABLES)
             connection.executemany("INSERT INTO ward VALUES (?, ?)", [(0, "north"), (1, "south"), (2, None)])
             patients = [row for row in self._patients if row[0] != person]
-            connection.executemany("INSERT INTO patient VALUES (?, ?, ?, 9007199254740992)", patients)
+            connection.executemany("INSERT INTO patient VALUES (?, ?, ?, 9007199254740992, ?)", patients)
             visits = [row for row in self._visits if row[0] is None or row[0] != person]
-            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+            connection.executemany("INSERT INTO visit VALUES (?, ?, ?, ?)", visits)
         return DuckdbBackend(path, "public")
 
 

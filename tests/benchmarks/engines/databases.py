@@ -36,12 +36,17 @@ Plain = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Engine:
-    """A database with the rows, a way past the proxy, the proxy's, and its contract."""
+    """A database with the rows, a way past the proxy, the proxy's, and its contract.
+
+    Attributes:
+      as_proxy: past the proxy, under the limits that its own statements have; None: as `plain`.
+    """
 
     name: str
     backend: Backend
     plain: Plain
     policy: Policy = field(default_factory=demo_policy)
+    as_proxy: Plain | None = None
 
 
 @contextmanager
@@ -69,10 +74,18 @@ def postgres(scale: float) -> Iterator[Engine]:
     """TPC-H in PostgreSQL."""
     with postgres_server() as server:
         backend = PostgresBackend(loaded_tpch(server, scale), POSTGRES_LIMITS)
-        with psycopg.connect(server.url(database=_database(scale)), autocommit=True) as connection:
+        url = server.url(database=_database(scale))
+        with psycopg.connect(url, autocommit=True) as connection, psycopg.connect(url, autocommit=True) as limited:
             connection.execute("VACUUM ANALYZE")
             connection.execute("SET jit = off")
-            yield Engine("PostgreSQL", backend, lambda sql: connection.execute(sql.encode()).fetchall())
+            for name, value in {"jit": "off", **POSTGRES_LIMITS.session}.items():
+                limited.execute("SELECT set_config(%s, %s, false)", (name, value))
+            yield Engine(
+                "PostgreSQL",
+                backend,
+                lambda sql: connection.execute(sql.encode()).fetchall(),
+                as_proxy=lambda sql: limited.execute(sql.encode()).fetchall(),
+            )
 
 
 @contextmanager

@@ -22,9 +22,10 @@ def after_file(before: Path) -> Path:
 
 
 def after_text(before: Path) -> str:
-    """What the planner makes of a question, for reading: the join, the distinct values, the enumerated domains."""
+    """What the planner makes of a question: the join, distinct values, how many units have how many, the domains."""
     query = rewritten(before.read_text())
-    statements = [statement for statement in (query.join, *query.distinct, *query.domains) if statement is not None]
+    every = query.join, *query.distinct, *query.distinct_loads, *query.domains
+    statements = [statement for statement in every if statement is not None]
     texts = [parse_one(statement, dialect="postgres").sql("postgres", pretty=True) for statement in statements]
     return ";\n\n".join(texts) + ";\n"
 

@@ -11,14 +11,10 @@ SELECT
               (
                 CASE
                   WHEN "lineitem_0"."l_returnflag" = 'R'
-                  THEN CAST(CASE
-                    WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                    THEN "lineitem_0"."l_quantity"
-                    WHEN "lineitem_0"."l_quantity" < 0
-                    THEN 0
+                  THEN CASE
                     WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                    THEN 50
-                  END AS DOUBLE PRECISION) / 2
+                    THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                  END / 2
                   ELSE CAST(0 AS DOUBLE PRECISION)
                 END
               ) / 25 * 1073741824

@@ -1,14 +1,10 @@
 SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
   CAST(FLOOR(
-    CAST(CASE
-      WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-      THEN "lineitem_0"."l_extendedprice"
-      WHEN "lineitem_0"."l_extendedprice" < 0
-      THEN 0
+    CASE
       WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-      THEN 105000
-    END AS DOUBLE PRECISION) * CAST(10.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
+      THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+    END * CAST(10.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
   ) AS BIGINT) AS "v",
   CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"
@@ -23,14 +19,10 @@ GROUP BY
 SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
   CAST(FLOOR(
-    CAST(CASE
-      WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-      THEN "lineitem_0"."l_quantity"
-      WHEN "lineitem_0"."l_quantity" < 0
-      THEN 0
+    CASE
       WHEN "lineitem_0"."l_quantity" <> 'NaN'
-      THEN 50
-    END AS DOUBLE PRECISION) * CAST(100.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
+      THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+    END * CAST(100.0 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
   ) AS BIGINT) AS "v",
   CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
 FROM "public"."lineitem" AS "lineitem_0"

@@ -8,14 +8,10 @@ SELECT
           1073741824,
           COALESCE(
             FLOOR(
-              CAST(CASE
-                WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-                THEN "lineitem_0"."l_extendedprice"
-                WHEN "lineitem_0"."l_extendedprice" < 0
-                THEN 0
+              CASE
                 WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-                THEN 105000
-              END AS DOUBLE PRECISION) / 105000 * 1073741824
+                THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+              END / 105000 * 1073741824
             ),
             0
           )
@@ -34,21 +30,13 @@ SELECT
           COALESCE(
             FLOOR(
               (
-                CAST(CASE
-                  WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-                  THEN "lineitem_0"."l_extendedprice"
-                  WHEN "lineitem_0"."l_extendedprice" < 0
-                  THEN 0
+                CASE
                   WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-                  THEN 105000
-                END AS DOUBLE PRECISION) * CAST(CASE
-                  WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-                  THEN "lineitem_0"."l_extendedprice"
-                  WHEN "lineitem_0"."l_extendedprice" < 0
-                  THEN 0
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+                END * CASE
                   WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-                  THEN 105000
-                END AS DOUBLE PRECISION)
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+                END
               ) / 11025000000 * 1073741824
             ),
             0
@@ -66,14 +54,10 @@ SELECT
           1073741824,
           COALESCE(
             FLOOR(
-              CAST(CASE
-                WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                THEN "lineitem_0"."l_quantity"
-                WHEN "lineitem_0"."l_quantity" < 0
-                THEN 0
+              CASE
                 WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                THEN 50
-              END AS DOUBLE PRECISION) / 50 * 1073741824
+                THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+              END / 50 * 1073741824
             ),
             0
           )
@@ -91,21 +75,13 @@ SELECT
           COALESCE(
             FLOOR(
               (
-                CAST(CASE
-                  WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                  THEN "lineitem_0"."l_quantity"
-                  WHEN "lineitem_0"."l_quantity" < 0
-                  THEN 0
+                CASE
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                  THEN 50
-                END AS DOUBLE PRECISION) * CAST(CASE
-                  WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                  THEN "lineitem_0"."l_quantity"
-                  WHEN "lineitem_0"."l_quantity" < 0
-                  THEN 0
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                END * CASE
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                  THEN 50
-                END AS DOUBLE PRECISION)
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                END
               ) / 2500 * 1073741824
             ),
             0
@@ -124,21 +100,13 @@ SELECT
           COALESCE(
             FLOOR(
               (
-                CAST(CASE
-                  WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-                  THEN "lineitem_0"."l_extendedprice"
-                  WHEN "lineitem_0"."l_extendedprice" < 0
-                  THEN 0
+                CASE
                   WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-                  THEN 105000
-                END AS DOUBLE PRECISION) * CAST(CASE
-                  WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                  THEN "lineitem_0"."l_quantity"
-                  WHEN "lineitem_0"."l_quantity" < 0
-                  THEN 0
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+                END * CASE
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                  THEN 50
-                END AS DOUBLE PRECISION)
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                END
               ) / 5250000 * 1073741824
             ),
             0

@@ -39,14 +39,10 @@ SELECT
           1073741824,
           COALESCE(
             FLOOR(
-              CAST(CASE
-                WHEN "t_0"."a3" BETWEEN 0 AND 50
-                THEN "t_0"."a3"
-                WHEN "t_0"."a3" < 0
-                THEN 0
+              CASE
                 WHEN "t_0"."a3" <> 'NaN'
-                THEN 50
-              END AS DOUBLE PRECISION) / 50 * 1073741824
+                THEN CAST(LEAST(GREATEST(CAST("t_0"."a3" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+              END / 50 * 1073741824
             ),
             0
           )
@@ -93,22 +89,14 @@ FROM (
     CAST(CAST(SUM(
       CAST(FLOOR(
         (
-          CAST(CASE
-            WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-            THEN "lineitem_0"."l_extendedprice"
-            WHEN "lineitem_0"."l_extendedprice" < 0
-            THEN 0
+          CASE
             WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-            THEN 105000
-          END AS DOUBLE PRECISION) * (
-            CAST(1 AS DOUBLE PRECISION) - CAST(CASE
-              WHEN "lineitem_0"."l_discount" BETWEEN 0 AND 0.1
-              THEN "lineitem_0"."l_discount"
-              WHEN "lineitem_0"."l_discount" < 0
-              THEN 0
+            THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+          END * (
+            CAST(1 AS DOUBLE PRECISION) - CASE
               WHEN "lineitem_0"."l_discount" <> 'NaN'
-              THEN 0.1
-            END AS DOUBLE PRECISION)
+              THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_discount" * 100 AS BIGINT), 0), 10) AS DOUBLE PRECISION) / 100
+            END
           )
         ) * CAST(8388608 AS DOUBLE PRECISION)
       ) AS BIGINT)
@@ -118,14 +106,10 @@ FROM (
       CAST(FLOOR(
         CASE
           WHEN "lineitem_0"."l_quantity" > 10
-          THEN CAST(CASE
-            WHEN "lineitem_0"."l_tax" BETWEEN 0 AND 0.08
-            THEN "lineitem_0"."l_tax"
-            WHEN "lineitem_0"."l_tax" < 0
-            THEN 0
+          THEN CASE
             WHEN "lineitem_0"."l_tax" <> 'NaN'
-            THEN 0.08
-          END AS DOUBLE PRECISION)
+            THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_tax" * 100 AS BIGINT), 0), 8) AS DOUBLE PRECISION) / 100
+          END
         END * CAST(8796093022208 AS DOUBLE PRECISION)
       ) AS BIGINT)
     ) AS DOUBLE PRECISION) / CAST(8796093022208 AS DOUBLE PRECISION) AS DOUBLE PRECISION) / NULLIF(

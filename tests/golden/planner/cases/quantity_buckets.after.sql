@@ -3,25 +3,17 @@ SELECT
   CAST(CASE
     WHEN (
       CAST(10 AS DOUBLE PRECISION) * FLOOR(
-        CAST(CASE
-          WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-          THEN "lineitem_0"."l_quantity"
-          WHEN "lineitem_0"."l_quantity" < 0
-          THEN 0
+        CASE
           WHEN "lineitem_0"."l_quantity" <> 'NaN'
-          THEN 50
-        END AS DOUBLE PRECISION) / 10
+          THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+        END / 10
       )
     ) BETWEEN 0 AND 50
     THEN CAST(CAST(10 AS DOUBLE PRECISION) * FLOOR(
-      CAST(CASE
-        WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-        THEN "lineitem_0"."l_quantity"
-        WHEN "lineitem_0"."l_quantity" < 0
-        THEN 0
+      CASE
         WHEN "lineitem_0"."l_quantity" <> 'NaN'
-        THEN 50
-      END AS DOUBLE PRECISION) / 10
+        THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+      END / 10
     ) AS BIGINT)
   END AS BIGINT) AS "k0",
   CAST(CASE

@@ -9,22 +9,14 @@ SELECT
           COALESCE(
             FLOOR(
               (
-                CAST(CASE
-                  WHEN "lineitem_0"."l_extendedprice" BETWEEN 0 AND 105000
-                  THEN "lineitem_0"."l_extendedprice"
-                  WHEN "lineitem_0"."l_extendedprice" < 0
-                  THEN 0
+                CASE
                   WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
-                  THEN 105000
-                END AS DOUBLE PRECISION) * (
-                  CAST(1 AS DOUBLE PRECISION) - CAST(CASE
-                    WHEN "lineitem_0"."l_discount" BETWEEN 0 AND 0.1
-                    THEN "lineitem_0"."l_discount"
-                    WHEN "lineitem_0"."l_discount" < 0
-                    THEN 0
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
+                END * (
+                  CAST(1 AS DOUBLE PRECISION) - CASE
                     WHEN "lineitem_0"."l_discount" <> 'NaN'
-                    THEN 0.1
-                  END AS DOUBLE PRECISION)
+                    THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_discount" * 100 AS BIGINT), 0), 10) AS DOUBLE PRECISION) / 100
+                  END
                 )
               ) / 105000 * 1073741824
             ),

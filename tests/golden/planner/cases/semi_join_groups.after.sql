@@ -11,14 +11,10 @@ WHERE
         "lineitem_0"."l_orderkey" AS "k1",
         CAST(CAST(SUM(
           CAST(FLOOR(
-            CAST(CASE
-              WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-              THEN "lineitem_0"."l_quantity"
-              WHEN "lineitem_0"."l_quantity" < 0
-              THEN 0
+            CASE
               WHEN "lineitem_0"."l_quantity" <> 'NaN'
-              THEN 50
-            END AS DOUBLE PRECISION) * CAST(17179869184 AS DOUBLE PRECISION)
+              THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+            END * CAST(17179869184 AS DOUBLE PRECISION)
           ) AS BIGINT)
         ) AS DOUBLE PRECISION) / CAST(17179869184 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a2"
       FROM "public"."lineitem" AS "lineitem_0"

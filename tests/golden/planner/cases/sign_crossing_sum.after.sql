@@ -9,22 +9,14 @@ SELECT
           COALESCE(
             FLOOR(
               (
-                CAST(CASE
-                  WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                  THEN "lineitem_0"."l_quantity"
-                  WHEN "lineitem_0"."l_quantity" < 0
-                  THEN 0
+                CASE
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                  THEN 50
-                END AS DOUBLE PRECISION) - (
-                  CAST(1000 AS DOUBLE PRECISION) * CAST(CASE
-                    WHEN "lineitem_0"."l_tax" BETWEEN 0 AND 0.08
-                    THEN "lineitem_0"."l_tax"
-                    WHEN "lineitem_0"."l_tax" < 0
-                    THEN 0
+                  THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                END - (
+                  CAST(1000 AS DOUBLE PRECISION) * CASE
                     WHEN "lineitem_0"."l_tax" <> 'NaN'
-                    THEN 0.08
-                  END AS DOUBLE PRECISION)
+                    THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_tax" * 100 AS BIGINT), 0), 8) AS DOUBLE PRECISION) / 100
+                  END
                 )
               ) / 50 * 1073741824
             ),
@@ -45,22 +37,14 @@ SELECT
             FLOOR(
               (
                 -(
-                  CAST(CASE
-                    WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-                    THEN "lineitem_0"."l_quantity"
-                    WHEN "lineitem_0"."l_quantity" < 0
-                    THEN 0
+                  CASE
                     WHEN "lineitem_0"."l_quantity" <> 'NaN'
-                    THEN 50
-                  END AS DOUBLE PRECISION) - (
-                    CAST(1000 AS DOUBLE PRECISION) * CAST(CASE
-                      WHEN "lineitem_0"."l_tax" BETWEEN 0 AND 0.08
-                      THEN "lineitem_0"."l_tax"
-                      WHEN "lineitem_0"."l_tax" < 0
-                      THEN 0
+                    THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+                  END - (
+                    CAST(1000 AS DOUBLE PRECISION) * CASE
                       WHEN "lineitem_0"."l_tax" <> 'NaN'
-                      THEN 0.08
-                    END AS DOUBLE PRECISION)
+                      THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_tax" * 100 AS BIGINT), 0), 8) AS DOUBLE PRECISION) / 100
+                    END
                   )
                 )
               ) / 80 * 1073741824

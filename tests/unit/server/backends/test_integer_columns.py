@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from server.backends.columns import key_index
-from server.backends.integer_columns import Integers, from_array, whole
+from server.backends.integer_columns import Integers, from_array, from_arrays, whole
 
 
 def column(*values: int | None) -> Integers:
@@ -33,6 +33,12 @@ def binary(*values: int | None) -> bytes:
 )
 def test_an_array_is_read_as_its_values(values: tuple[int | None, ...]) -> None:
     assert list(from_array(binary(*values))) == list(values)
+
+
+def test_arrays_behind_one_another_are_read_as_their_values() -> None:
+    arrays = [(5, -7), (None, -1, None), ((1 << 63) - 1,), (None,), (-(1 << 63), 1 << 32)]
+    found = from_arrays([binary(*values) for values in arrays], np.array([len(values) for values in arrays]))
+    assert list(found) == [value for values in arrays for value in values]
 
 
 def test_of_no_row_there_is_no_array() -> None:

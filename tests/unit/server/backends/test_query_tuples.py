@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.plan import BackendQuery
-from privacy.join_tuples import JoinTuples
+from privacy.join_tuples import DistinctTuples, JoinTuples
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.integer_columns import Column
@@ -47,7 +47,7 @@ def test_sums_share_a_statement_and_each_count_of_values_has_its_own() -> None:
     assert isinstance(tuples.join, JoinTuples)
     assert tuples.join.weights.tolist() == [[3], [4]]
     first, counted, last = tuples.distinct
-    assert first is None and last is None and counted is not None
+    assert first is None and last is None and isinstance(counted, DistinctTuples)
     assert counted.value.tolist() == [0, 1]
     assert counted.group.tolist() == [0, 1]
     assert counted.owners[1].missing.tolist() == [False, True]
@@ -62,6 +62,7 @@ def test_without_sums_there_is_no_join() -> None:
 
 def test_no_rows_and_nothing_private_shown() -> None:
     _, tuples = query_tuples(QUERY, DOMAIN, Reader(empty=True))
-    assert tuples.join is not None and tuples.distinct[1] is not None
-    assert len(tuples.join.group) == len(tuples.distinct[1].value) == 0
+    counted = tuples.distinct[1]
+    assert tuples.join is not None and isinstance(counted, DistinctTuples)
+    assert len(tuples.join.group) == len(counted.value) == 0
     assert "x" not in repr(query_tuples(QUERY, DOMAIN, Reader())[1]).replace("<private>", "")

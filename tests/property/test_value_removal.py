@@ -1,0 +1,95 @@
+"""Numbers of values that are one person's each, and found groups: a database counts of them what people have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy, parse_policy
+from planner.rewriting.rewrite import rewrite
+from privacy.join_tuples import DistinctTuples
+from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.truncate_distinct import truncate_distinct
+from server.backends.duckdb import DuckdbBackend
+from tests.property.test_load_removal import ATTACHED, LADDER, PEOPLE, POLICY, Clinic
+from tests.support.truncated import truncated
+
+OWNED = [
+    "SELECT count(DISTINCT id) FROM patient",
+    "SELECT count(DISTINCT patient_id) FROM visit",
+    "SELECT count(DISTINCT number) FROM visit",
+    "SELECT count(DISTINCT number) FILTER (WHERE cost > 0), count(*) FROM visit",
+    f"SELECT w.name, count(DISTINCT v.number), count(DISTINCT p.id) FROM {ATTACHED} GROUP BY w.name",
+    "SELECT w.days, count(DISTINCT v.number) FROM visit v JOIN visit w ON v.patient_id = w.patient_id"
+    " GROUP BY w.days",
+]
+SHARED = [
+    "SELECT count(DISTINCT days) FROM visit",
+    "SELECT count(DISTINCT p.ward) FROM patient p JOIN visit v ON v.patient_id = p.id",
+    "SELECT count(DISTINCT number::text) FROM visit",
+    "SELECT count(DISTINCT (number, days)) FROM visit",
+]
+FOUND = [
+    "SELECT town, count(*), sum(age) FROM patient GROUP BY town",
+    "SELECT town, age > 30, count(DISTINCT id) FROM patient GROUP BY 1, 2",
+    "SELECT p.town, count(DISTINCT v.number), sum(v.cost) FROM visit v JOIN patient p ON v.patient_id = p.id"
+    " GROUP BY p.town",
+]
+
+
+def values_at(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> dict[object, NDArray[np.int64]]:
+    """By group, (releases, thresholds) truncated, in units; the selection's last, where there is one."""
+    schema = backend.schema()
+    bound = bind(parse(sql), schema, policy)
+    plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=None)
+    assert "no unit leaves it" in plan.reason
+    domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=loads))
+    sums = sum(release.is_sum for release in plan.releases) + (plan.selection is not None)
+    answers = [truncated(found.join, row, LADDER, 0.0) for row in range(sums)]
+    for one in found.distinct:
+        if isinstance(one, LoadHistogram):
+            answers.append(truncated(one, 0, LADDER, 0.0))
+        elif isinstance(one, DistinctTuples):
+            answers.append(truncate_distinct(one, LADDER, 0.0))
+    assert all(one is None or isinstance(one, LoadHistogram) == loads for one in found.distinct)
+    rungs = range(len(LADDER))
+    return {
+        group: np.array([[answer.solve(place, rung) for rung in rungs] for answer in answers])
+        for place, group in enumerate(domain.groups)
+    }
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(tmp_path: Path, seed: int) -> None:
+    policy, clinic = parse_policy(POLICY), Clinic(tmp_path, seed)
+    finding = parse_policy(POLICY.replace("delta = 0.0", "delta = 1e-3") + "    town = { discover = true }\n")
+    everybody = clinic.without(None)
+    others = [clinic.without(person) for person in range(0, PEOPLE, 5)]
+    for sql in (*OWNED, *FOUND):
+        contract = finding if sql in FOUND else policy
+        whole = values_at(everybody, sql, contract, loads=True)
+        units = values_at(everybody, sql, contract, loads=False)
+        assert whole.keys() == {group for group, cells in units.items() if sql not in FOUND or cells.any()}, sql
+        assert all((cells == units[group]).all() for group, cells in whole.items()), sql
+        assert any(cells.any() for cells in whole.values()), sql
+        for other in others:
+            less = values_at(other, sql, contract, loads=True)
+            assert less.keys() <= whole.keys(), sql
+            moved = np.array([cells - less.get(group, 0) for group, cells in whole.items()])
+            assert (moved >= 0).all() and (moved <= LADDER.units).all(), sql
+
+
+@pytest.mark.parametrize("sql", SHARED)
+def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path, sql: str) -> None:
+    """A false histogram would count a value once per person who has it."""
+    backend, policy = Clinic(tmp_path, 0).without(None), parse_policy(POLICY)
+    schema = backend.schema()
+    plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
+    assert not any(map(plan.counts_loads_of, plan.releases)) and "no unit leaves it" not in plan.reason
+    assert rewrite(plan, dialect="duckdb", schema=schema).distinct_loads == ()
