@@ -258,6 +258,7 @@ class Plan:
         any time.
       notes: sentences for people: what of the question is hardly meant.
       exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
+      lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.lone_tuples`)?
     """
 
     source: exp.Select
@@ -286,6 +287,7 @@ class Plan:
     first_moment_s: float = 0.0
     notes: tuple[str, ...] = ()
     exchanges: bool = False
+    lone: bool = False
 
     @property
     def columns(self) -> int:

@@ -38,6 +38,7 @@ from planner.rules.sample_rows import sample_rows
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
 from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.lone_tuples import are_lone
 from planner.sensitivity.own_rows import check_own_rows
 from planner.sensitivity.owner_joins import check_owner_joins
 from planner.sensitivity.partial_joins import partial_joins
@@ -173,6 +174,7 @@ def _plan(
         first_moment_s=moment_s,
         notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(asked, len(found.owners))),
         exchanges=exchanges,
+        lone=are_lone(bound, found, connected),
     )
     check_size(plan.domains, plan.columns)
     counted = plan.counts_loads and all(release.is_sum for release in plan.releases)

@@ -16,6 +16,7 @@ from planner.rules.compact_provenance import compact_provenance
 from planner.rules.compact_ranked import compact_ranked
 from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
+from planner.rules.keep_tuples import keep_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from privacy.truncation.loads.load_histogram import histogram_thresholds
@@ -43,7 +44,7 @@ def rewrite(
     counted = plan.sampling is not None and plan.sampling.alias is None
     by_loads = loads and plan.counts_loads
     thresholds = histogram_thresholds(plan.tuples_per_unit) if by_loads else ()
-    join = write(_summed(plan, summed, counted)) if summed else None
+    join = write(_summed(plan, summed, counted, merged=by_loads or not plan.lone)) if summed else None
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
@@ -82,9 +83,14 @@ def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequen
     return f'WITH "{LOADS}" AS ({of_owners}) {counted}'
 
 
-def _summed(plan: Plan, weights: list[exp.Expr], counted: bool) -> exp.Select:
+def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:
+    """The join tuples; `merged`: those of the same owners and keys, if there are any, are one row.
+
+    How many units have how much is counted over merged ones alone, whatever unique keys promise: a unit in two rows
+    would be counted as two.
+    """
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
-    rule = count_tuples if counted else compact_provenance
+    rule = count_tuples if counted else compact_provenance if merged else keep_tuples
     return rule(plan.source, owners, keys, weights)
 
 
