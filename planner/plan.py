@@ -12,7 +12,7 @@ from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType
 from privacy.registry import MECHANISMS, MechanismName
 
-SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
+SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
 
 SizeClass = Literal["linear", "equi_joined", "unbounded"]
 SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
@@ -184,7 +184,8 @@ class SamplingPlan:
     """How the join tuples are sampled.
 
     Attributes:
-      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `thinning`: the
+      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `join tree`: the
+        proxy reads the tables of an acyclic join, and draws tuples that nobody makes (`Plan.tree`); `thinning`: the
         database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
         same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
         fans out.
@@ -203,6 +204,42 @@ class SamplingPlan:
     percent: str | None
     amplifies: bool
     reason: str
+
+
+TreeColumn = tuple[int, int]
+"""The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
+
+CONSTANT = -1
+"""Instead of a part: the same whole number in every tuple. Instead of a part above: there is none."""
+
+Comparison = Literal["<", "<=", ">", ">=", "<>"]
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """How the parts of an acyclic join meet, and what a tuple shows. Parts stand in an order with parents first.
+
+    Attributes:
+      parents: per part, the place of the part above; CONSTANT of the first.
+      meets: per part, the pairs of its columns and those of the part above that are equal: whole numbers, never NULL.
+      widths: per part, how many columns are read.
+      comparisons: what else holds of a tuple, of columns of two parts: whole numbers, never NULL.
+      outputs: what BackendQuery.join would show: o0, ..., k0, ..., w0, ....
+    """
+
+    parents: tuple[int, ...]
+    meets: tuple[tuple[tuple[int, int], ...], ...]
+    widths: tuple[int, ...]
+    comparisons: tuple[tuple[TreeColumn, Comparison, TreeColumn], ...]
+    outputs: tuple[TreeColumn, ...]
+
+
+@dataclass(frozen=True)
+class SampledTree:
+    """An acyclic join that the proxy samples: its shape, and the SELECT of each part."""
+
+    shape: TreeShape
+    selects: tuple[exp.Select, ...]
 
 
 @dataclass(frozen=True)
@@ -258,6 +295,7 @@ class Plan:
         any time.
       notes: sentences for people: what of the question is hardly meant.
       exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
+      tree: of a sample that is drawn along a join tree, the tree; None of any other.
       lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.lone_tuples`)?
     """
 
@@ -288,6 +326,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     exchanges: bool = False
     lone: bool = False
+    tree: SampledTree | None = None
 
     @property
     def columns(self) -> int:
@@ -356,6 +395,8 @@ class BackendQuery:
       sampling_rate: q when the answer is that of a sample, None otherwise.
       counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
         for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
+      parts, tree: instead of `join`, where the proxy draws tuples along a join tree: the SELECT of each part, with
+        the columns c0, c1, ..., and how they meet. Empty and None of any other question.
       domain_keys: per domain, the places of its keys; empty: each key has a domain of its own, in order.
       columns: of the answer, or its releases where those are more; they decide how many groups it may have, and
         nothing of what is read.
@@ -375,6 +416,8 @@ class BackendQuery:
     ranked: tuple[int, ...] = ()
     loads: str | None = None
     thresholds: tuple[int, ...] = ()
+    parts: tuple[str, ...] = ()
+    tree: TreeShape | None = None
 
     def what_is_read(self) -> dict[str, object]:
         """Everything that decides what is read, by name."""

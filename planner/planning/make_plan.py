@@ -28,7 +28,8 @@ from planner.planning.mechanism_choice import (
 from planner.planning.person_tables import with_person_tables
 from planner.planning.ranks import beyond_notes, told_beyond
 from planner.planning.releases import Releases, equal_share, releases
-from planner.planning.sampling_strategy import sampling_plan
+from planner.planning.sampled_tree import sampled_tree
+from planner.planning.sampling_strategy import along_a_tree, sampling_plan
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, measured_around, substitute
 from planner.rules.complete_provenance import complete_provenance
@@ -177,6 +178,8 @@ def _plan(
         lone=are_lone(bound, found, connected),
     )
     check_size(plan.domains, plan.columns)
+    if sampling is not None:
+        plan = along_a_tree(plan, sampled_tree(bound, found, plan, policy))
     counted = plan.counts_loads and all(release.is_sum for release in plan.releases)
     return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
 

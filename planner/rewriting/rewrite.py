@@ -41,15 +41,20 @@ def rewrite(
     summed = [release.weight for release in plan.releases if release.is_sum]
     if plan.selection is not None:
         summed.append(plan.selection.weight)
-    counted = plan.sampling is not None and plan.sampling.alias is None
+    along = plan.tree
+    counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_loads = loads and plan.counts_loads
     thresholds = histogram_thresholds(plan.tuples_per_unit) if by_loads else ()
-    join = write(_summed(plan, summed, counted, merged=by_loads or not plan.lone)) if summed else None
+    join = (
+        write(_summed(plan, summed, counted, merged=by_loads or not plan.lone)) if summed and along is None else None
+    )
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
         loads=_loads(plan, len(summed), of_owners or join, thresholds) if by_loads else None,
         thresholds=thresholds,
+        parts=() if along is None else tuple(map(write, along.selects)),
+        tree=None if along is None else along.shape,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
         domains=tuple(None if one.statement is None else write(one.statement) for one in plan.domains),

@@ -157,7 +157,7 @@ class DuckdbBackend:
         """
         with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
-            return query_tuples(query, domain, partial(self._columns, connection))
+            return query_tuples(query, domain, partial(self._columns, connection), self.limits.rows)
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""

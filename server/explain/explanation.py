@@ -84,6 +84,7 @@ def _statements(query: BackendQuery) -> Iterator[str]:
     joined = query.join if query.loads is None else query.loads
     if joined is not None:
         yield joined
+    yield from query.parts
     yield from (statement for statement in query.distinct if statement is not None)
 
 
