@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from privacy.errors import TooLarge
 from privacy.sampling.bernoulli import MAX_THINGS
 
+_CLOSE = 4
+"""A table of keys has so many entries per row at most; keys further apart are searched for."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreePart:
@@ -119,8 +122,20 @@ def _branch(part: TreePart, numbers: NDArray[np.int64], rows_above: int) -> _Bra
     ends = _running(numbers[order])
     totals = np.concatenate([np.zeros(1, np.int64), ends])
     in_order = own[order]
-    begin, end = (np.searchsorted(in_order, above, side=side) for side in ("left", "right"))
+    begin, end = _met(in_order, above)
     return _Branch(order, ends, totals[begin], totals[end] - totals[begin])
+
+
+def _met(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each wanted key begins and ends among the sorted ones; by a table where those lie close together."""
+    low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (0, -1)
+    if high - low >= _CLOSE * (len(keys) + len(wanted)):
+        return np.searchsorted(keys, wanted, side="left"), np.searchsorted(keys, wanted, side="right")
+    starts = np.zeros(high - low + 3, np.int64)  # the last is of no key: it begins and ends at the end
+    np.cumsum(np.bincount(keys - low, minlength=high - low + 1), out=starts[1:-1])
+    starts[-1] = starts[-2]
+    slot = np.where((wanted >= low) & (wanted <= high), wanted - low, high - low + 1)
+    return starts[slot], starts[slot + 1]
 
 
 def _codes(part: TreePart, rows_above: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -54,6 +54,9 @@ def test_extreme_keys_are_keys() -> None:
     edge = np.iinfo(np.int64)
     tree = JoinTree([TreePart(2), TreePart(2, 0, [ints(edge.max, edge.min)], [ints(edge.min, edge.max)])])
     assert everything(tree) == [(0, 1), (1, 0)]
+    for one, other in ((edge.max, edge.min), (edge.min, edge.max)):  # close together, and the others far away
+        close = JoinTree([TreePart(3), TreePart(2, 0, [ints(one, one)], [ints(one, other, 0)])])
+        assert sorted(everything(close)) == [(0, 0), (0, 1)]
 
 
 def test_a_trillion_tuples_are_numbered_and_too_many_are_refused() -> None:
