@@ -14,7 +14,7 @@ from privacy.sampling.bernoulli import bernoulli_places
 from privacy.sampling.draws import Draws, SystemDraws
 from privacy.sampling.join_tree import JoinTree, TreePart
 from server.backends.integer_columns import Column, Integers, whole
-from server.errors import QueryCancelled
+from server.backends.room import KEPT, Room, too_many
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
 """Runs a statement and returns its columns; told how many there are, for a result without rows."""
@@ -31,15 +31,15 @@ _COMPARE: dict[Comparison, Callable[[NDArray[np.int64], NDArray[np.int64]], NDAr
 }
 
 
-def sampled_columns(query: BackendQuery, read: ReadColumns, most: int, draws: Draws | None = None) -> list[Column]:
+def sampled_columns(query: BackendQuery, read: ReadColumns, room: Room, draws: Draws | None = None) -> list[Column]:
     """The columns o0.., k0.., w0.. that the join would show, of a Bernoulli sample of its tuples; a row per tuple.
 
     Args:
       query: with parts and a tree; `sampling_rate` is the chance of each tuple, independently.
       read: bound to a snapshot: the parts are of one state of the data.
-      most: tuples that are taken in.
+      room: for the tuples that are drawn, beside the parts.
       draws: where the randomness comes from; None: the operating system.
-    Raises: what `read` raises; QueryCancelled for more than `most`, and for 2^62 tuples before any is drawn.
+    Raises: what `read` raises; QueryCancelled for more than there is room for, and for 2^62 tuples before any draw.
     Cost: what the parts have in rows, and what is drawn; both with a logarithm, and memory for as much.
     """
     assert query.tree is not None and query.sampling_rate is not None, "a sample along a tree"
@@ -48,15 +48,16 @@ def sampled_columns(query: BackendQuery, read: ReadColumns, most: int, draws: Dr
     try:
         tree = JoinTree(list(_parts(shape, columns)))
     except TooLarge as error:
-        raise _too_many() from error
+        raise too_many() from error
     drawn: list[Rows] = []
-    count = 0
+    row_bytes = KEPT * (len(columns) + len(shape.outputs))
+    most, count = room.most(row_bytes), 0
     for places in bernoulli_places(tree.tuples, query.sampling_rate, draws or SystemDraws()):
         rows = _passing(shape, columns, tree.rows(places))
         drawn.append(rows)
         count += len(rows[0])
         if count > most:
-            raise _too_many()
+            raise too_many()
     every = [np.concatenate([np.zeros(0, np.int64), *(rows[part] for rows in drawn)]) for part in range(len(columns))]
     return [_shown(columns, every, output) for output in shape.outputs]
 
@@ -91,7 +92,3 @@ def _shown(columns: Sequence[Sequence[Column]], rows: Rows, output: TreeColumn) 
     values = np.empty(len(column), object)
     values[:] = column
     return tuple(values[rows[part]].tolist())
-
-
-def _too_many() -> QueryCancelled:
-    return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates, or sample less")

@@ -19,6 +19,7 @@ from planner.schema import Schema
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
+from server.backends.room import Room
 from server.backends.sampled_join import sampled_columns
 from tests.golden.sampling.write_cases import RATE, before_files
 from tests.golden.untruncated import Rows, Run, duckdb, postgres
@@ -64,7 +65,7 @@ def _everything(query: BackendQuery, run: Run) -> Rows:
         rows = run(statement)
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
-    return list(zip(*sampled_columns(replace(query, sampling_rate=1.0), read, 10**9), strict=True))
+    return list(zip(*sampled_columns(replace(query, sampling_rate=1.0), read, Room(10**9)), strict=True))
 
 
 def _totals(rows: Rows, plan: Plan, query: BackendQuery) -> dict[tuple[object, ...], list[Fraction]]:

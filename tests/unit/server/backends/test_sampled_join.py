@@ -10,6 +10,7 @@ from scipy.stats import chi2
 
 from planner.plan import CONSTANT, BackendQuery, TreeShape
 from server.backends.integer_columns import Column, Integers
+from server.backends.room import Room
 from server.backends.sampled_join import sampled_columns
 from server.errors import QueryCancelled
 from tests.support.seeded_draws import SeededDraws
@@ -54,7 +55,7 @@ def rows(columns: Sequence[Column]) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("reader", [read, integers])
 def test_at_rate_1_it_is_the_join(reader: object) -> None:
-    found = rows(sampled_columns(query(1.0), read if reader is read else integers, 100))
+    found = rows(sampled_columns(query(1.0), read if reader is read else integers, Room(100)))
     assert Counter(found) == Counter((a, b, c, 7) for a, b, c in WEDGES)
 
 
@@ -64,7 +65,7 @@ def test_every_set_of_tuples_is_as_likely_as_independent_trials_make_it() -> Non
     tuples = sorted(WEDGES)
     assert len(tuples) == 5
     found = Counter(
-        frozenset((row[0], row[1], row[2]) for row in rows(sampled_columns(query(rate), read, 100, draws)))
+        frozenset((row[0], row[1], row[2]) for row in rows(sampled_columns(query(rate), read, Room(100), draws)))
         for _ in range(runs)
     )
     statistic = 0.0
@@ -83,19 +84,19 @@ def test_texts_and_absent_values_are_shown_as_they_are() -> None:
         return [keys, ("x", None, "y")]
 
     shape = TreeShape((-1, 0), ((), ((0, 0),)), (2, 2), (), ((0, 1), (1, 1)))
-    found = rows(sampled_columns(query(1.0, shape), texts, 100))
+    found = rows(sampled_columns(query(1.0, shape), texts, Room(100)))
     assert Counter(found) == Counter([("x", 8), ("x", None), (None, 8), (None, None), ("y", 10)])
 
 
 def test_no_rows_are_no_tuples() -> None:
-    columns = sampled_columns(query(0.5), lambda statement, width: [()] * width, 100)
+    columns = sampled_columns(query(0.5), lambda statement, width: [()] * width, Room(100))
     assert [len(column) for column in columns] == [0, 0, 0, 0]
 
 
 def test_more_tuples_than_are_taken_in_are_refused() -> None:
-    assert len(rows(sampled_columns(query(1.0), read, len(WEDGES)))) == len(WEDGES)
+    assert len(rows(sampled_columns(query(1.0), read, Room(len(WEDGES))))) == len(WEDGES)
     with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
-        sampled_columns(query(1.0), read, len(WEDGES) - 1)
+        sampled_columns(query(1.0), read, Room(len(WEDGES) - 1))
 
 
 def test_more_tuples_than_can_be_numbered_are_refused_before_any_is_drawn() -> None:
@@ -105,4 +106,4 @@ def test_more_tuples_than_can_be_numbered_are_refused_before_any_is_drawn() -> N
     meets = ((), *(((0, 0),) for _ in range(4)))
     shape = TreeShape((-1, 0, 0, 0, 0), meets, (1,) * 5, (), ((CONSTANT, 1),))
     with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
-        sampled_columns(query(1e-6, shape), zeros, 10**9)
+        sampled_columns(query(1e-6, shape), zeros, Room(10**9))
