@@ -13,7 +13,7 @@ from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, ResultType
 from privacy.registry import MECHANISMS, MechanismName, counts_values
 
-SamplingStrategy = Literal["pushdown", "thinning", "join result", "as written"]
+SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
 
 SizeClass = Literal["linear", "equi_joined", "unbounded"]
 SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
@@ -188,7 +188,8 @@ class SamplingPlan:
     """How the join tuples are sampled.
 
     Attributes:
-      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `thinning`: the
+      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `join tree`: the
+        proxy reads the tables of an acyclic join, and draws tuples that nobody makes (`Plan.tree`); `thinning`: the
         database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
         same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
         fans out.
@@ -207,6 +208,42 @@ class SamplingPlan:
     percent: str | None
     amplifies: bool
     reason: str
+
+
+TreeColumn = tuple[int, int]
+"""The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
+
+CONSTANT = -1
+"""Instead of a part: the same whole number in every tuple. Instead of a part above: there is none."""
+
+Comparison = Literal["<", "<=", ">", ">=", "<>"]
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """How the parts of an acyclic join meet, and what a tuple shows. Parts stand in an order with parents first.
+
+    Attributes:
+      parents: per part, the place of the part above; CONSTANT of the first.
+      meets: per part, the pairs of its columns and those of the part above that are equal: whole numbers, never NULL.
+      widths: per part, how many columns are read.
+      comparisons: what else holds of a tuple, of columns of two parts: whole numbers, never NULL.
+      outputs: what BackendQuery.join would show: o0, ..., k0, ..., w0, ....
+    """
+
+    parents: tuple[int, ...]
+    meets: tuple[tuple[tuple[int, int], ...], ...]
+    widths: tuple[int, ...]
+    comparisons: tuple[tuple[TreeColumn, Comparison, TreeColumn], ...]
+    outputs: tuple[TreeColumn, ...]
+
+
+@dataclass(frozen=True)
+class SampledTree:
+    """An acyclic join that the proxy samples: its shape, and the SELECT of each part."""
+
+    shape: TreeShape
+    selects: tuple[exp.Select, ...]
 
 
 @dataclass(frozen=True)
@@ -264,6 +301,8 @@ class Plan:
       exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
       nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
         group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
+      tree: of a sample that is drawn along a join tree, the tree; None of any other.
+      lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.lone_tuples`)?
     """
 
     source: exp.Select
@@ -292,6 +331,8 @@ class Plan:
     first_moment_s: float = 0.0
     notes: tuple[str, ...] = ()
     exchanges: bool = False
+    lone: bool = False
+    tree: SampledTree | None = None
     nobody_adds_more_than: float | None = None
 
     def adds_at_most(self, release: Release) -> Fraction | None:
@@ -385,6 +426,8 @@ class BackendQuery:
       sampling_rate: q when the answer is that of a sample, None otherwise.
       counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
         for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
+      parts, tree: instead of `join`, where the proxy draws tuples along a join tree: the SELECT of each part, with
+        the columns c0, c1, ..., and how they meet. Empty and None of any other question.
       domain_keys: per domain, the places of its keys; empty: each key has a domain of its own, in order.
       columns: of the answer, or its releases where those are more; they decide how many groups it may have, and
         nothing of what is read.
@@ -405,6 +448,8 @@ class BackendQuery:
     loads: str | None = None
     distinct_loads: tuple[str | None, ...] = ()
     thresholds: tuple[int, ...] = ()
+    parts: tuple[str, ...] = ()
+    tree: TreeShape | None = None
 
     def what_is_read(self) -> dict[str, object]:
         """Everything that decides what is read, by name."""

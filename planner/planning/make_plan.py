@@ -29,7 +29,8 @@ from planner.planning.nobody_adds_more import check_nobody_adds_more_than
 from planner.planning.person_tables import with_person_tables
 from planner.planning.ranks import beyond_notes, told_beyond
 from planner.planning.releases import Releases, equal_share, releases
-from planner.planning.sampling_strategy import sampling_plan
+from planner.planning.sampled_tree import sampled_tree
+from planner.planning.sampling_strategy import along_a_tree, sampling_plan
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, measured_around, substitute
 from planner.rules.complete_provenance import complete_provenance
@@ -39,6 +40,7 @@ from planner.rules.sample_rows import sample_rows
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
 from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.lone_tuples import are_lone
 from planner.sensitivity.own_rows import check_own_rows
 from planner.sensitivity.owned_values import is_owned
 from planner.sensitivity.owner_joins import check_owner_joins
@@ -187,8 +189,11 @@ def _plan(
         notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(asked, len(found.owners))),
         exchanges=exchanges,
         nobody_adds_more_than=nobody_adds_more_than,
+        lone=are_lone(bound, found, connected),
     )
     check_size(plan.domains, plan.columns)
+    if sampling is not None:
+        plan = along_a_tree(plan, sampled_tree(bound, found, plan, policy))
     summed = selection is not None or any(release.is_sum for release in asked)
     values = [release for release in asked if not release.is_sum]
     counted = (plan.counts_loads or not summed) and all(map(plan.counts_loads_of, values))

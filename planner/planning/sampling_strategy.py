@@ -3,7 +3,17 @@
 Sampling happens where each join tuple is drawn on its own, with a fresh secret that no statement can name:
 
 * in PostgreSQL by TABLESAMPLE BERNOULLI, whose 32-bit seed is drawn anew for each scan;
-* in the proxy, from the operating system, after the database has counted equal tuples.
+* in the proxy, from the operating system, after the database has counted equal tuples;
+* in the proxy, by number, where the join is acyclic and nobody makes it.
+
+The last, in full. Let T be the tuples of the parts' join, and P those that also pass the comparisons between parts:
+the tuples of the question. `privacy.sampling.join_tree` is a bijection from 0..|T|-1 onto T, which depends on the
+data, and `privacy.sampling.bernoulli` makes each number stay with probability q, independently, whatever |T| is. So
+each t of T stays with probability q, independently of all others: a product distribution names no order of its
+factors. Those in P are therefore a Bernoulli sample of P, at rate q. Where a unit leaves, T' and P' are T and P
+without the tuples that it owns (privacy.md section 1), so the sample of P' has the distribution of that of P with the
+unit's tuples taken out, of which there are Binomial(its tuples, q). That is the coupling on which the joint loss
+rests (`privacy.sampling.design`), and with it amplification: the same as where the proxy thins counted tuples.
 
 Two other ways were weighed and are not taken. `random() < q` over the join is right but forbids parallel plans. A
 hash of row identifiers with a secret seed is parallel, but hashint8extended is no cryptographic function: tuples
@@ -14,10 +24,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.binding.bound_query import BoundQuery, BoundTable
 from planner.errors import InvalidSetting, UnsupportedSQL
-from planner.plan import Release, SamplingPlan
+from planner.plan import Plan, Release, SampledTree, SamplingPlan
 from planner.rules.count_tuples import is_constant
 from planner.rules.sample_rows import bernoulli_percent
 from planner.sensitivity.join_steps import JoinSteps
@@ -60,6 +71,28 @@ def sampling_plan(
     if entries:
         return _pushdown(entries[0], rate)
     return _in_the_proxy(rate, all(is_constant(release.weight) for release in releases))
+
+
+def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
+    """The plan with its sample drawn along a join tree, where it would be drawn among all tuples otherwise.
+
+    A linear join of one owner is left to the database, which adds up person by person and lets few rows leave; any
+    other has about as many distinct tuples as tuples, all of which the database would make and the proxy would read.
+
+    Args:
+      plan: finished.
+      tree: of its join, if there is one.
+    """
+    sampling = plan.sampling
+    if tree is None or sampling is None or sampling.alias is not None:
+        return plan
+    if plan.size.kind == "linear" and len(plan.owners) == 1:
+        return plan
+    reason = (
+        "the join is a tree of tables: the database reads each by itself, the proxy numbers the tuples by how "
+        f"many rows meet and makes none but those that it draws, each on its own; {_AMPLIFIES}"
+    )
+    return replace(plan, tree=tree, sampling=replace(sampling, strategy="join tree", reason=reason))
 
 
 def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:

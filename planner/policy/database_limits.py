@@ -18,7 +18,8 @@ class DatabaseLimits:
 
     Attributes:
       seconds: how long the statements of one question may run.
-      rows: the most join tuples, alike ones counted once, that the proxy takes in for one question.
+      rows: the most join tuples, alike ones counted once, that the proxy takes in for one question; fewer where a
+        worker's memory has no room for as many of that question's columns (`server/backends/room.py`).
       memory_mb: what PostgreSQL gives each sort and each hash table of a statement (its `work_mem`), or DuckDB a
         whole question before it spills to disk; None: 64 MB on PostgreSQL, 4,096 MB on DuckDB.
       processes: how many processors a question may use; None: what PostgreSQL is set to; DuckDB: 2.

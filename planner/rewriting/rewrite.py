@@ -17,6 +17,7 @@ from planner.rules.compact_ranked import compact_ranked
 from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
 from planner.rules.count_values import VALUES, count_values
+from planner.rules.keep_tuples import keep_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from privacy.ladder import one_threshold
@@ -42,7 +43,8 @@ def rewrite(
     summed = [release.weight for release in plan.releases if release.is_sum]
     if plan.selection is not None:
         summed.append(plan.selection.weight)
-    counted = plan.sampling is not None and plan.sampling.alias is None
+    along = plan.tree
+    counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_loads = loads and plan.counts_loads
     thresholds = _thresholds(plan)
     values = tuple(_distinct(plan, release, write) for release in plan.releases)
@@ -50,7 +52,9 @@ def rewrite(
         _values(plan, value, thresholds) if loads and value and plan.counts_loads_of(release) else None
         for release, value in zip(plan.releases, values, strict=True)
     )
-    join = write(_summed(plan, summed, counted)) if summed else None
+    join = (
+        write(_summed(plan, summed, counted, merged=by_loads or not plan.lone)) if summed and along is None else None
+    )
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
@@ -58,6 +62,8 @@ def rewrite(
         distinct_loads=counted_values if any(counted_values) else (),
         thresholds=thresholds if by_loads or any(counted_values) else (),
         distinct=values,
+        parts=() if along is None else tuple(map(write, along.selects)),
+        tree=None if along is None else along.shape,
         relations=tuple(owner.relation for owner in plan.owners),
         domains=tuple(None if one.statement is None else write(one.statement) for one in plan.domains),
         values=tuple(domain.values for domain in plan.domains),
@@ -102,9 +108,14 @@ def _values(plan: Plan, distinct: str, thresholds: Sequence[int]) -> str:
     return f'WITH "{VALUES}" AS ({distinct}), "{LOADS}" AS ({of_owners}) {counted}'
 
 
-def _summed(plan: Plan, weights: list[exp.Expr], counted: bool) -> exp.Select:
+def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:
+    """The join tuples; `merged`: those of the same owners and keys, if there are any, are one row.
+
+    How many units have how much is counted over merged ones alone, whatever unique keys promise: a unit in two rows
+    would be counted as two.
+    """
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
-    rule = count_tuples if counted else compact_provenance
+    rule = count_tuples if counted else compact_provenance if merged else keep_tuples
     return rule(plan.source, owners, keys, weights)
 
 

@@ -90,7 +90,14 @@ class JoinSteps:
 
     def determined_by(self, alias: str) -> int:
         """The rows, as bits, of which there is one at most once a row of `alias` is given, by enforced keys alone."""
-        rows, values, present = 1 << self.row(alias), self.gives[self.row(alias)], self.known
+        return self._determined(1 << self.row(alias), self.gives[self.row(alias)])
+
+    def determined_by_values(self, columns: Sequence[ColumnRef]) -> int:
+        """The rows, as bits, of which there is one at most once these columns' values are given, by enforced keys."""
+        return self._determined(0, self.bits(columns) | self.constant)
+
+    def _determined(self, rows: int, values: int) -> int:
+        present = self.known
         changed = True
         while changed:
             changed = False

@@ -38,9 +38,12 @@ from server.backends.public_rows import (
     shown_sql,
 )
 from server.backends.query_tuples import QueryTuples, query_tuples
+from server.backends.room import KEPT, Blocks, Room
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
+_SHORT_TEXT = 128
+"""Bytes of a text of a line, and its place."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
 Config = dict[str, str | bool | int | float | list[str]]
 
@@ -157,7 +160,8 @@ class DuckdbBackend:
         """
         with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
-            return query_tuples(query, domain, partial(self._columns, connection))
+            room = Room.of_process(self.limits.rows, self.limits.memory_mb << 20)
+            return query_tuples(query, domain, partial(self._columns, connection, room), room)
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
@@ -251,22 +255,24 @@ class DuckdbBackend:
                 ) from error
             yield connection
 
-    def _columns(self, connection: DuckDBPyConnection, statement: str, width: int) -> list[Column]:
-        """A statement's columns: of whole numbers and texts as arrays, with others in blocks of rows."""
-        rows: list[tuple[object, ...]] = []
-        result = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {self.limits.rows + 1}")
-        if all(str(column[1]) in {*_WHOLE, _TEXT} for column in result.description or []):
-            return self._arrays(result.fetchnumpy())
-        while block := result.fetchmany(_FETCH_ROWS):
-            rows.extend(block)
-            if len(rows) > self.limits.rows:
-                raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
-        return list(zip(*rows, strict=True)) if rows else [()] * width
+    def _columns(self, connection: DuckDBPyConnection, room: Room, statement: str, width: int) -> list[Column]:
+        """A statement's columns: of whole numbers and texts as arrays, with others in blocks of rows.
 
-    def _arrays(self, found: dict[str, NDArray[np.generic]]) -> list[Column]:
-        if any(len(values) > self.limits.rows for values in found.values()):
-            raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
-        return [_column(values) for values in found.values()]
+        How long texts are is not known before they are there: arrays of them have room for short ones.
+        """
+        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0").description or []
+        kinds = [str(column[1]) for column in described]
+        if all(kind in {*_WHOLE, _TEXT} for kind in kinds):
+            row_bytes = sum(_SHORT_TEXT if kind == _TEXT else KEPT for kind in kinds)
+            most = room.most(row_bytes)
+            found = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {most + 1}").fetchnumpy()
+            room.take(max(map(len, found.values()), default=0), row_bytes)
+            return [_column(values) for values in found.values()]
+        blocks = Blocks(room, width)
+        result = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {blocks.most + 1}")
+        while block := result.fetchmany(_FETCH_ROWS):
+            blocks.take(block)
+        return list(blocks.columns(width))
 
 
 def _column(values: NDArray[np.generic]) -> Column:

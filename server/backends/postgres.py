@@ -39,6 +39,7 @@ from server.backends.public_rows import (
     shown_sql,
 )
 from server.backends.query_tuples import QueryTuples, query_tuples
+from server.backends.room import KEPT, Blocks, Room, too_many
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -55,6 +56,9 @@ _UNREACHABLE = (
 _FETCH_ROWS = 65_536
 _ARRAY_ROWS = 60_000_000
 """Rows that the database puts into arrays at most: a value of PostgreSQL has less than a gigabyte."""
+_ARRIVING = 64
+"""Bytes of a value while its array arrives: twelve in the driver's buffer, which doubles, in its result and in a copy
+of one column; and eight in what is made of them."""
 _WHOLE = {20, 21, 23}  # bigint, smallint, integer
 _GROUP_KEY = re.compile(r"k\d+")
 """The names that the planner gives to group keys: what a statement groups by, and often the same in many rows."""
@@ -146,7 +150,8 @@ class PostgresBackend:
         """
         with self._snapshot(query.fingerprint) as connection:
             domain = _domain(connection, query)
-            return query_tuples(query, domain, partial(self._columns, connection))
+            room = Room.of_process(self.limits.rows)
+            return query_tuples(query, domain, partial(self._columns, connection, room), room)
 
     def domain(self, query: BackendQuery) -> Domain:
         """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
@@ -212,40 +217,48 @@ class PostgresBackend:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
             yield connection
 
-    def _columns(self, connection: psycopg.Connection[Any], statement: str, width: int) -> list[Column]:
+    def _columns(self, connection: psycopg.Connection[Any], room: Room, statement: str, width: int) -> list[Column]:
         """A statement's columns; by a client-side cursor: a server-side one forbids parallel plans."""
         described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
         # Types alone say which way a statement goes: one that ran again for what its rows hold would take their time.
         if all(column.type_code in _WHOLE for column in described):
-            return self._arrays(connection, statement, [column.name for column in described])
+            return self._arrays(connection, room, statement, [column.name for column in described])
         keys = [column.name for column in described if column.type_code not in _WHOLE]
         if len(keys) < len(described) and all(map(_GROUP_KEY.fullmatch, keys)):
-            return self._grouped_arrays(connection, statement, [column.name for column in described], keys)
-        rows: list[tuple[object, ...]] = []
+            return self._grouped_arrays(connection, room, statement, [column.name for column in described], keys)
+        blocks = Blocks(room, width)
         with connection.cursor(binary=True) as cursor:
-            cursor.execute(statement.encode())
+            # The driver holds a whole result before it gives the first row.
+            cursor.execute(f"SELECT * FROM ({statement}) q LIMIT {blocks.most + 1}".encode())
             while block := cursor.fetchmany(_FETCH_ROWS):
-                rows.extend(block)
-                if len(rows) > self.limits.rows:
-                    raise _too_many()
-        return list(zip(*rows, strict=True)) if rows else [()] * width
+                blocks.take(block)
+        return list(blocks.columns(width))
 
-    def _arrays(self, connection: psycopg.Connection[Any], statement: str, names: Sequence[str]) -> list[Column]:
+    def _arrays(
+        self, connection: psycopg.Connection[Any], room: Room, statement: str, names: Sequence[str]
+    ) -> list[Column]:
         """The columns of whole numbers, as arrays."""
-        most = min(self.limits.rows, _ARRAY_ROWS)
+        most = min(room.most(_ARRIVING * len(names)), _ARRAY_ROWS)
         with connection.cursor(binary=True) as cursor:
             cursor.execute(arrays_sql(statement, names, most).encode())
             found = cursor.pgresult
             assert found is not None, "an aggregate without GROUP BY returns one row"
-            if int.from_bytes(found.get_value(0, 0) or b"", "big") > most:
-                raise _too_many()
+            count = int.from_bytes(found.get_value(0, 0) or b"", "big")
+            if count > most:
+                raise too_many()
+            room.take(count, KEPT * len(names))
             return [from_array(found.get_value(0, 1 + place)) for place in range(len(names))]
 
     def _grouped_arrays(
-        self, connection: psycopg.Connection[Any], statement: str, names: Sequence[str], keys: Sequence[str]
+        self,
+        connection: psycopg.Connection[Any],
+        room: Room,
+        statement: str,
+        names: Sequence[str],
+        keys: Sequence[str],
     ) -> list[Column]:
         """The columns of whole numbers as arrays, one per combination of the other ones, which are group keys."""
-        most = min(self.limits.rows, _ARRAY_ROWS)
+        most = min(room.most(_ARRIVING * len(names)), _ARRAY_ROWS)
         whole = [name for name in names if name not in keys]
         with connection.cursor(binary=True) as cursor:
             cursor.execute(grouped_arrays_sql(statement, keys, whole, most).encode())
@@ -253,18 +266,16 @@ class PostgresBackend:
         if not columns:
             return [()] * len(names)
         rows = np.array(columns[""], np.int64)
-        if rows.sum() > most:
-            raise _too_many()
+        count = int(rows.sum())
+        if count > most:
+            raise too_many()
+        room.take(count, KEPT * len(names))
         return [
             from_arrays(columns[name], rows)
             if name in whole
             else tuple(chain.from_iterable(map(repeat, columns[name], rows.tolist())))
             for name in names
         ]
-
-
-def _too_many() -> QueryCancelled:
-    return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
 
 
 @dataclass(frozen=True)

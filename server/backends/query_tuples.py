@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,10 +12,8 @@ from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from server.backends.columns import Domain, distinct_tuples, join_tuples, load_histogram, ranked_tuples
 from server.backends.found_domain import found_domain
-from server.backends.integer_columns import Column
-
-ReadColumns = Callable[[str, int], Sequence[Column]]
-"""Runs a statement and returns its columns; told how many there are, for a result without rows."""
+from server.backends.room import Room
+from server.backends.sampled_join import ReadColumns, sampled_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,15 +50,17 @@ def _moved(join: JoinTuples | LoadHistogram, place: NDArray[np.int64], n_groups:
     return replace(join, group=place[join.group], n_groups=n_groups)
 
 
-def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tuple[Domain, QueryTuples]:
+def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: Room) -> tuple[Domain, QueryTuples]:
     """Read and code every statement of a question.
 
     Args:
       query: the statements.
       domain: the public groups of the same snapshot.
-      read: bound to the snapshot.
+      read: bound to the snapshot and to the room.
+      room: for what is taken in, also of tuples that the proxy draws where nobody makes the join.
     Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are private.
-    Raises: what `read` raises; BackendFailed for a column of a type that cannot be compared outside the database.
+    Raises: what `read` raises; QueryCancelled for more than there is room for; BackendFailed for a column of a type
+      that cannot be compared outside the database.
     """
     shared = len(query.relations) + len(domain.keys)
     join: JoinTuples | LoadHistogram | None = None
@@ -70,8 +69,10 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns) -> tupl
         if query.discovered:
             domain = found_domain(columns, query, domain)
         join = load_histogram(columns, query, domain, n_sums=query.n_releases)
-    elif query.join is not None:
-        columns = read(query.join, shared + query.n_releases)
+    elif query.join is not None or query.tree is not None:
+        columns = (
+            sampled_columns(query, read, room) if query.tree else read(query.join or "", shared + query.n_releases)
+        )
         if query.discovered:
             domain = found_domain(columns[len(query.relations) :], query, domain)
         join = join_tuples(columns, query, domain)

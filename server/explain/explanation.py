@@ -84,6 +84,7 @@ def _statements(query: BackendQuery) -> Iterator[str]:
     joined = query.join if query.loads is None else query.loads
     if joined is not None:
         yield joined
+    yield from query.parts
     counted = query.distinct_loads or (None,) * len(query.distinct)
     for values, loads in zip(query.distinct, counted, strict=True):
         if values is not None:

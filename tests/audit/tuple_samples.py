@@ -28,11 +28,15 @@ class UnitAtTheBound:
     tuples: int
     rate: float
 
+    def drawn(self, runs: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """(runs,) how many of the unit's tuples are in each run's sample."""
+        return generator.binomial(self.tuples, self.rate, runs)
+
     def values(
         self, ladder: Ladder, runs: int, generator: np.random.Generator, gap: float = 0.0
     ) -> NDArray[np.int64]:
         """(runs, L) the truncated answer of each run's sample, in units."""
-        drawn = generator.binomial(self.tuples, self.rate, runs)[:, None] * ONE
+        drawn = self.drawn(runs, generator)[:, None] * ONE
         error = np.floor(gap * ladder.units.astype(np.float64)).astype(np.int64)
         return np.where(drawn > 0, np.minimum(drawn, ladder.units) + error, 0)
 

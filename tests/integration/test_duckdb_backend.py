@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -28,6 +27,7 @@ from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend
+from server.backends.room import Room
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from tests.demo.queries import QUERIES
 from tests.support.planning import demo_policy, planned
@@ -212,9 +212,10 @@ def test_texts_come_as_they_are_beside_whole_numbers(tmp_path: Path) -> None:
     rows = ", ".join(f"({place}, {'NULL' if text is None else repr(text)})" for place, text in enumerate(texts))
     backend = DuckdbBackend(file)
     with backend.opened(backend.limits) as connection:
-        whole, found = backend._columns(connection, f"SELECT * FROM (VALUES {rows}) t(o0, k0) ORDER BY o0", 2)
+        statement, room = f"SELECT * FROM (VALUES {rows}) t(o0, k0) ORDER BY o0", Room(4)
+        whole, found = backend._columns(connection, room, statement, 2)
         assert isinstance(whole, Integers) and list(whole) == [0, 1, 2, 3]
         assert found == tuple(texts)
-        assert backend._columns(connection, "SELECT 'x' AS k0, 1 AS w0 WHERE FALSE", 2)[0] == ()
+        assert backend._columns(connection, room, "SELECT 'x' AS k0, 1 AS w0 WHERE FALSE", 2)[0] == ()
         with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
-            replace(backend, limits=DuckdbLimits(rows=3))._columns(connection, f"SELECT * FROM (VALUES {rows}) t", 2)
+            backend._columns(connection, Room(3), statement, 2)

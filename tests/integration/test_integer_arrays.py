@@ -9,6 +9,7 @@ import pytest
 
 from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend, ReadLimits, connected
+from server.backends.room import Room
 from server.errors import QueryCancelled
 
 NUMBERS = (
@@ -24,7 +25,7 @@ def backend(scratch_url: str) -> PostgresBackend:
 
 def _read(backend: PostgresBackend, statement: str, width: int = 3) -> list[object]:
     with connected(backend.url, 10_000) as connection:
-        return list(backend._columns(connection, statement, width))
+        return list(backend._columns(connection, Room(backend.limits.rows), statement, width))
 
 
 def _expected() -> Iterator[list[int | None]]:

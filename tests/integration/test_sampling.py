@@ -27,7 +27,9 @@ RATE = 0.25
 
 PUSHED = "SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey"
 TWO_PATHS = "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"
+TRIANGLES = f"{TWO_PATHS} JOIN knows c ON c.src = a.src AND c.dst = b.dst"
 WEIGHTED = "SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey"
+COMPARED = f"{WEIGHTED} AND a.l_quantity <= b.l_quantity"
 AS_WRITTEN = "SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (25) JOIN lineitem ON l_orderkey = o_orderkey"
 
 
@@ -51,7 +53,14 @@ def _weights(url: str, query: BackendQuery) -> list[int]:
 
 @pytest.mark.parametrize(
     ("sql", "strategy"),
-    [(PUSHED, "pushdown"), (TWO_PATHS, "thinning"), (WEIGHTED, "join result"), (AS_WRITTEN, "as written")],
+    [
+        (PUSHED, "pushdown"),
+        (TWO_PATHS, "join tree"),
+        (WEIGHTED, "join tree"),
+        (TRIANGLES, "thinning"),
+        (COMPARED, "join result"),
+        (AS_WRITTEN, "as written"),
+    ],
 )
 def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: str) -> None:
     """Mean and spread: tuples drawn together would spread further. A tuple weighs at most 1, an order has 7 lines.

@@ -109,6 +109,27 @@ def test_the_count_is_the_brute_force_one(pattern: Pattern, graph_url: str, grap
         assert untruncated(plan, on_file, query).rows == {(): (expected,)}
 
 
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_tuples_are_lone_and_without_a_node_all_others_stay(pattern: Pattern, tmp_path: Path) -> None:
+    """The statement merges nothing, for there is nothing to merge; a node takes the tuples that it owns along."""
+    path = tmp_path / "graph.duckdb"
+    with duckdb_driver.connect(path) as connection:
+        connection.execute("CREATE SCHEMA public; USE public; CREATE TABLE node (id bigint PRIMARY KEY)")
+        connection.execute("CREATE TABLE edge (src bigint, dst bigint, PRIMARY KEY (src, dst))")
+        connection.executemany("INSERT INTO edge VALUES (?, ?)", graph())
+    plan = _plans(pattern)[0]
+    assert plan.lone
+    statement = rewrite(plan, dialect="duckdb", schema=SCHEMA).join
+    assert statement is not None and "GROUP BY" not in statement
+    before = Counter(map(tuple, duckdb(path, "public")(statement)))
+    assert set(before.values()) == {1}
+    gone = next(iter(before))[0]
+    with duckdb_driver.connect(path) as connection:
+        connection.execute("DELETE FROM public.edge WHERE src = ? OR dst = ?", [gone, gone])
+    after = Counter(map(tuple, duckdb(path, "public")(statement)))
+    assert after == Counter({row: 1 for row in before if gone not in row[: len(plan.owners)]})
+
+
 def _fanout(end: int) -> int:
     """The most edges that share an end: 0 for out of one node, 1 for into one."""
     return max(Counter(edge[end] for edge in graph()).values())

@@ -1,30 +1,25 @@
 SELECT
   CAST("t_0"."k1" AS BIGINT) AS "o0",
-  CAST(LEAST(
-    SUM(
-      CAST(GREATEST(
-        0,
-        LEAST(
-          1073741824,
-          COALESCE(
-            FLOOR(
-              CAST(CASE
-                WHEN "t_0"."a2" BETWEEN 2 AND 524288
-                THEN "t_0"."a2"
-                WHEN "t_0"."a2" < 2
-                THEN 2
-                WHEN "t_0"."a2" > 524288
-                THEN 524288
-              END AS DOUBLE PRECISION) / 524288 * 1073741824
-            ),
-            0
-          )
-        )
-      ) AS BIGINT)
-    ),
-    4611686018427387904
+  CAST(GREATEST(
+    0,
+    LEAST(
+      1073741824,
+      COALESCE(
+        FLOOR(
+          CAST(CASE
+            WHEN "t_0"."a2" BETWEEN 2 AND 524288
+            THEN "t_0"."a2"
+            WHEN "t_0"."a2" < 2
+            THEN 2
+            WHEN "t_0"."a2" > 524288
+            THEN 524288
+          END AS DOUBLE PRECISION) / 524288 * 1073741824
+        ),
+        0
+      )
+    )
   ) AS BIGINT) AS "w0",
-  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w1"
+  CAST(1073741824 AS BIGINT) AS "w1"
 FROM (
   SELECT
     "orders_0"."o_custkey" AS "k1",
@@ -34,6 +29,4 @@ FROM (
     1
 ) AS "t_0"
 WHERE
-  "t_0"."a2" > 1
-GROUP BY
-  1;
+  "t_0"."a2" > 1;

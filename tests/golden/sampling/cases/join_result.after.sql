@@ -21,6 +21,7 @@ SELECT
 FROM "public"."lineitem" AS "lineitem_0"
 INNER JOIN "public"."lineitem" AS "lineitem_1"
   ON "lineitem_0"."l_orderkey" = "lineitem_1"."l_orderkey"
+  AND "lineitem_0"."l_quantity" < "lineitem_1"."l_quantity"
 LEFT JOIN "public"."orders" AS "orders_2"
   ON "lineitem_0"."l_orderkey" = "orders_2"."o_orderkey"
 WHERE

@@ -1,1 +1,1 @@
-SELECT count(*), sum(a.l_quantity) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey
+SELECT count(*), sum(a.l_quantity) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey WHERE a.l_quantity < b.l_quantity

@@ -44,12 +44,14 @@ def test_rows_are_sampled_where_one_row_determines_the_tuple(sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "strategy"),
     [
-        ("SELECT count(*) FROM knows a, knows b WHERE a.dst = b.src", "thinning"),
-        ("SELECT count(*) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey", "thinning"),
-        ("SELECT count(*) FROM orders CROSS JOIN customer", "thinning"),
-        ("SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey", "join result"),
         (
-            "SELECT count(*), sum(l_quantity) FROM orders CROSS JOIN lineitem, customer WHERE o_custkey = c_custkey",
+            "SELECT count(*) FROM knows a, knows b, knows c WHERE a.dst = b.src AND c.src = a.src AND c.dst = b.dst",
+            "thinning",
+        ),
+        ("SELECT count(*) FROM orders a JOIN orders b ON a.o_orderdate = b.o_orderdate", "thinning"),
+        (
+            "SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey "
+            "AND a.l_quantity < b.l_quantity",
             "join result",
         ),
     ],

@@ -10,6 +10,7 @@ from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.integer_columns import Column
 from server.backends.query_tuples import query_tuples
+from server.backends.room import Room
 
 QUERY = BackendQuery(
     join="sums",
@@ -42,7 +43,7 @@ class Reader:
 
 def test_sums_share_a_statement_and_each_count_of_values_has_its_own() -> None:
     read = Reader()
-    _, tuples = query_tuples(QUERY, DOMAIN, read)
+    _, tuples = query_tuples(QUERY, DOMAIN, read, Room(100))
     assert read.asked == [("sums", 5), ("values", 5)]
     assert isinstance(tuples.join, JoinTuples)
     assert tuples.join.weights.tolist() == [[3], [4]]
@@ -55,14 +56,14 @@ def test_sums_share_a_statement_and_each_count_of_values_has_its_own() -> None:
 
 def test_without_sums_there_is_no_join() -> None:
     read = Reader()
-    _, tuples = query_tuples(replace(QUERY, join=None, distinct=("values",), n_releases=0), DOMAIN, read)
+    _, tuples = query_tuples(replace(QUERY, join=None, distinct=("values",), n_releases=0), DOMAIN, read, Room(100))
     assert tuples.join is None
     assert read.asked == [("values", 5)]
 
 
 def test_no_rows_and_nothing_private_shown() -> None:
-    _, tuples = query_tuples(QUERY, DOMAIN, Reader(empty=True))
+    _, tuples = query_tuples(QUERY, DOMAIN, Reader(empty=True), Room(100))
     counted = tuples.distinct[1]
     assert tuples.join is not None and isinstance(counted, DistinctTuples)
     assert len(tuples.join.group) == len(counted.value) == 0
-    assert "x" not in repr(query_tuples(QUERY, DOMAIN, Reader())[1]).replace("<private>", "")
+    assert "x" not in repr(query_tuples(QUERY, DOMAIN, Reader(), Room(100))[1]).replace("<private>", "")

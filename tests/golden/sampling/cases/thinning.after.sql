@@ -8,6 +8,8 @@ SELECT
 FROM "public"."knows" AS "knows_0"
 INNER JOIN "public"."knows" AS "knows_1"
   ON "knows_0"."dst" = "knows_1"."src"
+INNER JOIN "public"."knows" AS "knows_2"
+  ON "knows_0"."src" = "knows_2"."src" AND "knows_1"."dst" = "knows_2"."dst"
 GROUP BY
   1,
   2,
