@@ -13,11 +13,10 @@ from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from privacy.join_tuples import DistinctTuples, RankedTuples
+from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
+from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.truncation.truncate_distinct import truncate_distinct
-from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.integer_columns import Column
@@ -25,6 +24,7 @@ from server.backends.postgres import PostgresBackend, ReadLimits
 from server.errors import QueryCancelled
 from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy, planned
+from tests.support.truncated import truncated
 
 UNTRUNCATED = Ladder(low=30, high=30)
 
@@ -57,15 +57,8 @@ def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, lis
     counts = {}
     for release, distinct in enumerate(tuples.distinct):
         if distinct is not None:
-            assert not isinstance(distinct, RankedTuples), "values are counted"
-            owned = plan.releases[release].owned
-            assert isinstance(distinct, LoadHistogram if owned else DistinctTuples)
-            gap = plan.gap(plan.releases[release])
-            answer: TruncatedAnswer
-            if isinstance(distinct, LoadHistogram):
-                answer = LoadsOfSum(distinct, 0).at(ladder)
-            else:
-                answer = truncate_distinct(distinct, ladder, gap)
+            assert isinstance(distinct, LoadHistogram if plan.releases[release].owned else DistinctTuples)
+            answer = truncated(distinct, 0, ladder, plan.gap(plan.releases[release]))
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
 

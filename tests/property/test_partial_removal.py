@@ -19,9 +19,7 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.rules import complete_provenance
 from planner.schema import Schema
-from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
@@ -92,10 +90,8 @@ class Shop:
     def values(self, query: BackendQuery, gap: float) -> NDArray[np.int64]:
         """v on the whole ladder, in units."""
         _, tuples = PostgresBackend(self.url).read(query)
-        if isinstance(tuples.distinct[0], DistinctTuples):
-            answer = truncate_distinct(tuples.distinct[0], LADDER, gap)
-        else:
-            answer = truncated(tuples.join, 0, LADDER, gap)
+        values = tuples.distinct[0]
+        answer = truncated(tuples.join if values is None else values, 0, LADDER, gap)
         return np.array([answer.solve(0, index) for index in range(len(LADDER))])
 
 

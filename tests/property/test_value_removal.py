@@ -15,7 +15,6 @@ from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import DistinctTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
-from privacy.truncation.truncate_distinct import truncate_distinct
 from server.backends.duckdb import DuckdbBackend
 from tests.property.test_load_removal import ATTACHED, LADDER, PEOPLE, POLICY, Clinic
 from tests.support.truncated import truncated
@@ -53,11 +52,9 @@ def values_at(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) 
     sums = sum(release.is_sum for release in plan.releases) + (plan.selection is not None)
     answers = [truncated(found.join, row, LADDER, 0.0) for row in range(sums)]
     for one in found.distinct:
-        if isinstance(one, LoadHistogram):
+        if one is not None:
+            assert isinstance(one, LoadHistogram if loads else DistinctTuples)
             answers.append(truncated(one, 0, LADDER, 0.0))
-        elif isinstance(one, DistinctTuples):
-            answers.append(truncate_distinct(one, LADDER, 0.0))
-    assert all(one is None or isinstance(one, LoadHistogram) == loads for one in found.distinct)
     rungs = range(len(LADDER))
     return {
         group: np.array([[answer.solve(place, rung) for rung in rungs] for answer in answers])

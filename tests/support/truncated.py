@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from privacy.join_tuples import JoinTuples
+from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
 from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
-def truncated(join: JoinTuples | LoadHistogram | None, row: int, ladder: Ladder, gap: float) -> TruncatedAnswer:
-    """One of the sums, as a mechanism gets it."""
-    assert join is not None
+def truncated(
+    join: JoinTuples | DistinctTuples | RankedTuples | LoadHistogram | None, row: int, ladder: Ladder, gap: float
+) -> TruncatedAnswer:
+    """One of the sums, or a count of distinct values, as a mechanism gets it."""
+    assert join is not None and not isinstance(join, RankedTuples)
     if isinstance(join, LoadHistogram):
         return LoadsOfSum(join, row).at(ladder)
+    if isinstance(join, DistinctTuples):
+        return truncate_distinct(join, ladder, gap)
     return truncate(encode(join), row, ladder, gap)
