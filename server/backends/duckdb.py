@@ -42,8 +42,8 @@ from server.backends.room import KEPT, Blocks, Room
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
-_SHORT_TEXT = 128
-"""Bytes of a text of a line, and its place."""
+_SHORT_TEXT = 96
+"""Bytes of a text of a few words, and its places in two columns."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
 Config = dict[str, str | bool | int | float | list[str]]
 

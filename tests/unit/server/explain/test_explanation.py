@@ -138,6 +138,18 @@ def test_delta_and_the_sample_are_facts() -> None:
     assert facts(shown, "sampling") == [shown.sampling]
 
 
+def test_a_sample_along_a_join_tree_shows_what_is_read_of_each_table_and_says_that_no_join_is_made() -> None:
+    paths = "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"
+    shown = explained(paths, sampling_rate=0.1)
+    assert shown.rewritten_sql.count(";\n\n") == 1
+    assert "JOIN" not in shown.rewritten_sql
+    (reason,) = facts(shown, "sampling")
+    assert "makes none but those that it draws" in reason
+    circle = explained(f"{paths} JOIN knows c ON c.src = a.src AND c.dst = b.dst", sampling_rate=0.1)
+    (reason,) = facts(circle, "sampling")
+    assert "counts equal tuples" in reason and circle.rewritten_sql.count("JOIN") == 2
+
+
 def test_a_sample_of_one_row_per_person_is_advised_to_save_time_only() -> None:
     (advice,) = facts(explained("SELECT count(*) FROM customer", sampling_rate=0.1), "sampling of")
     assert advice == (
