@@ -77,9 +77,7 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
     return None if late is None else write(late)
 
 
-def _loads(
-    plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int], dialect: Dialect
-) -> str:
+def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int], dialect: Dialect) -> str:
     """How many units have how much, over what every unit has."""
     write = DIALECTS[dialect].loads
     counted = write(count_loads(len(plan.group_keys), n_weights, thresholds))

@@ -1,4 +1,7 @@
-"""URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`. Loads nothing of DuckDB."""
+"""URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`, `spark+local:///lake`.
+
+Loads nothing of DuckDB, and nothing of Spark.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from pathlib import Path
 
 from server.errors import ConfigurationInvalid
 
-_DUCKDB, _PARQUET = "duckdb:///", "parquet:///"
-FILE_URLS = (_DUCKDB, _PARQUET)
+_DUCKDB, _PARQUET, _SPARK = "duckdb:///", "parquet:///", "spark+local:///"
+FILE_URLS = (_DUCKDB, _PARQUET, _SPARK)
 """How URLs of files begin; what follows is a path, which starts at the policy's folder unless it begins with /."""
 
 
@@ -18,15 +21,20 @@ def path_of(url: str) -> Path:
     if kind == _DUCKDB and not path.is_file():
         hint = "the path of duckdb:///shop.duckdb starts at the policy's folder"
         raise ConfigurationInvalid(f"there is no file {path}", hint=hint)
-    if kind == _PARQUET and not path.is_dir():
-        hint = "parquet:///lake names a folder, from the policy's folder on; it has a file or a folder for each table"
+    if kind in (_PARQUET, _SPARK) and not path.is_dir():
+        hint = f"{kind}lake names a folder, from the policy's folder on; it has a file or a folder for each table"
         raise ConfigurationInvalid(f"there is no folder {path}", hint=hint)
     return path
 
 
 def is_folder(url: str) -> bool:
     """Does a URL name a folder of Parquet files?"""
-    return url.startswith(_PARQUET)
+    return url.startswith((_PARQUET, _SPARK))
+
+
+def is_spark(url: str) -> bool:
+    """Is what a URL of files names read by Spark?"""
+    return url.startswith(_SPARK)
 
 
 def at_folder(url: str, base: Path) -> str:

@@ -1,4 +1,4 @@
-"""Functions of Spark, written by their names: the parser library would write another of the same meaning elsewhere."""
+"""Functions of Spark, written by their names: the parser library has other ways for some."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 What the two read differently, and what is written instead, stands in the files beside this one. Everything runs under
 `spark.sql.ansi.enabled`, where a value that does not fit is an error and never another value; so that no such error
 tells of a row, what could fail is written as a function that is NULL instead, and never reached where PostgreSQL has
-a value. The session's settings, which are a part of what a statement means, are in `server/backends/spark/session.py`.
+a value. The session's settings, which are a part of what a statement means, are in server/backends/spark/session.py.
 
 A construct that is not listed here has not been compared on both databases and is refused.
 """
@@ -19,6 +19,7 @@ from planner.rewriting.dialects.duckdb import CLAUSES, Writer, tables_by_alias
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
 from planner.rewriting.dialects.spark import aggregates, conditions, moments, numbers, texts, values
 from planner.rewriting.dialects.spark.calls import call, double
+from planner.rules.compact_provenance import SATURATION
 from planner.rules.sample_rows import bernoulli_percent
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, SqlType
@@ -67,7 +68,7 @@ def spark_loads_sql(tree: exp.Expr) -> str:
         if not isinstance(node, exp.Sum):
             return node
         total = call("TRY_SUM", node.this)
-        return call("COALESCE", total, exp.Literal.number(aggregates.SATURATION))
+        return call("COALESCE", total, exp.Literal.number(SATURATION))
 
     return written(tree.transform(saturating) if isinstance(tree, exp.Select) else tree)
 
