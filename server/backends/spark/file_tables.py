@@ -87,7 +87,9 @@ def read_file_tables(
             columns = columns_of(str(table.files[0]))
         except BackendFailed as error:
             hint = "of these are uuid, time and timestamps of nanoseconds; or use parquet:///"
-            raise ConfigurationInvalid(f"{name} has a column of a type that Spark does not read", hint=hint) from error
+            raise ConfigurationInvalid(
+                f"{name} has a column of a type that Spark does not read", hint=hint
+            ) from error
         names = [column.lower() for column, _ in columns]
         if len(set(names)) < len(names):
             raise ConfigurationInvalid(f"{name} has two columns whose names differ in the case of letters alone")
