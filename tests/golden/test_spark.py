@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -14,11 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from duckdb import connect
+from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
+from planner.rewriting.dialects.spark.statement import spark_sql
 from planner.rewriting.rewrite import rewrite
+from planner.rules.sample_rows import bernoulli_percent, sample_rows
 from planner.schema import Schema
+from planner.sql.columns import bound_column
+from planner.sql.sql_nodes import named_sql, table_sql
 from server.backends.catalog import read_schema
 from server.backends.spark.backend import SparkBackend
 from server.backends.spark.session import SparkSession, opened_session
@@ -141,28 +147,20 @@ def test_each_row_is_drawn_by_itself_and_anew(tmp_path: Path) -> None:
     schema = backend.schema()
     (table,) = schema.tables.values()
     tree = _sampled_rows(schema, table.name, rate)
-    kept = []
     with opened_session(address(), None) as session:
         session.with_files(backend.tables)
-        for _ in range(draws):
-            kept.append({row[0] for row in rows_of(session, tree)})
+        kept = [{row[0] for row in rows_of(session, tree)} for _ in range(draws)]
     total = sum(map(len, kept))
     assert abs(total - rate * size * draws) <= _DEVIATIONS * math.sqrt(rate * (1 - rate) * size * draws)
     pairs = sum(1 for one in kept for row in one if row + 1 in one)
     expected = rate**2 * (size - 1) * draws
     assert abs(pairs - expected) <= _DEVIATIONS * math.sqrt(3 * rate**2 * size * draws)
-    both = [len(one & other) for one, other in zip(kept, kept[1:], strict=False)]
+    both = [len(one & other) for one, other in itertools.pairwise(kept)]
     spread = _DEVIATIONS * math.sqrt(rate**2 * (1 - rate**2) * size)
     assert all(abs(found - rate**2 * size) <= spread for found in both)
 
 
 def _sampled_rows(schema: Schema, name: str, rate: float) -> str:
-    from planner.rewriting.dialects.spark.statement import spark_sql
-    from planner.rules.sample_rows import bernoulli_percent, sample_rows
-    from planner.sql.columns import bound_column
-    from planner.sql.sql_nodes import named_sql, table_sql
-    from sqlglot import exp
-
     select = exp.Select(
         expressions=[named_sql(bound_column("r", "n"), "n")],
         from_=exp.From(this=table_sql(schema.tables[name], "r")),

@@ -29,12 +29,37 @@ def path_of(url: str) -> Path:
 
 def is_folder(url: str) -> bool:
     """Does a URL name a folder of Parquet files?"""
-    return url.startswith((_PARQUET, _SPARK))
+    return url.startswith((_PARQUET, _SPARK, CONNECT))
 
 
 def is_spark(url: str) -> bool:
-    """Is what a URL of files names read by Spark?"""
-    return url.startswith(_SPARK)
+    """Is what a URL names read by Spark?"""
+    return url.startswith((_SPARK, CONNECT))
+
+
+CONNECT = "sc://"
+"""How URLs of Spark Connect begin; they may hold a secret, so that they stand in env:NAME or file:PATH."""
+
+_FOLDER = ";folder="
+
+
+def connect_and_folder(url: str) -> tuple[str, Path]:
+    """The server of a URL of Spark Connect, and the folder of Parquet files that it reads.
+
+    Args:
+      url: `sc://host:15002/;token=...;folder=/mnt/lake`; the folder is the last of its parameters.
+    Raises: ConfigurationInvalid for one without a folder: tables of a catalog have no state that could be told from
+      another, so that a key that was counted might not be one any more.
+
+    >>> connect_and_folder("sc://spark:15002/;use_ssl=true;folder=/mnt/lake")
+    ('sc://spark:15002/;use_ssl=true', PosixPath('/mnt/lake'))
+    """
+    server, named, folder = url.partition(_FOLDER)
+    path = Path(folder)
+    if not named or not path.is_absolute() or not path.is_dir():
+        hint = "sc://host:15002/;folder=/mnt/lake names a folder that Spark and the proxy see under one path"
+        raise ConfigurationInvalid("the URL of Spark Connect names no folder of Parquet files", hint=hint)
+    return server, path
 
 
 def at_folder(url: str, base: Path) -> str:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from planner.policy.database_limits import DatabaseLimits
 from planner.policy.policy import Policy
 from server.backends.custody.custody import Custody
-from server.backends.custody.file_urls import FILE_URLS, is_folder, is_spark
+from server.backends.custody.file_urls import CONNECT, FILE_URLS, is_folder, is_spark
 from server.errors import ConfigurationInvalid
 
 
@@ -41,7 +41,11 @@ def open_custody(
       limits: of a question, for the backend.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
-    return _files(url, limits) if url.startswith(FILE_URLS) else _postgres(url, namespaces, statement_ms, limits)
+    return (
+        _files(url, limits)
+        if url.startswith((*FILE_URLS, CONNECT))
+        else _postgres(url, namespaces, statement_ms, limits)
+    )
 
 
 @contextmanager

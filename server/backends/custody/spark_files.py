@@ -14,12 +14,12 @@ from planner.policy.draft import Estimates
 from planner.rewriting.dialects.spark.statement import FILES, written
 from planner.schema import Schema
 from server.backends.custody.custody import Misfit, Statement
-from server.backends.custody.file_urls import path_of
+from server.backends.custody.file_urls import CONNECT, connect_and_folder, path_of
 from server.backends.parquet.folder import ParquetFiles, TablePatterns
 from server.backends.spark.arrow_columns import arrow_columns
 from server.backends.spark.backend import SparkBackend, SparkLimits
 from server.backends.spark.local_server import SparkMemory, local_spark
-from server.backends.spark.session import SparkSession, opened_session
+from server.backends.spark.session import SparkAddress, SparkSession, opened_session
 from server.errors import BackendFailed
 
 
@@ -27,16 +27,20 @@ from server.errors import BackendFailed
 def opened_spark_files(
     url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
 ) -> Iterator[SparkCustody]:
-    """Open what a URL names, in the state that it has now, by a Spark of this process.
+    """Open what a URL names, in the state that it has now, by the Spark that it names, or by one of this process.
 
     Args:
-      limits: of a question; memory and processors are those of the Spark, for all questions together.
+      limits: of a question; memory and processors are those of this process's Spark, for all questions together.
       patterns: of the tables of the folder whose files the policy names.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
-    folder = ParquetFiles(path_of(url), patterns)
-    memory = SparkMemory(limits.memory_mb or SparkMemory.memory_mb, limits.processes)
-    backend = SparkBackend.of_folder(local_spark(memory), folder, SparkLimits.of_policy(limits))
+    if url.startswith(CONNECT):
+        server, path = connect_and_folder(url)
+        address = SparkAddress(server)
+    else:
+        path = path_of(url)
+        address = local_spark(SparkMemory(limits.memory_mb or SparkMemory.memory_mb, limits.processes))
+    backend = SparkBackend.of_folder(address, ParquetFiles(path, patterns), SparkLimits.of_policy(limits))
     with opened_session(backend.address, None) as session:
         session.with_files(backend.tables)
         yield SparkCustody(session, backend)

@@ -1,1 +1,1 @@
-"""Spark, reached by Spark Connect: a folder of Parquet files with a Spark of one's own."""
+"""Spark over a folder of Parquet files, by Spark Connect: of one's own, or of another's."""

@@ -74,7 +74,7 @@ def read_file_tables(
     found = []
     for name, table in folder.tables().items():
         if table.columns:
-            hint = "name files that are in no folders of columns, or use parquet:///"
+            hint = "name files that lie in no such folder, or use parquet:///"
             raise ConfigurationInvalid(
                 f"{name}: columns in the names of folders are not supported on Spark", hint=hint
             )

@@ -27,8 +27,12 @@ def double(text: str) -> exp.Cast:
 
 
 def try_cast(sql: exp.Expr, kind: str) -> exp.TryCast:
-    """A cast that is NULL where it has no value: any other would fail for that row, and tell of it."""
-    return exp.TryCast(this=sql, to=exp.DataType.build(kind))
+    """A cast that is NULL where it has no value: any other would fail for that row, and tell of it.
+
+    >>> try_cast(exp.column("x"), "BIGINT").sql("spark")
+    'TRY_CAST(x AS BIGINT)'
+    """
+    return exp.TryCast(this=sql, to=exp.DataType.build(kind), safe=True)  # else the library writes CAST
 
 
 def where_known(condition: exp.Expr, value: exp.Expr) -> exp.Case:

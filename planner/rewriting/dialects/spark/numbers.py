@@ -22,7 +22,7 @@ from planner.rewriting.dialects.exact_digits import (
     literal,
     numeric,
 )
-from planner.rewriting.dialects.spark.calls import call, double, number
+from planner.rewriting.dialects.spark.calls import call, double, number, try_cast
 from planner.rewriting.dialects.spark.moments import moment_plus
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
@@ -61,10 +61,10 @@ def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
         return Typed(call("DATEDIFF", left.sql, right.sql), SqlType(Family.INTEGER, 10))
     day, days = (left, right) if left.type.family is Family.DATE else (right, left)
     fits = days.type.family is Family.INTEGER or (days.is_literal and days.whole <= 7 and not days.scale)
-    if not fits or (isinstance(node, exp.Sub) and day is right):
+    if not fits or not isinstance(node, exp.Add | exp.Sub) or (isinstance(node, exp.Sub) and day is right):
         raise UnsupportedSQL("this arithmetic with dates is not supported on Spark")
     name = "DATE_SUB" if isinstance(node, exp.Sub) else "DATE_ADD"
-    return Typed(call(name, day.sql, exp.TryCast(this=days.sql, to=exp.DataType.build("INT"))), SqlType(Family.DATE))
+    return Typed(call(name, day.sql, try_cast(days.sql, "INT")), SqlType(Family.DATE))
 
 
 def _quotient(node: exp.Expr, write: Write) -> Typed:
@@ -75,6 +75,26 @@ def _quotient(node: exp.Expr, write: Write) -> Typed:
     if right.is_literal and Decimal(right.sql.sql()):
         return _double(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
     return _double(call("TRY_DIVIDE", as_double(left), as_double(right)))
+
+
+def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
+    """PostgreSQL's quotient of integers and Spark's DIV drop the fraction; that by -1 may be no bigint."""
+    left, right = write(node.this), write(node.args["expression"])
+    if not all(_fits_bigint(side) for side in (left, right)):
+        raise UnsupportedSQL("this whole quotient is not supported on Spark", hint="divide integers")
+    kind = exact_type(left.whole, 0)
+    sides = [cast_sql(side.sql, "BIGINT") for side in (left, right)]
+    if right.is_literal and int(right.sql.sql()) > 0:
+        return Typed(_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
+    known = call("NULLIF", sides[1], number(0))
+    negative = exp.Neg(this=_decimal(left.sql.copy(), kind))
+    quotient = _decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=known)), kind)
+    by_minus_one = exp.EQ(this=sides[1].copy(), expression=exp.Neg(this=number(1)))
+    return Typed(exp.Case().when(by_minus_one, negative, copy=False).else_(quotient, copy=False), kind)
+
+
+def _fits_bigint(side: Typed) -> bool:
+    return side.type.family in _EXACT and not side.scale and (side.type.family is Family.INTEGER or side.whole <= 18)
 
 
 def _remainder(node: exp.Expr, write: Write) -> Typed:
@@ -188,6 +208,7 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Sub: _arithmetic,
     exp.Mul: _arithmetic,
     exp.Div: _quotient,
+    exp.IntDiv: _whole_quotient,
     exp.Mod: _remainder,
     exp.Neg: _negated,
     exp.Abs: _absolute,
