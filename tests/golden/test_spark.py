@@ -68,16 +68,13 @@ def on_postgres(tpch_url: str, tpch_owner_url: str) -> tuple[Schema, Run]:
 
 
 def _with_keys(schema: Schema, known: Schema) -> Schema:
-    """The tables of files with the keys of the other database, as a policy would declare them."""
-    tables = {
-        name: replace(
-            table,
-            unique_keys=known.tables[name].unique_keys,
-            foreign_keys=known.tables[name].foreign_keys,
-            primary_key=known.tables[name].primary_key,
-        )
-        for name, table in schema.tables.items()
-    }
+    """The tables of files with the other database's keys, as a policy would declare them; where nothing is NULL."""
+    tables = {}
+    for name, table in schema.tables.items():
+        like = known.tables[name]
+        nullable = {column.name: column.nullable for column in like.columns}
+        columns = tuple(replace(column, nullable=nullable[column.name]) for column in table.columns)
+        tables[name] = replace(like, namespace=table.namespace, columns=columns)
     return replace(schema, tables=tables)
 
 

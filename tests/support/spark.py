@@ -36,8 +36,10 @@ needs_spark = [
 
 
 def address() -> SparkAddress:
-    """This process's Spark, which ends with it."""
-    return local_spark(MEMORY)
+    """This process's Spark, which ends with it; or one that is there already, NOISEGATE_SPARK=sc://..., as a local
+    one takes a minute to start on a busy machine."""
+    known = os.environ.get("NOISEGATE_SPARK")
+    return SparkAddress(known) if known else local_spark(MEMORY)
 
 
 def rows_of(session: SparkSession, statement: str) -> Rows:

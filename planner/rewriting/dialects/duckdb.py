@@ -14,7 +14,7 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
@@ -79,6 +79,7 @@ class Writer:
       schema: the catalog, for the columns of subqueries that are tables of their own.
       name: of the database, for refusals.
       aggregates: the handlers of such subqueries, beside the others.
+      declared: writes the public values that a policy declares; PostgreSQL and DuckDB read them alike.
     """
 
     tables: Mapping[str, Table]
@@ -87,6 +88,7 @@ class Writer:
     schema: Schema = field(default_factory=lambda: Schema({}))
     name: str = "DuckDB"
     aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: duckdb_aggregates.HANDLERS)
+    declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
 
     def write(self, node: exp.Expr) -> Typed:
         """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
@@ -102,8 +104,8 @@ class Writer:
             return self._column(node)
         if isinstance(node, exp.Literal):
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
-        if isinstance(node, exp.Subquery) and "declared" in node.meta:  # public values, which both read alike
-            return Typed(node.copy(), SqlType(Family.OTHER))
+        if isinstance(node, exp.Subquery) and "declared" in node.meta:
+            return Typed(self.declared(node), SqlType(Family.OTHER))
         if isinstance(node, exp.Subquery) and ROWS in node.meta:
             known = dict(tables_by_alias(node.this, self.schema))
             inside = replace(self, tables=known, handlers={**self.handlers, **self.aggregates})

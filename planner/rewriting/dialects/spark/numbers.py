@@ -120,7 +120,8 @@ def _sign(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     sign = call("SIGN", inner.sql if inner.type.family is Family.FLOAT else as_exact(inner))
     if inner.type.family is Family.FLOAT:
-        return _double(sign)
+        nan = exp.EQ(this=inner.sql.copy(), expression=double("NaN"))
+        return _double(exp.Case().when(nan, double("0"), copy=False).else_(sign, copy=False))
     return Typed(cast_sql(sign, "INT"), SqlType(Family.INTEGER, 1))
 
 

@@ -57,6 +57,7 @@ def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
         schema,
         name="Spark",
         aggregates=aggregates.INNER_HANDLERS,
+        declared=_declared,
     )
     return written(writer.write(tree).sql)
 
@@ -96,6 +97,24 @@ def _table(node: exp.Expr, write: Write) -> Typed:
     kept = exp.LT(this=call("RAND", exp.Placeholder(this=SEED)), expression=double(repr(rate)))
     rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table), where=exp.Where(this=kept))
     return Typed(exp.Subquery(this=rows, alias=alias), _OTHER)
+
+
+def _declared(node: exp.Subquery) -> exp.Expr:
+    """Public values that a policy declares, whose series of steps has another name, and ends before its end."""
+    for part in node.find_all(exp.AtTimeZone, exp.Cast):
+        if isinstance(part, exp.AtTimeZone) or not part.to.is_type(*_DECLARED):
+            raise UnsupportedSQL("declared values of this type are not supported on Spark")
+    return node.transform(_steps)
+
+
+_DECLARED = ("smallint", "int", "bigint", "decimal", "double", "text", "boolean", "date", "timestamp")
+
+
+def _steps(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Anonymous) or node.name.upper() != "GENERATE_SERIES":
+        return node
+    first, last = (int(end.sql()) for end in node.expressions)
+    return call("RANGE", *map(exp.Literal.number, (first, last + 1)))
 
 
 _TABLES: dict[type[exp.Expr], Handler] = {exp.Table: _table}

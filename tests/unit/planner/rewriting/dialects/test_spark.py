@@ -1,4 +1,4 @@
-"""What is written for Spark, and what is refused, without a Spark: what it answers is in tests/golden/test_spark.py."""
+"""What is written for Spark, and what is refused, without a Spark; what one answers is in tests/golden/."""
 
 from __future__ import annotations
 
