@@ -20,6 +20,7 @@ from planner.rules.count_values import VALUES, count_values
 from planner.rules.keep_tuples import keep_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
+from planner.sql.trees import quoted
 from privacy.ladder import one_threshold
 from privacy.truncation.loads.load_histogram import histogram_thresholds
 
@@ -49,7 +50,7 @@ def rewrite(
     thresholds = _thresholds(plan)
     values = tuple(_distinct(plan, release, write) for release in plan.releases)
     counted_values = tuple(
-        _values(plan, value, thresholds) if loads and value and plan.counts_loads_of(release) else None
+        _values(plan, value, thresholds, dialect) if loads and value and plan.counts_loads_of(release) else None
         for release, value in zip(plan.releases, values, strict=True)
     )
     join = (
@@ -58,7 +59,7 @@ def rewrite(
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
-        loads=_loads(plan, len(summed), of_owners or join, thresholds) if by_loads else None,
+        loads=_loads(plan, len(summed), of_owners or join, thresholds, dialect) if by_loads else None,
         distinct_loads=counted_values if any(counted_values) else (),
         thresholds=thresholds if by_loads or any(counted_values) else (),
         distinct=values,
@@ -95,17 +96,19 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
     return None if late is None else write(late)
 
 
-def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int]) -> str:
-    """How many units have how much, over what every unit has; around it stands one text for all dialects."""
-    counted = count_loads(len(plan.group_keys), n_weights, thresholds).sql("postgres", comments=False)
-    return f'WITH "{LOADS}" AS ({of_owners}) {counted}'
+def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int], dialect: Dialect) -> str:
+    """How many units have how much, over what every unit has."""
+    write = DIALECTS[dialect].loads
+    counted = write(count_loads(len(plan.group_keys), n_weights, thresholds))
+    return f"WITH {write(quoted(LOADS))} AS ({of_owners}) {counted}"
 
 
-def _values(plan: Plan, distinct: str, thresholds: Sequence[int]) -> str:
+def _values(plan: Plan, distinct: str, thresholds: Sequence[int], dialect: Dialect) -> str:
     """How many units have how many values, over the values of every unit."""
-    of_owners = count_values(len(plan.group_keys)).sql("postgres", comments=False)
-    counted = count_loads(len(plan.group_keys), 1, thresholds).sql("postgres", comments=False)
-    return f'WITH "{VALUES}" AS ({distinct}), "{LOADS}" AS ({of_owners}) {counted}'
+    write = DIALECTS[dialect].loads
+    values = f"{write(quoted(VALUES))} AS ({distinct})"
+    of_owners = f"{write(quoted(LOADS))} AS ({write(count_values(len(plan.group_keys)))})"
+    return f"WITH {values}, {of_owners} {write(count_loads(len(plan.group_keys), 1, thresholds))}"
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:

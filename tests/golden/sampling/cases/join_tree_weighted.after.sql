@@ -10,14 +10,10 @@ SELECT
       1073741824,
       COALESCE(
         FLOOR(
-          CAST(CASE
-            WHEN "lineitem_0"."l_quantity" BETWEEN 0 AND 50
-            THEN "lineitem_0"."l_quantity"
-            WHEN "lineitem_0"."l_quantity" < 0
-            THEN 0
+          CASE
             WHEN "lineitem_0"."l_quantity" <> 'NaN'
-            THEN 50
-          END AS DOUBLE PRECISION) / 50 * 1073741824
+            THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
+          END / 50 * 1073741824
         ),
         0
       )
