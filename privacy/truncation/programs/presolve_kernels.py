@@ -211,7 +211,7 @@ def _equal(indptr: Ints, units: Ints, row: int, begin: int, end: int) -> bool:
 
 @kernel
 def pack_keys(indptr: Ints, units: Ints, base: int, in_one_key: int, keys: Ints) -> None:
-    """keys[k, t] = the k-th run of so many units of tuple t, as digits of this base, the first highest; 0 is nobody."""
+    """keys[k, t] = the k-th run of so many units of tuple t, digits of this base, highest first; 0 is nobody."""
     width = max(1, len(keys)) * in_one_key
     for t in range(len(indptr) - 1):
         begin, length = indptr[t], indptr[t + 1] - indptr[t]
