@@ -22,8 +22,11 @@ REFERENCE_ENTRIES = 2_000
 """Owners in all tuples of a component up to which the reference is asked: it cannot be interrupted, so it has to be
 over within a second. The size is private, so a larger program is no error: the certified solvers take it."""
 
-_SIMPLEX_ENTRIES = 20_000
-"""Owners in all tuples up to which the simplex method is about as fast as any other; its bounds are equal."""
+_SIMPLEX_ENTRIES = 2_000
+"""Owners in all tuples up to which the simplex method takes some milliseconds; its bounds are equal."""
+
+_SMALL_ENTRIES = 20_000
+"""Up to here it may be tried where sweeps prove nothing: ten seconds, where many units have few tuples each."""
 
 _INTERIOR_ENTRIES = 3_000_000
 """Up to here an interior point is worth a try when the first-order method crawls; and it can be interrupted."""
@@ -48,6 +51,8 @@ def routes(program: PreparedProgram, solver: SolverName = "certified") -> Sequen
     if entries <= _SIMPLEX_ENTRIES:
         return HighsSolver("simplex"), HighsSolver("ipm"), last
     first = CoordinateSolver(_SWEEPS)
+    if entries <= _SMALL_ENTRIES:
+        return first, HighsSolver("simplex"), HighsSolver("ipm"), last
     if entries <= _INTERIOR_ENTRIES:
         return first, FirstOrderSolver(_FIRST_ORDER_ITERATIONS), HighsSolver("ipm", 200), last
     return first, last
