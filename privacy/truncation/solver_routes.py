@@ -31,7 +31,11 @@ _SMALL_ENTRIES = 20_000
 _INTERIOR_ENTRIES = 3_000_000
 """Up to here an interior point is worth a try when the first-order method crawls; and it can be interrupted."""
 
-_SWEEPS, _FIRST_ORDER_ITERATIONS = 2_000, 20_000
+_SWEEPS = 512
+"""Most programs need 20 to 200. Those that 512 do not settle, of few tuples for each unit and small thresholds, the
+first-order method takes thousands of passes for."""
+
+_FIRST_ORDER_ITERATIONS = 20_000
 
 _BYTES_PER_ENTRY, _BYTES_PER_TUPLE = 80, 160
 """The most that presolve, the first-order method or the certificate hold at once, copies included."""

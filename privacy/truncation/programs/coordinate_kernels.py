@@ -50,7 +50,7 @@ def add_all(table: Table, places: Places, x: Floats, load: Floats) -> None:
 
 
 @kernel
-def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Floats, y: Floats) -> float:
+def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Floats, y: Floats) -> None:
     """One pass over the tuples, in place, and the multipliers' step after it.
 
     The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (load_u - c_u)); a tuple
@@ -61,7 +61,6 @@ def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Float
       table, places, weights: (m, K) owners and (m,) weights in the order of the sweep.
       units: (n + 1, 2) y_u + rho_u (load_u - c_u), and rho_u > 0; the last, nobody, has 0 and 0.
       x: (m,) the point. y: (n + 1,) the multipliers.
-    Returns: sum over units of what they are over their cap, or under it at a price, in multiples of rho.
     """
     for place in range(len(weights)):
         worth = 1.0
@@ -76,16 +75,7 @@ def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Float
         for j in range(len(places)):
             u = table[place, j]
             units[u, PRICE] += units[u, PENALTY] * (new - old)
-    return _step_multipliers(units, y)
-
-
-@kernel
-def _step_multipliers(units: Floats, y: Floats) -> float:
-    """y_u = max(0, y_u + rho_u (load_u - c_u)); the prices follow. How far the multipliers moved, in loads."""
-    moved = 0.0
     for u in range(len(y) - 1):
-        new = max(0.0, units[u, PRICE])
-        moved += abs(new - y[u]) / units[u, PENALTY]
-        units[u, PRICE] += new - y[u]
-        y[u] = new
-    return moved
+        step = max(0.0, units[u, PRICE]) - y[u]
+        units[u, PRICE] += step
+        y[u] += step

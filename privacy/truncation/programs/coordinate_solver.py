@@ -18,10 +18,7 @@ _PENALTY = 1.5
 solved in 20 to 80 sweeps; at 0.3 multipliers crawl, at 10 one sweep is far from the best point of its prices."""
 
 _FIRST_LOOK = 4
-_NEARER = 0.4
-_LOOK_GROWTH = 2
-"""A look costs as much as ten sweeps: the next is worth it when multipliers move that much less, and is due when
-there were twice as many sweeps."""
+"""Sweeps before the first look. A look costs as much as ten: each time there are this many more before the next."""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -45,7 +42,7 @@ class CoordinateSolver:
     sweep_limit: int = 512
 
     def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
-        """See LinearProgramSolver. Points come when they are likely to be much nearer; both arrays are used again.
+        """See LinearProgramSolver. Points come after 4, 12, 24, 40, ... sweeps; both arrays are used again.
 
         Cost: 2 ns per owner and sweep. Memory: 4 bytes per owner and 24 per tuple.
         """
@@ -66,13 +63,13 @@ class CoordinateSolver:
         units[:n, PENALTY] = _PENALTY / np.maximum(caps, 1.0 / program.scale)
         units[:n, PRICE] = y[:n] + units[:n, PENALTY] * (load[:n] - caps)
         x_out = np.empty(m)
-        looked, seen = 0, math.inf
+        look = pause = _FIRST_LOOK
         for sweeps in range(1, self.sweep_limit + 1):
             control.check("coordinate sweeps", sweeps)
-            moved = sweep(table, places, worth, units, x, y)
-            last = sweeps == self.sweep_limit
-            if last or sweeps >= max(_FIRST_LOOK, _LOOK_GROWTH * looked) or (looked and moved <= _NEARER * seen):
-                looked, seen = sweeps, moved
+            sweep(table, places, worth, units, x, y)
+            if sweeps in (look, self.sweep_limit):
+                pause += _FIRST_LOOK
+                look += pause
                 gather(x, step, x_out)
                 yield x_out, y[:n]
 
