@@ -15,7 +15,7 @@ from privacy.truncation.ladder.small_flow import small_optimum
 from privacy.truncation.ladder.small_groups import settle_small_groups
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.single_owner import single_owner
-from privacy.truncation.solver_routes import certified_optimum
+from privacy.truncation.solver_routes import CertifiedOptimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -62,4 +62,4 @@ def truncate(
         return LazyAnswer(
             instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
         )
-    return LazyAnswer(instance, bounds, ladder, gap, partial(certified_optimum, control=control, solver=solver))
+    return LazyAnswer(instance, bounds, ladder, gap, CertifiedOptimum(control, solver))

@@ -13,7 +13,7 @@ from privacy.truncation.distinct.distinct_instance import distinct_instance
 from privacy.truncation.flow.exact_flow import exact_optimum
 from privacy.truncation.ladder.reduced import WholePrograms
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.solver_routes import certified_optimum
+from privacy.truncation.solver_routes import CertifiedOptimum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -48,6 +48,6 @@ def truncate_distinct(
     instance = distinct_instance(tuples)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
-    certified = partial(certified_optimum, control=control, solver=solver)
+    certified = CertifiedOptimum(control, solver)
     optimiser = partial(exact_optimum, control=control) if gap == 0 else certified
     return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)

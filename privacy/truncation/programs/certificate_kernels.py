@@ -42,18 +42,22 @@ def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) ->
             ratio[u] = 0.0
         elif room[u] > caps[u]:
             ratio[u] = caps[u] / room[u] * _SAFE
+    room[:] = 0
     for t in range(len(x)):
         worst = 1.0
         for e in range(indptr[t], indptr[t + 1]):
             worst = min(worst, ratio[units[e]])
         if worst < 1.0:
             x[t] = np.int64(x[t] * worst)
-    unit_loads(indptr, units, x, room)
-    for t in range(len(x)):
         for e in range(indptr[t], indptr[t + 1]):
-            if room[units[e]] > caps[units[e]]:
-                x[t] = 0
-    unit_loads(indptr, units, x, room)
+            u = units[e]
+            room[u] = min(room[u], MAX_UNITS - x[t]) + x[t]
+    if np.any(room > caps):
+        for t in range(len(x)):
+            for e in range(indptr[t], indptr[t + 1]):
+                if room[units[e]] > caps[units[e]]:
+                    x[t] = 0
+        unit_loads(indptr, units, x, room)
     for u in range(len(caps)):
         room[u] = caps[u] - room[u]
 

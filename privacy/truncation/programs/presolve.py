@@ -7,16 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.truncation.codes.radix_sort import radix_sort, row_type
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.exact_sums import exact_sum
 from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.presolve_kernels import clip_and_load, drop_dominated, keep_contested, merge_equal
+from privacy.truncation.programs.presolve_kernels import (
+    ascends,
+    clip_and_load,
+    drop_dominated,
+    keep_contested,
+    merge_equal,
+    pack_keys,
+    take_rows,
+)
 from privacy.truncation.programs.program import PreparedProgram
 
 _MAX_ROUNDS = 64
 """Each round is linear; what a chain of units leaves after this many goes to the solver."""
 
 _LOW_BITS = 31
+
+_KEY_BITS = 62
+"""How many bits of a key are filled with owners."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +60,8 @@ def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
 
     Returns: the settled value and the core, in which every tuple has two or more binding units, in an order
       that depends on the set of tuples alone.
-    Cost: linear per round; a handful of rounds collapses most instances.
+    Cost: linear per round; a handful of rounds collapses most instances. Only tuples of as many owners as some tuple
+      was cut down to are compared with one another, if they come sorted and without equals.
     Source: privacy.md section 2, fact 3; rule 3 is row domination of packing programs.
     """
     control.check("presolve")
@@ -69,6 +82,8 @@ class _Work:
         self._weights = program.weights.copy()
         self._caps = program.caps.copy()
         self._load = np.empty(len(program.caps), np.int64)
+        width = int(program.incidence.owners.max(initial=0))
+        self._may_equal = np.full(width + 1, not ascends(self._indptr, self._units))
         self.settled = 0
 
     def round(self, control: Control) -> bool:
@@ -83,12 +98,14 @@ class _Work:
         control.check("presolve")
         free = np.zeros(2, np.int64)
         wanted = self._load
-        self._shrink(*keep_contested(self._indptr, self._units, self._weights, binding, self._caps, wanted, free))
+        tables = self._indptr, self._units, self._weights
+        self._shrink(*keep_contested(*tables, binding, self._caps, wanted, free, self._may_equal))
         filled = np.minimum(wanted, self._caps)
         self._caps -= filled
         self.settled += int(free[0]) + (int(free[1]) << _LOW_BITS) + exact_sum(filled)
         control.check("presolve")
-        self._shrink(*merge_equal(self._indptr, self._units, self._weights))
+        self._shrink(*merge_equal(self._indptr, self._units, self._weights, self._may_equal))
+        self._may_equal[:] = False
         return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))
 
     def core(self) -> PreparedProgram | None:
@@ -99,16 +116,14 @@ class _Work:
         if not len(self._weights):
             return None
         clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
-        lengths = np.diff(self._indptr)
         occurs = np.zeros(len(self._caps), bool)
         occurs[self._units] = True
-        units = (np.cumsum(occurs) - 1)[self._units]
+        number = np.cumsum(occurs) - 1
+        units = number[self._units]
         order = _order(self._indptr, units, int(occurs.sum()))
-        indptr = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths[order], out=indptr[1:])
-        entries = np.repeat(self._indptr[order] - indptr[:-1], lengths[order]) + np.arange(len(units))
-        incidence = Incidence(indptr, units[entries], int(occurs.sum()))
-        return PreparedProgram(self._weights[order], incidence, self._caps[occurs])
+        indptr, taken = np.empty(len(order) + 1, np.int64), np.empty_like(units)
+        take_rows(self._indptr, units, order, indptr, taken)
+        return PreparedProgram(self._weights[order], Incidence(indptr, taken, int(occurs.sum())), self._caps[occurs])
 
     def _shrink(self, rows: int, entries: int) -> None:
         self._indptr, self._units, self._weights = (
@@ -118,22 +133,13 @@ class _Work:
         )
 
 
-def _order(indptr: NDArray[np.int64], units: NDArray[np.int64], n_units: int) -> NDArray[np.int64]:
+def _order(indptr: NDArray[np.int64], units: NDArray[np.int64], n_units: int) -> NDArray[np.integer]:
     """The permutation that sorts tuples by their units, shorter sets first where one begins the other."""
-    lengths = np.diff(indptr)
-    width = int(lengths.max())
-    keys: list[NDArray[np.int64]] = []
-    room = 0
-    for place in range(width):  # as many places in one key as 63 bits hold
-        digit = np.zeros(len(lengths), np.int64)
-        has = lengths > place
-        digit[has] = units[indptr[:-1][has] + place] + 1
-        if room < n_units + 1:
-            keys.append(digit)
-            room = (1 << 62) // (n_units + 1)
-        else:
-            keys[-1] = keys[-1] * (n_units + 1) + digit
-            room //= n_units + 1
-    if len(keys) == 1:
-        return np.argsort(keys[0], kind="stable")
-    return np.lexsort(keys[::-1])
+    count, width = len(indptr) - 1, int(np.diff(indptr).max())
+    in_one_key = max(1, int(_KEY_BITS // np.log2(n_units + 1)))  # nobody is a number too
+    keys = np.empty((-(-width // in_one_key), count), np.int64)
+    pack_keys(indptr, units, n_units + 1, in_one_key, keys)
+    order: NDArray[np.integer] = np.arange(count, dtype=row_type(count))
+    for place, key in enumerate(keys[::-1]):
+        _, order = radix_sort(key[order] if place else key, order, _KEY_BITS + 1)
+    return order

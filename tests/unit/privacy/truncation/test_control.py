@@ -7,6 +7,7 @@ import pytest
 
 from privacy.errors import Cancelled, InvalidParameter
 from privacy.truncation.control import Control
+from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.highs_solver import HighsSolver
 from privacy.truncation.programs.incidence import Incidence
@@ -50,7 +51,9 @@ def test_a_cancelled_solve_of_a_big_program_ends_within_a_second() -> None:
 
 
 @pytest.mark.parametrize(
-    "solver", [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver()], ids=["simplex", "ipm", "first_order"]
+    "solver",
+    [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver(), CoordinateSolver(1 << 40)],
+    ids=["simplex", "ipm", "first_order", "coordinate"],
 )
 @pytest.mark.timed
 def test_every_solver_can_be_cancelled(solver: LinearProgramSolver) -> None:
@@ -72,7 +75,7 @@ def test_progress_names_stages_and_counts_steps_without_changing_the_value() -> 
     listened = certified_optimum(program, ONE // 100, control=Control(progress=lambda *step: heard.append(step)))
     silent = certified_optimum(program, ONE // 100)
     assert (listened.value, listened.upper) == (silent.value, silent.upper)
-    assert {stage for stage, _ in heard} <= {"presolve", "simplex", "ipm", "first-order iterations"}
+    assert {stage for stage, _ in heard} <= {"presolve", "coordinate sweeps", "first-order iterations"}
     assert heard[0] == ("presolve", 0)
 
 

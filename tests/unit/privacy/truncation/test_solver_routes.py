@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from privacy.errors import SolverFailed, TooLarge
+from privacy.errors import Cancelled, SolverFailed, TooLarge
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
+from privacy.truncation.programs.highs_solver import HighsSolver
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver import Point
-from privacy.truncation.solver_routes import certified_optimum, routes
+from privacy.truncation.solver_routes import CertifiedOptimum, certified_optimum, routes
 from privacy.units import ONE
 from tests.unit.privacy.truncation.instances import program
 
@@ -96,3 +98,48 @@ def test_a_program_over_the_memory_limit_is_refused_before_any_work() -> None:
         )
     assert stages == []
     assert certified_optimum(HYPERTREE, 1000, control=Control(memory_limit=1 << 20)).within(1000)
+
+
+def _large(seed: int = 3) -> PreparedProgram:
+    """Too large for simplex alone: triples of people of whom some are in far more than others."""
+    random = np.random.default_rng(seed)
+    who = np.sort((80 * random.random((6_000, 3)) ** 2).astype(np.int64), axis=1)
+    who = np.unique(who[(who[:, 0] < who[:, 1]) & (who[:, 1] < who[:, 2])], axis=0)
+    indptr = np.arange(0, who.size + 1, 3)
+    return PreparedProgram(np.full(len(who), ONE), Incidence(indptr, who.ravel(), 80), np.full(80, 60 * ONE))
+
+
+@pytest.mark.parametrize("first_slacks", [[60 * ONE], [600 * ONE, 6 * ONE], [60 * ONE, 60 * ONE]])
+def test_a_rough_value_before_it_changes_no_value(first_slacks: list[int]) -> None:
+    large, slack = _large(), 60 * ONE // 100_000
+    at_once, going_on = certified_optimum(large, slack), CertifiedOptimum()
+    rough = [going_on(large, first) for first in first_slacks]
+    assert all(proof.within(first) for proof, first in zip(rough, first_slacks, strict=True))
+    after = going_on(large, slack)
+    assert (after.value, after.upper, after.bits) == (at_once.value, at_once.upper, at_once.bits)
+    assert going_on(_large(4), slack).value == certified_optimum(_large(4), slack).value  # another program is another
+
+
+def test_a_value_that_was_rough_goes_on_where_it_stopped() -> None:
+    heard: list[str] = []
+    going_on = CertifiedOptimum(Control(progress=lambda stage, step: heard.append(stage)))
+    large = _large()
+    going_on(large, 60 * ONE)
+    presolves, sweeps = heard.count("presolve"), heard.count("coordinate sweeps")
+    going_on(large, 60 * ONE // 100_000)
+    assert heard.count("presolve") == presolves
+    assert heard.count("coordinate sweeps") > sweeps > 0
+
+
+def test_a_rough_value_that_was_cancelled_is_begun_again() -> None:
+    control = Control(progress=lambda stage, step: control.cancel() if stage == "coordinate sweeps" else None)
+    going_on, large = CertifiedOptimum(control), _large()
+    for _ in range(2):
+        with pytest.raises(Cancelled):
+            going_on(large, ONE)
+
+
+def test_sweeps_come_first_where_simplex_could_take_long() -> None:
+    assert isinstance(routes(_large())[0], CoordinateSolver)
+    assert isinstance(routes(_large())[-1], FirstOrderSolver)
+    assert isinstance(routes(HYPERTREE)[0], HighsSolver)

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from privacy.truncation.programs import presolve as module
 from privacy.truncation.programs.presolve import presolve
+from privacy.truncation.programs.presolve_kernels import ascends
 from privacy.units import MAX_UNITS
 from tests.unit.privacy.truncation.instances import Tuple, program
 
@@ -84,3 +86,52 @@ def test_the_order_of_tuples_does_not_change_the_core() -> None:
     assert second is not None
     assert np.array_equal(first.weights, second.weights)
     assert np.array_equal(first.incidence.units, second.incidence.units)
+
+
+def _many(seed: int, width: int, units: int, m: int = 400) -> list[Tuple]:
+    """Different sets of one to so many units, sorted."""
+    random = np.random.default_rng(seed)
+    sets = {frozenset(random.choice(units, random.integers(1, width + 1), replace=False).tolist()) for _ in range(m)}
+    return [(frozenset(one), int(random.integers(1, 9))) for one in sorted(sorted(one) for one in sets)]
+
+
+@pytest.mark.parametrize(("width", "units"), [(3, 12), (4, 30), (9, 300)])
+@pytest.mark.parametrize("seed", range(5))
+def test_tuples_that_come_sorted_leave_the_core_of_the_same_in_any_order(seed: int, width: int, units: int) -> None:
+    tuples = _many(seed, width, units)  # of the widest, no key holds all units
+    caps = np.random.default_rng(seed).integers(1, 12, units).tolist()
+    shuffled = [tuples[i] for i in np.random.default_rng(seed).permutation(len(tuples))]
+    known, compared = presolve(program(tuples, caps)), presolve(program(shuffled, caps))
+    assert known.settled == compared.settled
+    assert (known.core is None) == (compared.core is None)
+    if known.core is None or compared.core is None:
+        return
+    rows = [known.core.incidence.units[a:b].tolist() for a, b in _ends(known.core.incidence.indptr)]
+    assert rows == sorted(rows)
+    assert len({tuple(row) for row in rows}) == len(rows)
+    assert np.array_equal(known.core.weights, compared.core.weights)
+    assert np.array_equal(known.core.caps, compared.core.caps)
+    assert np.array_equal(known.core.incidence.units, compared.core.incidence.units)
+    assert np.array_equal(known.core.incidence.indptr, compared.core.incidence.indptr)
+
+
+def _ends(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
+    return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("tuples", "ascending"),
+    [
+        ([({0, 1}, 1), ({0, 1, 2}, 1), ({0, 2}, 1), ({1}, 1)], True),
+        ([({0, 1}, 1), ({0, 1}, 1)], False),
+        ([({0, 1, 2}, 1), ({0, 1}, 1)], False),
+        ([({0, 2}, 1), ({0, 1, 2}, 1)], False),
+        ([({1}, 1), ({0, 1}, 1)], False),
+        ([], True),
+    ],
+)
+def test_tuples_ascend_where_each_is_after_the_one_before(
+    tuples: list[tuple[set[int], int]], ascending: bool
+) -> None:
+    incidence = program(_tuples(*tuples), [9, 9, 9]).incidence
+    assert ascends(incidence.indptr, incidence.units) == ascending

@@ -8,6 +8,7 @@ import pytest
 
 from privacy.errors import SolverFailed
 from privacy.truncation.programs.certificate import certify
+from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.highs_solver import HighsSolver
 from privacy.truncation.programs.program import PreparedProgram
@@ -16,7 +17,13 @@ from privacy.truncation.programs.solver import LinearProgramSolver, Point
 from privacy.units import ONE
 from tests.unit.privacy.truncation.instances import optimum, program
 
-ROUTES = [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver(2000), ReferenceSolver()]
+ROUTES = {
+    "simplex": HighsSolver("simplex"),
+    "ipm": HighsSolver("ipm"),
+    "first_order": FirstOrderSolver(2000),
+    "coordinate": CoordinateSolver(2000),
+    "clarabel": ReferenceSolver(),
+}
 
 
 def _hypergraph(seed: int, m: int = 60, n: int = 15) -> PreparedProgram:
@@ -31,7 +38,7 @@ def _last(solver: LinearProgramSolver, instance: PreparedProgram) -> Point:
     return point
 
 
-@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "first_order", "clarabel"])
+@pytest.mark.parametrize("solver", ROUTES.values(), ids=ROUTES)
 @pytest.mark.parametrize("seed", range(3))
 def test_points_are_nearly_optimal_and_certified(solver: LinearProgramSolver, seed: int) -> None:
     instance = _hypergraph(seed)
@@ -41,7 +48,7 @@ def test_points_are_nearly_optimal_and_certified(solver: LinearProgramSolver, se
     assert proof.ceiling() / instance.scale >= optimum(instance) / instance.scale - 1e-6
 
 
-@pytest.mark.parametrize("solver", ROUTES, ids=["simplex", "ipm", "first_order", "clarabel"])
+@pytest.mark.parametrize("solver", ROUTES.values(), ids=ROUTES)
 def test_the_same_program_gives_the_same_point_and_no_output(
     solver: LinearProgramSolver, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,7 +60,12 @@ def test_the_same_program_gives_the_same_point_and_no_output(
 
 def test_a_solver_cut_short_still_gives_valid_bounds() -> None:
     instance = _hypergraph(1)
-    for solver in (HighsSolver("simplex", iteration_limit=3), HighsSolver("ipm", 1), FirstOrderSolver(2)):
+    for solver in (
+        HighsSolver("simplex", iteration_limit=3),
+        HighsSolver("ipm", 1),
+        FirstOrderSolver(2),
+        CoordinateSolver(1),
+    ):
         proof = certify(instance, *_last(solver, instance))
         assert proof.floor() <= optimum(instance) <= proof.ceiling()
 

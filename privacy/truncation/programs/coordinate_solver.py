@@ -1,0 +1,82 @@
+"""Coordinate ascent on the augmented Lagrangian: for programs of many tuples and few units, as of dense graphs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.programs.coordinate_kernels import PENALTY, PRICE, add_all, gather, spread, sweep
+from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.solver import Point
+
+_PENALTY = 1.5
+"""By how much a unit's price rises when it is twice its cap over. From 1 to 2 all dense programs that were tried are
+solved in 20 to 80 sweeps; at 0.3 multipliers crawl, at 10 one sweep is far from the best point of its prices."""
+
+_FIRST_LOOK = 4
+"""Sweeps before the first look. A look costs as much as ten: each time there are this many more before the next."""
+
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True)
+class CoordinateSolver:
+    """The method of multipliers, with one sweep of exact coordinate steps between two steps of the multipliers.
+
+    A first-order method learns the prices of n units from one sum over all m tuples per pass. Here every tuple sees
+    the prices that the ones before it made, so that one pass is as good as many where m is far larger than n; and the
+    point is nearly feasible from early on, which is what costs the first-order method most of its passes.
+    One sweep between two steps is no proof of convergence. None is needed: the certificate proves what is returned,
+    and behind this route stands one that always converges.
+
+    Attributes:
+      sweep_limit: after so many the next route is tried.
+    Source: Hestenes, "Multiplier and gradient methods" (1969); Bertsekas, "Constrained optimization and Lagrange
+      multiplier methods" (1982); the sweeps between: Hildreth, "A quadratic programming procedure" (1957).
+    """
+
+    sweep_limit: int = 512
+
+    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        """See LinearProgramSolver. Points come after 4, 12, 24, 40, ... sweeps; both arrays are used again.
+
+        Cost: 2 ns per owner and sweep. Memory: 4 bytes per owner and 24 per tuple.
+        """
+        incidence = program.incidence
+        weights, caps = program.scaled()
+        m, n = incidence.n_rows, incidence.n_units
+        step = golden_step(m)
+        table = np.full((m, int(incidence.owners.max())), n, np.uint32)
+        worth = np.empty(m)
+        control.check("coordinate sweeps")
+        spread(incidence.indptr, incidence.units, weights, step, table, worth)
+        places = (0,) * table.shape[1]
+        x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and nobody far over
+        y, units = np.full(n + 1, 1.0 / len(places)), np.zeros((n + 1, 2))
+        y[n] = 0.0
+        load = np.zeros(n + 1)
+        add_all(table, places, x, load)
+        units[:n, PENALTY] = _PENALTY / np.maximum(caps, 1.0 / program.scale)
+        units[:n, PRICE] = y[:n] + units[:n, PENALTY] * (load[:n] - caps)
+        x_out = np.empty(m)
+        look = pause = _FIRST_LOOK
+        for sweeps in range(1, self.sweep_limit + 1):
+            control.check("coordinate sweeps", sweeps)
+            sweep(table, places, worth, units, x, y)
+            if sweeps in (look, self.sweep_limit):
+                pause += _FIRST_LOOK
+                look += pause
+                gather(x, step, x_out)
+                yield x_out, y[:n]
+
+
+def golden_step(m: int) -> int:
+    """The step near the golden section of m that has no divisor in common with it: it visits every tuple once."""
+    step = max(1, int(m * _GOLDEN))
+    while math.gcd(step, m) > 1:
+        step += 1
+    return step
