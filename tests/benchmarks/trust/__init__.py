@@ -1,8 +1,8 @@
 """Do numbers say what people read in them, and does every answer come: intervals, marks, outliers, dense graphs.
 
 A generated hospital at three sizes, TPC-H, and a question-and-answer site where its data is; nothing is declared of
-how much one person adds. The demonstration's questions, 100,000 releases each (`tail`). Generated graphs whose programs
-are large (`dense`). CASES="hospital;tpch;travel;tail;dense" asks about those alone.
+how much one person adds. The demonstration's questions, 100,000 releases each (`tail`). Generated graphs whose
+programs are large (`dense`). CASES="hospital;tpch;travel;tail;dense" asks about those alone.
 """
 
 from __future__ import annotations
