@@ -15,7 +15,7 @@ export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 # Compiled modules are kept whatever the environment says: each process of a proxy starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check unit test test-all coverage clients superset audit benchmark lint format lock readme clean
+.PHONY: help demo check unit test test-all coverage clients superset spark audit benchmark lint format lock readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
@@ -114,6 +114,15 @@ superset: .venv/installed ## Apache Superset, for its end-to-end test; needs Pyt
 	@test -x .noisegate/clients/superset/bin/python || $(BIN)/python -m venv .noisegate/clients/superset
 	@.noisegate/clients/superset/bin/python $(PIP_INSTALL) apache-superset==6.1.0 \
 		cachetools 'flask-caching<2.4' psycopg2-binary rich
+
+# Half a gigabyte, of which PyPI has no wheel, so that it is not in the lock; 80 seconds on a quick line. Spark runs on
+# Java 17 or newer, from Debian.
+spark: .venv/installed .noisegate/tmp ## pyspark for the extra noisegate[spark]; without it tests of Spark are skipped
+	@command -v java >/dev/null || if [ "$$(id -u)" = 0 ]; then \
+		apt-get install --quiet --quiet --yes --no-install-recommends openjdk-17-jre-headless; \
+		else echo "not installed, as only root may: apt-get install openjdk-17-jre-headless"; fi
+	@sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' $(or $(LOCK),/dev/null) > .noisegate/tmp/locked.txt  # which it may not move
+	@$(BIN)/python $(PIP_INSTALL) --constraint .noisegate/tmp/locked.txt 'pyspark[connect]>=4.1'
 
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
 	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit

@@ -109,6 +109,10 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
     Raises: UnsupportedSQL.
     """
 
+    if not DIALECTS[dialect].around:
+        hint = "ask for the aggregates alone, and compute from their answers on your side"
+        raise UnsupportedSQL("this database computes nothing around answers", hint=hint)
+
     def refused(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return _refusal(node, dialect)
 

@@ -18,6 +18,7 @@ from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
+from planner.sql.trees import quoted
 from privacy.truncation.loads.load_histogram import histogram_thresholds
 
 Write = Callable[[exp.Expr], str]
@@ -47,7 +48,7 @@ def rewrite(
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
-        loads=_loads(plan, len(summed), of_owners or join, thresholds) if by_loads else None,
+        loads=_loads(plan, len(summed), of_owners or join, thresholds, dialect) if by_loads else None,
         thresholds=thresholds,
         distinct=tuple(_distinct(plan, release, write) for release in plan.releases),
         relations=tuple(owner.relation for owner in plan.owners),
@@ -76,10 +77,11 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
     return None if late is None else write(late)
 
 
-def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int]) -> str:
-    """How many units have how much, over what every unit has; around it stands one text for all dialects."""
-    counted = count_loads(len(plan.group_keys), n_weights, thresholds).sql("postgres", comments=False)
-    return f'WITH "{LOADS}" AS ({of_owners}) {counted}'
+def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int], dialect: Dialect) -> str:
+    """How many units have how much, over what every unit has."""
+    write = DIALECTS[dialect].loads
+    counted = write(count_loads(len(plan.group_keys), n_weights, thresholds))
+    return f"WITH {write(quoted(LOADS))} AS ({of_owners}) {counted}"
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool) -> exp.Select:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Literal
 
-Dialect = Literal["postgres", "duckdb", "mirror"]
+Dialect = Literal["postgres", "duckdb", "mirror", "spark"]

@@ -25,8 +25,9 @@ from planner.public.query import PublicStatement
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
-from server.backends.data_files import DataFiles, ParquetFolder, TablePatterns, data_files
+from server.backends.data_files import DataFiles, ParquetFolder, data_files
 from server.backends.integer_columns import Column, Integers
+from server.backends.parquet.folder import TablePatterns
 from server.backends.public_rows import (
     Computed,
     Rows,

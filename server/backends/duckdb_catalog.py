@@ -8,6 +8,7 @@ from collections import defaultdict
 from duckdb import DuckDBPyConnection
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
+from server.backends.parquet.folder import fold
 
 # Types in PostgreSQL's words, which the planner speaks; others stay as they are.
 _TYPES = {
@@ -129,8 +130,3 @@ def _type(kind: str, collated: bool) -> str:
 def _name(relation: str) -> str:
     """The canonical name of a table or view, which there is one schema of: `a.b` is no table b of a schema a."""
     return table_name(PUBLIC, fold(relation))
-
-
-def fold(name: str) -> str:
-    """ASCII letters in lower case, as DuckDB compares names."""
-    return "".join(chr(ord(letter) + 32) if "A" <= letter <= "Z" else letter for letter in name)

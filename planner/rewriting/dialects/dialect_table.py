@@ -11,6 +11,7 @@ from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
 from planner.rewriting.dialects.mirror import mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
+from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_types import ResultType
@@ -37,6 +38,8 @@ class DialectSql:
       types: what the columns of a relation of released answers are cast to.
       by_name: does it have the functions that are known by PostgreSQL's name alone?
       refused: constructs that may surround answers elsewhere, and not here.
+      loads: what stands around what every unit has, as text.
+      around: may anything surround answers there?
     """
 
     question: Callable[[exp.Expr, Schema | None], str]
@@ -44,6 +47,8 @@ class DialectSql:
     types: Mapping[ResultType, str]
     by_name: bool = False
     refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
+    loads: Callable[[exp.Expr], str] = postgres_sql
+    around: bool = True
 
 
 def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
@@ -68,6 +73,7 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         lambda tree, _: postgres_sql(tree), lambda tree, _: postgres_sql(tree), _TYPES, by_name=True
     ),
     "duckdb": _DUCKDB,
+    "spark": DialectSql(spark_sql, spark_public_sql, _TYPES, loads=spark_loads_sql, around=False),
     "mirror": replace(_DUCKDB, question=_question_on_mirror),  # of private tables alone
 }
 """By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""

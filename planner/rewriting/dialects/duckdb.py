@@ -14,7 +14,7 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
@@ -50,12 +50,12 @@ def duckdb_sql(
       handlers: per construct.
     Raises: UnsupportedSQL where DuckDB would answer differently or could fail for some row.
     """
-    tables = dict(_tables(tree, schema))
+    tables = dict(tables_by_alias(tree, schema))
     written = Writer(tables, handlers, schema=schema).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
 
 
-def _tables(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
+def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
     """By alias; of derived tables, those whose columns they have."""
     for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
         if isinstance(node, exp.Subquery):
@@ -77,12 +77,18 @@ class Writer:
       handlers: per construct.
       clauses: what stays the same over rewritten parts.
       schema: the catalog, for the columns of subqueries that are tables of their own.
+      name: of the database, for refusals.
+      aggregates: the handlers of such subqueries, beside the others.
+      declared: writes the public values that a policy declares; PostgreSQL and DuckDB read them alike.
     """
 
     tables: Mapping[str, Table]
     handlers: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: HANDLERS)
     clauses: tuple[type[exp.Expr], ...] = CLAUSES
     schema: Schema = field(default_factory=lambda: Schema({}))
+    name: str = "DuckDB"
+    aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: duckdb_aggregates.HANDLERS)
+    declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
 
     def write(self, node: exp.Expr) -> Typed:
         """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
@@ -98,11 +104,11 @@ class Writer:
             return self._column(node)
         if isinstance(node, exp.Literal):
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
-        if isinstance(node, exp.Subquery) and "declared" in node.meta:  # public values, which both read alike
-            return Typed(node.copy(), SqlType(Family.OTHER))
+        if isinstance(node, exp.Subquery) and "declared" in node.meta:
+            return Typed(self.declared(node), SqlType(Family.OTHER))
         if isinstance(node, exp.Subquery) and ROWS in node.meta:
-            known = dict(_tables(node.this, self.schema))
-            inside = replace(self, tables=known, handlers={**self.handlers, **duckdb_aggregates.HANDLERS})
+            known = dict(tables_by_alias(node.this, self.schema))
+            inside = replace(self, tables=known, handlers={**self.handlers, **self.aggregates})
             return Typed(
                 exp.Subquery(this=inside.write(node.this).sql, alias=node.args["alias"]), SqlType(Family.OTHER)
             )
@@ -112,7 +118,7 @@ class Writer:
         if isinstance(node, self.clauses):
             return self._clause(node)
         name = f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "what stands here"
-        raise UnsupportedSQL(f"{name} is not supported on DuckDB")
+        raise UnsupportedSQL(f"{name} is not supported on {self.name}")
 
     def _column(self, node: exp.Column) -> Typed:
         alias, *others = [node.table] if node.table else self.tables

@@ -1,4 +1,7 @@
-"""URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`. Loads nothing of DuckDB."""
+"""URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`, `spark+local:///lake`.
+
+Loads nothing of DuckDB, and nothing of Spark.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from pathlib import Path
 
 from server.errors import ConfigurationInvalid
 
-_DUCKDB, _PARQUET = "duckdb:///", "parquet:///"
-FILE_URLS = (_DUCKDB, _PARQUET)
+_DUCKDB, _PARQUET, _SPARK = "duckdb:///", "parquet:///", "spark+local:///"
+FILE_URLS = (_DUCKDB, _PARQUET, _SPARK)
 """How URLs of files begin; what follows is a path, which starts at the policy's folder unless it begins with /."""
 
 
@@ -18,15 +21,45 @@ def path_of(url: str) -> Path:
     if kind == _DUCKDB and not path.is_file():
         hint = "the path of duckdb:///shop.duckdb starts at the policy's folder"
         raise ConfigurationInvalid(f"there is no file {path}", hint=hint)
-    if kind == _PARQUET and not path.is_dir():
-        hint = "parquet:///lake names a folder, from the policy's folder on; it has a file or a folder for each table"
+    if kind in (_PARQUET, _SPARK) and not path.is_dir():
+        hint = f"{kind}lake names a folder, from the policy's folder on; it has a file or a folder for each table"
         raise ConfigurationInvalid(f"there is no folder {path}", hint=hint)
     return path
 
 
 def is_folder(url: str) -> bool:
     """Does a URL name a folder of Parquet files?"""
-    return url.startswith(_PARQUET)
+    return url.startswith((_PARQUET, _SPARK, CONNECT))
+
+
+def is_spark(url: str) -> bool:
+    """Is what a URL names read by Spark?"""
+    return url.startswith((_SPARK, CONNECT))
+
+
+CONNECT = "sc://"
+"""How URLs of Spark Connect begin; they may hold a secret, so that they stand in env:NAME or file:PATH."""
+
+_FOLDER = ";folder="
+
+
+def connect_and_folder(url: str) -> tuple[str, Path]:
+    """The server of a URL of Spark Connect, and the folder of Parquet files that it reads.
+
+    Args:
+      url: `sc://host:15002/;token=...;folder=/mnt/lake`; the folder is the last of its parameters.
+    Raises: ConfigurationInvalid for one without a folder: tables of a catalog have no state that could be told from
+      another, so that a key that was counted might not be one any more.
+
+    >>> connect_and_folder("sc://spark:15002/;use_ssl=true;folder=/")
+    ('sc://spark:15002/;use_ssl=true', PosixPath('/'))
+    """
+    server, named, folder = url.partition(_FOLDER)
+    path = Path(folder)
+    if not named or not path.is_absolute() or not path.is_dir():
+        hint = "sc://host:15002/;folder=/mnt/lake names a folder that Spark and the proxy see under one path"
+        raise ConfigurationInvalid("the URL of Spark Connect names no folder of Parquet files", hint=hint)
+    return server, path
 
 
 def at_folder(url: str, base: Path) -> str:

@@ -15,8 +15,8 @@ from planner.policy.draft import Estimates
 from planner.schema import Schema
 from server.backends.custody.custody import Misfit, Statement
 from server.backends.custody.file_urls import path_of
-from server.backends.data_files import TablePatterns
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.parquet.folder import TablePatterns
 from server.errors import BackendFailed
 
 _UNLIMITED = DuckdbLimits(memory_mb=8_192, spill_mb=1 << 20)

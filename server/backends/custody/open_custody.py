@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from planner.policy.database_limits import DatabaseLimits
 from planner.policy.policy import Policy
 from server.backends.custody.custody import Custody
-from server.backends.custody.file_urls import FILE_URLS, is_folder
+from server.backends.custody.file_urls import CONNECT, FILE_URLS, is_folder, is_spark
 from server.errors import ConfigurationInvalid
 
 
@@ -41,11 +41,21 @@ def open_custody(
       limits: of a question, for the backend.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
-    return _files(url, limits) if url.startswith(FILE_URLS) else _postgres(url, namespaces, statement_ms, limits)
+    return (
+        _files(url, limits)
+        if url.startswith((*FILE_URLS, CONNECT))
+        else _postgres(url, namespaces, statement_ms, limits)
+    )
 
 
 @contextmanager
 def _files(url: str, limits: DatabaseLimits, patterns: tuple[tuple[str, str], ...] = ()) -> Iterator[Custody]:
+    if is_spark(url):
+        from server.backends.custody.spark_files import opened_spark_files  # Spark is an extra
+
+        with opened_spark_files(url, limits, patterns) as custody:
+            yield custody
+        return
     from server.backends.custody.files import opened_files  # DuckDB is an extra
 
     with opened_files(url, limits, patterns) as custody:

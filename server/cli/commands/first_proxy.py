@@ -62,7 +62,7 @@ def init(
     url: Annotated[
         str | None,
         typer.Option(
-            help="Where the database's URL is: env:NAME or file:PATH; or files: duckdb:///FILE, parquet:///FOLDER.",
+            help="Where the database's URL is: env:NAME or file:PATH; or files: duckdb:///FILE, parquet:///FOLDER, spark+local:///FOLDER.",
             metavar="SECRET",
         ),
     ] = None,

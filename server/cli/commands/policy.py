@@ -38,8 +38,8 @@ def init(
     url: Annotated[
         str,
         typer.Option(
-            help="Where the database's URL is: env:NAME or file:PATH, never the URL itself; but duckdb:///FILE and "
-            "parquet:///FOLDER, which need no password."
+            help="Where the database's URL is: env:NAME or file:PATH, never the URL itself; but duckdb:///FILE, "
+            "parquet:///FOLDER and spark+local:///FOLDER, which need no password."
         ),
     ] = _DRAFTED_URL,
     name: Annotated[

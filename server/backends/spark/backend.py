@@ -1,0 +1,184 @@
+"""Spark over a folder of Parquet files: a session for each question, whose views are those files and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from planner.errors import SchemaChanged, UnsupportedSQL
+from planner.limits import MAX_PUBLIC_ROWS
+from planner.plan import BackendQuery
+from planner.policy.database_limits import DatabaseLimits
+from planner.postprocessing.write_outer import OuterStatement
+from planner.public.query import PublicStatement
+from planner.schema import Schema
+from planner.sql.dialect import Dialect
+from server.backends.columns import Domain, group_domain
+from server.backends.integer_columns import Column
+from server.backends.parquet.folder import ParquetFiles, TablePatterns
+from server.backends.public_rows import Computed, Rows, public_rows
+from server.backends.query_tuples import QueryTuples, query_tuples
+from server.backends.spark.arrow_columns import arrow_columns
+from server.backends.spark.file_tables import FileTable, file_schema, read_file_tables
+from server.backends.spark.session import SparkAddress, SparkSession, opened_session
+from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+
+
+@dataclass(frozen=True)
+class SparkLimits:
+    """Public bounds of one read.
+
+    Attributes:
+      statement_ms: how long the statements of one question may take.
+      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
+      rows: the most distinct join tuples that are taken in.
+    """
+
+    statement_ms: int = 60_000
+    public_ms: int = 15_000
+    rows: int = 20_000_000
+
+    @classmethod
+    def of_policy(cls, limits: DatabaseLimits) -> SparkLimits:
+        """As a policy's settings say."""
+        return cls(statement_ms=limits.seconds * 1_000, rows=limits.rows)
+
+
+@dataclass(frozen=True)
+class SparkBackend:
+    """Reads join tuples from files by Spark, in one state of the files.
+
+    Spark has no snapshot of files. Which files a table has is known from the start, and their sizes and times are
+    compared before and after everything that is read.
+
+    Attributes:
+      address: of Spark Connect, which sees the same files under the same paths.
+      path: the folder; never written.
+      tables: of the folder, in the state that was checked.
+      version: that state.
+      limits: see SparkLimits.
+      patterns: of the tables whose files the policy names.
+    """
+
+    dialect: ClassVar[Dialect] = "spark"
+
+    address: SparkAddress
+    path: Path
+    tables: tuple[FileTable, ...]
+    version: str
+    limits: SparkLimits = SparkLimits()
+    patterns: TablePatterns = ()
+
+    @classmethod
+    def of_folder(
+        cls, address: SparkAddress, folder: ParquetFiles, limits: SparkLimits = SparkLimits()
+    ) -> SparkBackend:
+        """What answers from the files as they are now and from no other state.
+
+        Raises: BackendUnavailable; ConfigurationInvalid.
+        Cost: reads the head of every file.
+        """
+        version = folder.version()
+        with opened_session(address, None) as session:
+            tables = read_file_tables(folder, session.columns_of)
+        made = cls(address, folder.path, tables, version, limits, folder.patterns)
+        if made.changed():
+            raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
+        return made
+
+    def schema(self) -> Schema:
+        """The catalog, which is of these files."""
+        return file_schema(self.tables, self.version)
+
+    def changed(self) -> bool:
+        """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
+        return ParquetFiles(self.path, self.patterns).version() != self.version
+
+    def check_schema(self, fingerprint: str) -> None:
+        """Connect, compare the catalog with that of a plan, and go. Raises: BackendUnavailable; SchemaChanged."""
+        try:
+            with self._snapshot(fingerprint, self.limits.public_ms):
+                pass
+        except (BackendFailed, BackendConnectionLost, QueryCancelled) as error:
+            raise BackendUnavailable("Spark does not answer") from error
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        """The public groups and the private join tuples of one state of the files.
+
+        Raises:
+          BackendUnavailable: Spark cannot be reached; nothing was read.
+          BackendConnectionLost: it was lost.
+          SchemaChanged: the files are not the plan's; no private row was read.
+          QueryCancelled: over a limit.
+          BackendFailed: any other refusal by Spark.
+        """
+        with self._snapshot(query.fingerprint, self.limits.statement_ms) as session:
+            domain = self._domain(session, query)
+            return query_tuples(query, domain, partial(self._columns, session))
+
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
+        with self._snapshot(query.fingerprint, self.limits.public_ms) as session:
+            return self._domain(session, query)
+
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables, as clients see them.
+
+        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; otherwise as `read`.
+        """
+        with self._snapshot(statement.fingerprint, self.limits.public_ms) as session:
+            found = _Fetched(self._rows(session, statement.sql, MAX_PUBLIC_ROWS))
+            return public_rows(found, statement.types)
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """Nothing surrounds answers here. Raises: UnsupportedSQL."""
+        raise UnsupportedSQL("nothing may surround the answers on Spark")
+
+    @contextmanager
+    def _snapshot(self, fingerprint: str, limit_ms: int) -> Iterator[SparkSession]:
+        """A session, limited in time, in which the files are those that the query was planned for."""
+        if self.changed() or self.schema().fingerprint != fingerprint:
+            hint = "the custodian reloads the policy, which checks the keys of the new files; then ask again"
+            raise SchemaChanged("the files of the database have changed since they were checked", hint=hint)
+        with opened_session(self.address, limit_ms) as session:
+            session.with_files(self.tables)
+            yield session
+        if self.changed():
+            raise BackendFailed("the files of the database changed while they were read")
+
+    def _domain(self, session: SparkSession, query: BackendQuery) -> Domain:
+        return group_domain(query, lambda statement: list(self._rows(session, statement, self.limits.rows)))
+
+    def _columns(self, session: SparkSession, statement: str, width: int) -> list[Column]:
+        """A statement's columns; what is over the limit of rows is not waited for."""
+        tables, rows = [], 0
+        for table in session.tables(statement):
+            tables.append(table)
+            rows += table.num_rows
+            if rows > self.limits.rows:
+                session.interrupt()
+                raise QueryCancelled("the query joins more than the proxy takes in", hint="add predicates")
+        return arrow_columns(tables, width)
+
+    def _rows(self, session: SparkSession, statement: str, most: int) -> Iterator[tuple[object, ...]]:
+        rows = 0
+        for table in session.tables(statement):
+            yield from zip(*arrow_columns([table], table.num_columns), strict=True)
+            rows += table.num_rows
+            if rows > most:
+                session.interrupt()
+                return
+
+
+class _Fetched:
+    """Rows as `public_rows` takes them in."""
+
+    def __init__(self, rows: Iterator[tuple[object, ...]]) -> None:
+        self._rows = rows
+
+    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]:
+        return [row for _, row in zip(range(size), self._rows, strict=False)]

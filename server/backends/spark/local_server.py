@@ -1,0 +1,170 @@
+"""A Spark of the proxy's own: one Java process on this machine, which only who knows its token may ask.
+
+It listens on the loopback address, shows no page of what runs, writes no log, and ends with the process that has
+started it, however that ends. One Spark serves all questions: its memory is that of all of them together.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from server.backends.spark.session import SparkAddress, opened_session
+from server.errors import BackendUnavailable, ConfigurationInvalid
+
+_START_S = 300.0
+_LOOK_S = 0.1
+_STOP_S = 10.0
+_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+# Its input is held open by whoever started it, however that ends: then Java ends, too.
+_UNTIL_INPUT_ENDS = '"$@" </dev/null & java=$!; cat >/dev/null; kill $java; wait $java'
+
+
+@dataclass(frozen=True)
+class SparkMemory:
+    """What a local Spark may use.
+
+    Attributes:
+      memory_mb: of Java's heap.
+      threads: processors; None: all.
+    """
+
+    memory_mb: int = 4_096
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class _Running:
+    process: subprocess.Popen[bytes]
+    address: SparkAddress
+    folder: Path
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_running: dict[SparkMemory, _Running] = {}
+_lock = threading.Lock()
+
+
+def local_spark(memory: SparkMemory) -> SparkAddress:
+    """The address of this process's Spark, which is started if there is none of so much memory.
+
+    Raises: ConfigurationInvalid where pyspark or Java is absent; BackendUnavailable where it does not start.
+    Cost: some ten seconds on a quiet machine, the first time.
+    """
+    with _lock:
+        known = _running.get(memory)
+        if known is not None and _answers(known.address):
+            return known.address
+        if known is not None:
+            known.stop()
+        _running[memory] = found = _started(memory)
+        return found.address
+
+
+@atexit.register
+def stop_local_sparks() -> None:
+    """End each Spark of this process."""
+    with _lock:
+        while _running:
+            _running.popitem()[1].stop()
+
+
+def _started(memory: SparkMemory) -> _Running:
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise ConfigurationInvalid("this database needs pyspark", hint="install noisegate[spark]")
+    submit = Path(package.origin).parent / "bin" / "spark-submit"
+    if not submit.is_file() or (shutil.which("java") is None and not os.environ.get("JAVA_HOME")):
+        hint = "install pyspark, not pyspark-client, and Java 17 or newer; or name a Spark Connect server"
+        raise ConfigurationInvalid("a local Spark needs Java and pyspark", hint=hint)
+    folder = Path(tempfile.mkdtemp(prefix="noisegate-spark-"))
+    token, port = secrets.token_hex(32), _free_port()
+    options = [f"--conf={name}={value}" for name, value in _conf(memory, port, folder).items()]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    process = subprocess.Popen(
+        ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", str(submit), "--class", _SERVER, *options, "spark-internal"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env={**environment, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "SPARK_CONF_DIR": str(folder)},
+    )
+    found = _Running(process, SparkAddress(f"sc://localhost:{port}/;token={token}"), folder)
+    try:
+        _wait_ready(port)
+        if not _answers(found.address):
+            raise BackendUnavailable("the local Spark does not answer", hint="is Java 17 or newer installed?")
+    except BaseException:
+        found.stop()
+        raise
+    return found
+
+
+def _conf(memory: SparkMemory, port: int, folder: Path) -> Mapping[str, str]:
+    return {
+        "spark.master": f"local[{memory.threads or '*'}]",
+        "spark.driver.memory": f"{memory.memory_mb}m",
+        "spark.driver.maxResultSize": f"{max(memory.memory_mb // 2, 256)}m",
+        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        # Of a worker that was killed nobody takes the rows any more.
+        "spark.connect.execute.manager.detachedTimeout": "5s",
+        "spark.connect.session.manager.defaultSessionTimeout": "10m",
+        "spark.eventLog.enabled": "false",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.local.dir": str(folder / "spill"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": str(4 * (memory.threads or os.cpu_count() or 4)),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_ready(port: int) -> None:
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(_LOOK_S)
+    raise BackendUnavailable("the local Spark does not start", hint="is Java 17 or newer installed?")
+
+
+def _answers(address: SparkAddress) -> bool:
+    try:
+        with opened_session(address, None):
+            return True
+    except BackendUnavailable:
+        return False

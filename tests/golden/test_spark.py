@@ -1,0 +1,165 @@
+"""Every golden question on Spark: the rows that PostgreSQL has, or a refusal by name before anything runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from duckdb import connect
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.plan import BackendQuery
+from planner.rewriting.dialects.spark.statement import spark_sql
+from planner.rewriting.rewrite import rewrite
+from planner.rules.sample_rows import bernoulli_percent, sample_rows
+from planner.schema import Schema
+from planner.sql.columns import bound_column
+from planner.sql.sql_nodes import named_sql, table_sql
+from server.backends.catalog import read_schema
+from server.backends.spark.backend import SparkBackend
+from server.backends.spark.session import SparkSession, opened_session
+from tests.golden.sampling.write_cases import RATE, before_files
+from tests.golden.test_executed import EMPTY, STATEMENTS, _policy
+from tests.golden.untruncated import Run, postgres
+from tests.support.planning import planned
+from tests.support.spark import address, folder_of, needs_spark, rows_of
+from tests.support.tpch_duckdb import NAMESPACE
+
+pytestmark = needs_spark
+
+REFUSED = {"days_between": "the function age is not supported on Spark"}
+"""Of the golden questions, those that Spark is not asked, and why."""
+
+SAMPLES = {path.name.split(".")[0]: path.read_text() for path in before_files()}
+_DEVIATIONS = 7
+"""A binomial leaves them once in 10^11 runs."""
+
+OnSpark = tuple[Schema, SparkSession]
+
+
+@pytest.fixture(scope="module")
+def on_spark(tpch_duckdb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnSpark]:
+    """The same rows as files; what the policy declares as keys is declared by it."""
+    folder = tmp_path_factory.mktemp("spark")
+    with connect(tpch_duckdb, read_only=True) as connection:
+        names = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = ?", [NAMESPACE])
+        for (name,) in names.fetchall():
+            connection.execute(f'COPY "{NAMESPACE}"."{name}" TO \'{folder / name}.parquet\'')
+    backend = SparkBackend.of_folder(address(), folder_of(folder))
+    with opened_session(address(), None) as session:
+        session.with_files(backend.tables)
+        yield backend.schema(), session
+
+
+@pytest.fixture(scope="module")
+def on_postgres(tpch_url: str, tpch_owner_url: str) -> tuple[Schema, Run]:
+    with psycopg.connect(tpch_url) as connection:
+        return read_schema(connection), postgres(tpch_owner_url)
+
+
+def _with_keys(schema: Schema, known: Schema) -> Schema:
+    """The tables of files with the other database's keys, as a policy would declare them; where nothing is NULL."""
+    tables = {}
+    for name, table in schema.tables.items():
+        like = known.tables[name]
+        nullable = {column.name: column.nullable for column in like.columns}
+        columns = tuple(replace(column, nullable=nullable[column.name]) for column in table.columns)
+        tables[name] = replace(like, namespace=table.namespace, columns=columns)
+    return replace(schema, tables=tables)
+
+
+def _statements(query: BackendQuery) -> list[str]:
+    every = (query.join, query.loads, *dict.fromkeys(query.distinct), *query.domains)
+    return [text for text in every if text is not None]
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - REFUSED.keys()))
+def test_spark_gives_the_same_rows(name: str, on_postgres: tuple[Schema, Run], on_spark: OnSpark) -> None:
+    """Join tuples, how many units have how much, distinct values and public groups: all to the last whole number."""
+    known, run = on_postgres
+    schema = _with_keys(on_spark[0], known)
+    theirs = rewrite(planned(STATEMENTS[name], known, _policy(name)), schema=known)
+    ours = rewrite(planned(STATEMENTS[name], schema, _policy(name)), dialect="spark", schema=schema)
+    assert (ours.relations, ours.values, ours.thresholds) == (theirs.relations, theirs.values, theirs.thresholds)
+    compared = 0
+    for one, other in zip(_statements(theirs), _statements(ours), strict=True):
+        rows = Counter(map(tuple, run(one)))
+        assert Counter(rows_of(on_spark[1], other)) == rows, other
+        compared += len(rows)
+    assert compared > 0 or name in EMPTY
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_was_not_compared_is_refused_by_name(
+    name: str, on_postgres: tuple[Schema, Run], on_spark: OnSpark
+) -> None:
+    schema = _with_keys(on_spark[0], on_postgres[0])
+    plan = planned(STATEMENTS[name], schema, _policy(name))
+    with pytest.raises(UnsupportedSQL, match=REFUSED[name]):
+        rewrite(plan, dialect="spark", schema=schema)
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_a_sample_of_everything_is_everything_and_a_drawn_one_is_a_part(
+    name: str, on_postgres: tuple[Schema, Run], on_spark: OnSpark
+) -> None:
+    known, run = on_postgres
+    schema, session = _with_keys(on_spark[0], known), on_spark[1]
+    rate = None if "TABLESAMPLE" in SAMPLES[name] else RATE
+    theirs = rewrite(planned(SAMPLES[name], known, sampling_rate=rate), schema=known).join
+    plan = planned(SAMPLES[name], schema, sampling_rate=rate)
+    ours = rewrite(plan, dialect="spark", schema=schema).join
+    assert theirs is not None and ours is not None and plan.sampling is not None
+    drawn = "RAND(:seed)" in ours
+    assert drawn == ("BERNOULLI" in theirs)
+    if drawn:  # at exactly the rate that the answer is scaled up by
+        assert f"RAND(:seed) < CAST('{plan.sampling.rate!r}' AS DOUBLE)" in ours
+    whole = re.sub(r"BERNOULLI \([0-9.]+", "BERNOULLI (100", theirs)
+    every = re.sub(r"RAND\(:seed\) < CAST\('[0-9.e-]+' AS DOUBLE\)", "TRUE", ours)
+    expected = Counter(map(tuple, run(whole)))
+    assert Counter(rows_of(session, every)) == expected
+    if drawn and name.startswith("pushdown"):
+        total = sum(row[-1] * times for row, times in expected.items())
+        part = sum(row[-1] for row in rows_of(session, ours))
+        ((rows,),) = run("SELECT count(*) FROM lineitem")
+        spread = _DEVIATIONS * math.sqrt(rows * RATE * (1 - RATE)) * 2**30
+        assert part < total and abs(part - plan.sampling.rate * total) <= spread
+
+
+def test_each_row_is_drawn_by_itself_and_anew(tmp_path: Path) -> None:
+    """Bernoulli: counts of a binomial, rows side by side independent, and no two statements draw the same."""
+    size, rate, draws = 20_000, 0.25, 12
+    pq.write_table(pa.table({"n": range(size)}), tmp_path / "row.parquet", row_group_size=1_000)
+    backend = SparkBackend.of_folder(address(), folder_of(tmp_path))
+    schema = backend.schema()
+    (table,) = schema.tables.values()
+    tree = _sampled_rows(schema, table.name, rate)
+    with opened_session(address(), None) as session:
+        session.with_files(backend.tables)
+        kept = [{row[0] for row in rows_of(session, tree)} for _ in range(draws)]
+    total = sum(map(len, kept))
+    assert abs(total - rate * size * draws) <= _DEVIATIONS * math.sqrt(rate * (1 - rate) * size * draws)
+    pairs = sum(1 for one in kept for row in one if row + 1 in one)
+    expected = rate**2 * (size - 1) * draws
+    assert abs(pairs - expected) <= _DEVIATIONS * math.sqrt(3 * rate**2 * size * draws)
+    both = [len(one & other) for one, other in itertools.pairwise(kept)]
+    spread = _DEVIATIONS * math.sqrt(rate**2 * (1 - rate**2) * size)
+    assert all(abs(found - rate**2 * size) <= spread for found in both)
+
+
+def _sampled_rows(schema: Schema, name: str, rate: float) -> str:
+    select = exp.Select(
+        expressions=[named_sql(bound_column("r", "n"), "n")],
+        from_=exp.From(this=table_sql(schema.tables[name], "r")),
+    )
+    return spark_sql(sample_rows(select, "r", bernoulli_percent(rate)[0]), schema)
