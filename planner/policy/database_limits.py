@@ -21,8 +21,10 @@ class DatabaseLimits:
       rows: the most join tuples, alike ones counted once, that the proxy takes in for one question; fewer where a
         worker's memory has no room for as many of that question's columns (`server/backends/room.py`).
       memory_mb: what PostgreSQL gives each sort and each hash table of a statement (its `work_mem`), or DuckDB a
-        whole question before it spills to disk; None: 64 MB on PostgreSQL, 4,096 MB on DuckDB.
-      processes: how many processors a question may use; None: what PostgreSQL is set to; DuckDB: 2.
+        whole question before it spills to disk, or the heap of a local Spark, for all questions together; None:
+        64 MB on PostgreSQL, 4,096 MB on the others.
+      processes: how many processors a question may use, or a local Spark; None: what PostgreSQL is set to; DuckDB: 2;
+        Spark: all.
     """
 
     seconds: int = 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,7 +11,7 @@ import pytest
 
 from tests.integration.test_data_files import PATIENTS, POLICY, VISITS
 from tests.integration.test_served_files import _noisegate, _served
-from tests.support.spark import needs_spark
+from tests.support.spark import address, needs_spark
 
 pytestmark = needs_spark
 
@@ -20,13 +19,15 @@ _WAIT_S = 240.0
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy over files, by the Spark Connect of these tests."""
     (tmp_path / "lake" / "visit").mkdir(parents=True)
     duckdb.execute(f"COPY ({PATIENTS}) TO '{tmp_path}/lake/patient.parquet'")
     duckdb.execute(f"COPY ({VISITS.format(0, 3000)}) TO '{tmp_path}/lake/visit/0.parquet'")
-    policy = POLICY.replace('url = "parquet:///lake"', 'url = "spark+local:///lake"\nmemory_mb = 1024\nseconds = 240')
+    monkeypatch.setenv("NOISEGATE_LAKE", f"{address().url};folder={tmp_path}/lake")
+    policy = POLICY.replace('url = "parquet:///lake"', 'url = "env:NOISEGATE_LAKE"\nseconds = 240')
     (tmp_path / "policy.toml").write_text(policy)
-    yield tmp_path
+    return tmp_path
 
 
 def _asked(address: str, key: str, sql: str) -> httpx.Response:
@@ -34,41 +35,45 @@ def _asked(address: str, key: str, sql: str) -> httpx.Response:
     return httpx.post(f"{address}/v1/query", json=body, headers=headers, timeout=_WAIT_S)
 
 
-def _sparks() -> str:
-    """The Java processes that run a Spark of a proxy's."""
+def _processes() -> str:
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_from_the_draft_to_an_answer_and_a_changed_file(folder: Path) -> None:
+def test_a_local_spark_reads_a_folder_and_ends_with_who_started_it(folder: Path) -> None:
+    before = _processes().count("SparkConnectServer")
     drafted = _noisegate("policy", "init", "--url", "spark+local:///lake", "--output", "draft.toml", cwd=folder)
     assert drafted.returncode == 0, drafted.stderr
-    assert "[tables.visit.columns]" in (folder / "draft.toml").read_text()
+    text = (folder / "draft.toml").read_text()
+    assert 'url = "spark+local:///lake"' in text and "[tables.visit.columns]" in text
+    assert _processes().count("SparkConnectServer") <= before
+
+
+def test_from_the_check_to_answers_and_a_changed_file(folder: Path) -> None:
     added = _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "60", cwd=folder)
     assert added.returncode == 0, added.stderr
     checked = _noisegate("policy", "check", "policy.toml", cwd=folder)
     assert checked.returncode == 0 and "held once" in checked.stderr, checked.stdout + checked.stderr
     key = added.stdout.strip()
-    with _served(folder) as (address, _):
-        answer = _asked(address, key, "SELECT count(*), sum(cost) FROM visit")
+    with _served(folder) as (proxy, _):
+        answer = _asked(proxy, key, "SELECT count(*), sum(cost) FROM visit")
         assert answer.status_code == 200, answer.text
         assert abs(answer.json()["rows"][0][0] - 3000) < 300
         towns = _asked(
-            address, key, "SELECT town, count(*) FROM visit JOIN patient ON patient_id = patient.id GROUP BY town"
+            proxy, key, "SELECT town, count(*) FROM visit JOIN patient ON patient_id = patient.id GROUP BY town"
         )
         assert towns.status_code == 200, towns.text
         assert [row[0] for row in towns.json()["rows"]] == ["town 0", "town 1"]
         refused = _asked(
-            address, key, "SELECT count(*) FROM visit JOIN patient ON patient_id = id WHERE lower(town) = 'a'"
+            proxy, key, "SELECT count(*) FROM visit JOIN patient ON patient_id = id WHERE lower(town) = 'a'"
         )
-        assert refused.status_code == 400 and "lower is not supported on Spark" in refused.text
+        assert refused.status_code == 422 and "lower is not supported on Spark" in refused.text
         around = _asked(
-            address, key, "SELECT upper(town) FROM (SELECT town, count(*) AS n FROM patient GROUP BY town) q"
+            proxy, key, "SELECT upper(town) FROM (SELECT town, count(*) AS n FROM patient GROUP BY town) q"
         )
-        assert around.status_code == 400 and "computes nothing around answers" in around.text
+        assert around.status_code == 422, around.text
         duckdb.execute(f"COPY ({VISITS.format(0, 600)}) TO '{folder}/lake/visit/1.parquet'")
-        changed = _asked(address, key, "SELECT avg(cost) FROM visit")
+        changed = _asked(proxy, key, "SELECT avg(cost) FROM visit")
         assert changed.status_code == 503 and "have changed" in changed.text
-    assert str(folder) not in _sparks()
 
 
 def test_a_key_that_is_declared_and_false_is_found(folder: Path) -> None:

@@ -51,8 +51,8 @@ def connect_and_folder(url: str) -> tuple[str, Path]:
     Raises: ConfigurationInvalid for one without a folder: tables of a catalog have no state that could be told from
       another, so that a key that was counted might not be one any more.
 
-    >>> connect_and_folder("sc://spark:15002/;use_ssl=true;folder=/mnt/lake")
-    ('sc://spark:15002/;use_ssl=true', PosixPath('/mnt/lake'))
+    >>> connect_and_folder("sc://spark:15002/;use_ssl=true;folder=/")
+    ('sc://spark:15002/;use_ssl=true', PosixPath('/'))
     """
     server, named, folder = url.partition(_FOLDER)
     path = Path(folder)

@@ -102,7 +102,7 @@ def _table(node: exp.Expr, write: Write) -> Typed:
 def _declared(node: exp.Subquery) -> exp.Expr:
     """Public values that a policy declares, whose series of steps has another name, and ends before its end."""
     for part in node.find_all(exp.AtTimeZone, exp.Cast):
-        if isinstance(part, exp.AtTimeZone) or not part.args["to"].is_type(*_DECLARED):
+        if not isinstance(part, exp.Cast) or not part.to.is_type(*_DECLARED):
             raise UnsupportedSQL("declared values of this type are not supported on Spark")
     return node.transform(_steps)
 

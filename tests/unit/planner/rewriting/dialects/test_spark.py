@@ -10,6 +10,7 @@ from sqlglot import exp, parse_one
 from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
 from planner.planning.mechanism_choice import MOST_BOUND
+from planner.postprocessing.allowed_sql import check_allowed
 from planner.rewriting.dialects.spark.conditions import spark_pattern
 from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
 from planner.rewriting.rewrite import rewrite
@@ -154,6 +155,13 @@ def test_statements_over_public_tables_are_written_or_refused() -> None:
     assert spark_public_sql(select, {"h": TABLE}) == "SELECT SUM(CAST(`h`.`n` AS DECIMAL(15, 2))) FROM `h` AS `h`"
     with pytest.raises(UnsupportedSQL, match="Spark"):
         spark_public_sql(exp.union(select, select.copy()), {"h": TABLE})
+
+
+def test_nothing_surrounds_answers() -> None:
+    outer = parse_one("SELECT n FROM q", dialect="postgres")
+    assert isinstance(outer, exp.Query)
+    with pytest.raises(UnsupportedSQL, match="computes nothing around answers"):
+        check_allowed(outer, (), "spark")
 
 
 def test_a_pattern_keeps_what_it_escapes() -> None:
