@@ -24,6 +24,7 @@ from planner.postprocessing.divisions import guard_divisions
 from planner.postprocessing.interval_ends import ShownIntervals, add_interval_ends, name_columns
 from planner.postprocessing.write_outer import OuterStatement, Relation, relation_columns, write_outer
 from planner.released_expression import KeyValue, RowCount
+from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from planner.sql.result_types import NUMBERS, ResultType
@@ -116,6 +117,8 @@ class Composer:
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError for a part that cannot be answered, and for what surrounds them.
         """
+        if not DIALECTS[self.dialect].around:
+            return None  # the refusal of the statement as one question says what is wrong with it
         tree = replace_clock(substitute(statement.tree, request.parameters), now, self.policy.time_grain)
         split = decompose(tree, self.schema, self.policy, request.search_path)
         if split is None:

@@ -199,3 +199,15 @@ def test_whole_numbers_come_as_arrays_and_texts_as_they_are() -> None:
     assert list(numbers) == [1, None, -(2**63), 4, 5] and numbers.values.dtype == np.int64
     assert words == ("a", "\\xff", None, "a", "\\xff\\xfe")
     assert arrow_columns([], 2) == [(), ()]
+
+
+@pytest.mark.parametrize("unit", ["ms", "ns"])
+def test_moments_that_spark_would_multiply_are_refused_by_their_table(lake: Path, unit: str) -> None:
+    """A millisecond beyond 292 thousand years fails there, of one row."""
+    pq.write_table(
+        pa.table({"patient_id": pa.array([1], pa.int32()), "at": pa.array([1], pa.timestamp(unit))}),
+        lake / "call.parquet",
+        version="2.6",
+    )
+    with pytest.raises(ConfigurationInvalid, match=r"microseconds|does not read"):
+        SparkBackend.of_folder(address(), folder_of(lake))

@@ -118,14 +118,19 @@ def _column(name: str, kind: str) -> Column:
 
 
 def _check_alike(name: str, files: Sequence[Path]) -> None:
-    """Refuse a table whose files differ in their columns: a value that fits no type would fail a question."""
+    """Refuse what a value of one row could make a question fail by: files that differ in their columns, and moments
+    of other units than microseconds, which Spark multiplies into them, failing where they leave their 64 bits."""
     known = None
     for file in files:
         try:
-            found = pyarrow.parquet.ParquetFile(file).schema
+            opened = pyarrow.parquet.ParquetFile(file)
+            found, types = opened.schema, opened.schema_arrow.types
         except (ArrowException, OSError) as error:
             raise ConfigurationInvalid(f"{file.name} of {name} is no Parquet file") from error
         if known is not None and not found.equals(known):
             hint = "write all files of a table with the same columns, in one order and of the same types"
             raise ConfigurationInvalid(f"{file.name} of {name} has other columns than {files[0].name}", hint=hint)
         known = found
+        if any(pyarrow.types.is_timestamp(kind) and kind.unit != "us" for kind in types):
+            hint = "write timestamps of microseconds, or use parquet:///"
+            raise ConfigurationInvalid(f"{name} has timestamps in other units than microseconds", hint=hint)
