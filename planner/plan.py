@@ -20,6 +20,8 @@ SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
 """From the least to the most that a join may explode."""
 
 _GAP = 0.01
+"""eta where a tuple has three owners or more. Five times as much would save a quarter of the passes over a dense
+graph's tuples (`make benchmark NAME=trust`), and cost every answer 4% more noise: not worth it at any epsilon."""
 
 _EXACT_PARTIES = 2
 
