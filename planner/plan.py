@@ -170,6 +170,20 @@ class GroupSelection:
 
 
 @dataclass(frozen=True)
+class KindReach:
+    """Which groups the units of a privacy-unit relation may be in (`planner.sensitivity.groups_per_kind`).
+
+    Attributes:
+      relation: whose units.
+      determines: per position that they stand in, the places of the group keys that follow from the unit; no two
+        positions are the same function of it. None of them: the unit may be in every group.
+    """
+
+    relation: str
+    determines: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Output:
     """One column of the answer.
 
@@ -305,6 +319,8 @@ class Plan:
         group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
       tree: of a sample that is drawn along a join tree, the tree; None of any other.
       lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.lone_tuples`)?
+      kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
+        many groups each reaches is known with the list of groups. Empty: `groups_per_unit` is for all of them.
     """
 
     source: exp.Select
@@ -336,6 +352,7 @@ class Plan:
     lone: bool = False
     tree: SampledTree | None = None
     nobody_adds_more_than: float | None = None
+    kinds: tuple[KindReach, ...] = ()
 
     def adds_at_most(self, release: Release) -> Fraction | None:
         """What one person adds to a release at most, in normalised weight, by what whoever asks says; else None.

@@ -125,6 +125,8 @@ class CodedJoinTuples:
       owners: (smallest, largest) number of owners of a tuple; (1, 1) without tuples.
       units: (n_members,) int32 the privacy unit that each member is, rising within a group; equal in two groups where
         the unit is the same.
+      relations: the privacy-unit relations in the order of their units' numbers, each with the number after its last;
+        empty where nobody asks which relation a unit is of.
     """
 
     members: NDArray[np.int32]
@@ -133,6 +135,7 @@ class CodedJoinTuples:
     weights: NDArray[np.int64]
     owners: tuple[int, int]
     units: NDArray[np.int32]
+    relations: tuple[tuple[str, int], ...] = ()
 
     @property
     def n_groups(self) -> int:

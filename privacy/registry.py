@@ -122,6 +122,8 @@ class Mechanism:
         how many units have how much (`LoadHistogram`)?
       takes_exchanges: is it proved where neighbours exchange tuples of a unit for others of its own? It then asks
         of each group's truncated answer no more than that it moves by the threshold at most.
+      by_kind: may units of a relation that reach fewer groups than others contribute more to each
+        (`KindMeasurement`)?
     """
 
     name: str
@@ -133,6 +135,7 @@ class Mechanism:
     bounds_vector: bool = False
     by_loads: bool = False
     takes_exchanges: bool = False
+    by_kind: bool = False
 
     @property
     def approximate(self) -> bool:
@@ -380,6 +383,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         two_sided=True,
         delta_where_it_pays=True,
         by_loads=True,
+        by_kind=True,
         build=_group_lp,
     ),
     JointMechanism(

@@ -99,6 +99,7 @@ from server.scheduling.hold_answer import Holding
 from server.scheduling.lru_cache import LruCache
 from server.scheduling.single_flight import SingleFlight
 from server.workers.group_limits import check_explained, check_groups
+from server.workers.groups_of_kinds import groups_of_kinds
 from server.workers.measure import measure, plan_measurements
 from server.workers.pool import WorkerPool
 from server.workers.public_reads import PublicReads
@@ -243,7 +244,8 @@ class Pipeline:
     def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:
         plan = self._planned(bound, request)
         rewritten = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        n_groups = len(self.groups(rewritten, request.analyst)) if plan.group_keys else 1
+        domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
+        n_groups = len(domain)
         measuring = plan_measurements(plan, self.policy)
         check_explained(plan, rewritten, measuring, n_groups)
         persons = with_person_tables(bound, self.schema, self.policy)
@@ -253,7 +255,8 @@ class Pipeline:
         source = self._source(mirrored, self.ledger.data_version())
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
-        return explanation(persons.query, found, plan, rewritten, measuring, n_groups, whole)
+        kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
+        return explanation(persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds)
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""

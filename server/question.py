@@ -217,6 +217,7 @@ def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: i
         "release_delta": plan.release_delta,
         "group_rule": plan.group_rule,
         "selection": None if chosen is None else _selecting(chosen),
+        **({} if not plan.kinds else {"kinds": [[one.relation, one.determines] for one in plan.kinds]}),
         **({} if plan.nobody_adds_more_than is None else {"nobody_adds_more_than": plan.nobody_adds_more_than}),
         "sampling": None if sampling is None else [sampling.strategy, sampling.rate, sampling.amplifies],
     }

@@ -13,7 +13,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
-from planner.plan import GroupDomain, JoinSize, Output, Plan, SamplingPlan
+from planner.plan import GroupDomain, JoinSize, KindReach, Output, Plan, SamplingPlan
 from planner.planning.answer_times import first_moment_s, least_epsilon
 from planner.planning.group_selection import group_selection, is_selected
 from planner.planning.join_sizes import check_join_size, whole_size
@@ -38,6 +38,7 @@ from planner.rules.filter_semi_joins import filter_semi_joins
 from planner.rules.join_tables import join_tables
 from planner.rules.sample_rows import sample_rows
 from planner.schema import Schema
+from planner.sensitivity.groups_per_kind import groups_per_kind
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.lone_tuples import are_lone
@@ -160,6 +161,10 @@ def _plan(
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
         limited = GroupsPerUnit(determined)  # these bound a unit in all groups together, so no rule leaves rows out
+    apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None
+    kinds: tuple[KindReach, ...] = ()
+    if apart and not exchanges and not persons.any:
+        kinds = groups_per_kind(found.owners, [key.columns for key in bound.keys], found.equalities)
     asked = told_beyond(released.releases, domains, len(found.owners), limited.groups_per_unit)
     plan = Plan(
         source=_source(bound, found, sampling, domains, policy),
@@ -190,6 +195,7 @@ def _plan(
         exchanges=exchanges,
         nobody_adds_more_than=nobody_adds_more_than,
         lone=are_lone(bound, found, connected),
+        kinds=kinds,
     )
     check_size(plan.domains, plan.columns)
     if sampling is not None:

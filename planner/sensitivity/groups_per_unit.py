@@ -36,7 +36,7 @@ def groups_per_unit(
     classes = [equalities.find(key) for key in keys]
     functions: dict[str, set[tuple[str, ...]]] = {}
     for owner in owners:
-        terms = _determined(owner.columns, classes, equalities, unstable)
+        terms = determined_terms(owner.columns, classes, equalities, unstable)
         group = tuple(terms.get(key, "") for key in classes)
         if not all(group):
             return None
@@ -87,7 +87,7 @@ def _number(domains: Sequence[GroupDomain]) -> int | None:
     return max(1, math.prod(sizes)) if len(sizes) == len(domains) else None
 
 
-def _determined(
+def determined_terms(
     start: Sequence[ColumnRef],
     wanted: Sequence[ColumnRef],
     equalities: Equalities,

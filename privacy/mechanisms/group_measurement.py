@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.loads.truncated_sum import TruncatedSum
@@ -72,6 +73,15 @@ class ServedGroupMeasurement(GroupMeasurement, Protocol):
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
+        ...
+
+
+@runtime_checkable
+class KindMeasurement(ServedGroupMeasurement, Protocol):
+    """One that may let the units of one relation contribute more than those of another (`Mechanism.by_kind`)."""
+
+    def of_kinds(self, kinds: GroupsOfKinds) -> ServedGroupMeasurement:
+        """The same, told how many of the groups the units of each relation reach: of all that own tuples. Public."""
         ...
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.kernel import kernel
-from privacy.truncation.codes.owner_codes import NOBODY, owner_codes
+from privacy.truncation.codes.owner_codes import NOBODY, codes_by_relation
 from privacy.truncation.join_check import check_join
 
 _LIMIT = np.iinfo(np.int32).max
@@ -32,7 +32,8 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
     m = len(tuples.group)
     if m > _LIMIT:
         raise InvalidParameter("more join tuples than an int32 can number")
-    codes, n_codes = owner_codes(tuples.owners, m)
+    codes, relations = codes_by_relation(tuples.owners, m)
+    n_codes = relations[-1][1] if relations else 0
     group = np.ascontiguousarray(tuples.group)
     everyone = (len(codes), len(codes))
     owners = everyone if len(codes) and _is_tidy(codes) else _tidy(codes)
@@ -50,7 +51,8 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
         member_start, units = _number_members(row_start, codes, n_codes)
         if int(member_start[-1]) > _LIMIT:
             raise InvalidParameter("more privacy units in groups than an int32 can number")
-    return CodedJoinTuples(codes, row_start, member_start, weights, owners if weights.shape[1] else (1, 1), units)
+    owners = owners if weights.shape[1] else (1, 1)
+    return CodedJoinTuples(codes, row_start, member_start, weights, owners, units, relations)
 
 
 @kernel

@@ -23,10 +23,10 @@ Optimiser = Callable[[PreparedProgram, int], Certificate]
 
 
 Quick = Callable[[int, int], int | None]
-"""floor(fbar) of a group at a threshold in units, or None where it is not quickly found."""
+"""floor(fbar) of a group at the threshold of an index, or None where it is not quickly found."""
 
 
-def no_quick_way(group: int, tau: int) -> int | None:
+def no_quick_way(group: int, index: int) -> int | None:
     """None: every cell is a program."""
     return None
 
@@ -143,7 +143,7 @@ class LazyAnswer:
 
     def _quickly(self, group: int, index: int) -> bool:
         """Enter the value of a cell of a small group; what it says about other cells would cost more than they do."""
-        value = self._quick(group, int(self._ladder.units[index]))
+        value = self._quick(group, index)
         if value is None:
             return False
         self._low[group, index] = self._high[group, index] = min(value, MAX_UNITS)

@@ -7,18 +7,23 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.ladder.level_index_kernels import add_loads, capped_totals
+from privacy.truncation.ladder.capacities import ALIKE, Capacities, member_capacities
+from privacy.truncation.ladder.cheap_bounds import capped_by_kind
+from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 
 
-def single_owner(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> TabulatedAnswer:
-    """fbar(tau) = sum_u min(tau, load_u) for every group and threshold, exact.
+def single_owner(
+    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
+) -> TabulatedAnswer:
+    """fbar(tau) = sum_u min(c_u, load_u) for every group and threshold, exact; c_u is tau unless kinds differ.
 
     Args:
       tuples: m tuples with one owner each.
       release: row of tuples.weights.
       ladder: L thresholds.
-    Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity tau per cell.
+      capacities: what the units of each relation may contribute.
+    Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity c_u per cell.
     Raises: InvalidParameter when some tuple has another number of owners.
     Cost: one pass over the tuples, one over the members, and O(G L); never a table of groups by units.
     Source: privacy.md section 2, fact 4.
@@ -27,4 +32,5 @@ def single_owner(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> Tabul
         raise InvalidParameter("the closed form needs exactly one owner per tuple")
     weights = np.ascontiguousarray(tuples.weights[release])
     loads = add_loads(tuples.members[:1], weights, int(tuples.member_start[-1]))
-    return TabulatedAnswer(capped_totals(tuples.member_start, loads, ladder.units), ladder)
+    of_members = member_capacities(tuples, ladder, capacities)
+    return TabulatedAnswer(capped_by_kind(tuples.member_start, loads, of_members), ladder)

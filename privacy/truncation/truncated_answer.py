@@ -15,7 +15,8 @@ class TruncatedAnswer(Protocol):
 
     Private: no repr, no serialisation. All values are int64 units of 2^-30, in [0, MAX_UNITS].
     Sensitivity of v(group, tau): at most (1 + gap) * tau, for each group and threshold; fbar itself only grows when a
-    unit comes.
+    unit comes. Units of relations that have more than tau (`Capacities`) move it by their capacity and gap * tau:
+    only who scales noise for the groups that they reach (`GroupLp`) asks for such answers.
     v is a deterministic function of (data, group, tau): the order of questions does not change it.
     """
 

@@ -10,6 +10,7 @@ from planner.plan import BackendQuery, Plan
 from planner.released_expression import Apply
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from server.explain.join_graph import join_conditions, joined_tables, nobodys_rows, ownership_paths
 from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
 from server.query import Explanation, ResultColumn
@@ -27,6 +28,7 @@ def explanation(
     measuring: Measuring,
     n_groups: int,
     whole: Measuring | None = None,
+    kinds: GroupsOfKinds = (),
 ) -> Explanation:
     """Describe a plan.
 
@@ -38,11 +40,15 @@ def explanation(
       n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon. Where
         groups are found among private rows it is not used, and where nothing bounds those of one unit either, what is
         said is said of one group.
+      kinds: how many of the public groups the units of each relation reach, where they are told apart; `measuring` is
+        then told, too.
       whole: the same for all join tuples, to advise about sampling with; None for no advice.
     """
     found_groups = bool(query.discovered)
     reached = plan.groups_per_unit or 1 if found_groups else n_groups
     bound_of_unit = plan.groups_per_unit if found_groups else _at_most(plan.groups_per_unit, n_groups)
+    if not found_groups and kinds and max(own for _, own in kinds) < n_groups:
+        bound_of_unit = min(max(own for _, own in kinds), bound_of_unit or n_groups)
     return Explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
@@ -68,7 +74,7 @@ def explanation(
         nobodys_rows=nobodys_rows(found),
         n_groups=None if found_groups else n_groups,
         group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
-        groups_reason=groups_reason(plan, reached),
+        groups_reason=groups_reason(plan, reached, kinds),
         mechanisms=release_mechanisms(plan, measuring, reached),
         selection=selection_rule(plan, measuring, reached),
     )

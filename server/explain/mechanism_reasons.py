@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from planner.plan import Plan
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.ranks.rank_release import RankRelease
 from privacy.registry import MECHANISMS, measures_together
@@ -49,17 +50,19 @@ def _rows_off(measured: AnyRelease, n_groups: int) -> str:
     return f", which it misses by {off:,.3g} times the contribution bound in rows at most (95%)"
 
 
-def groups_reason(plan: Plan, n_groups: int) -> str:
+def groups_reason(plan: Plan, n_groups: int, kinds: GroupsOfKinds = ()) -> str:
     """Why one unit reaches at most L0 groups, and what that does to the noise of each.
 
     Args:
       plan: whose releases they are.
       n_groups: how many public groups there are; L0 where they are found among private rows, 1 where there is none.
+      kinds: how many of them the units of each relation reach, where that is told apart.
     """
-    why = _reach_reason(plan, n_groups)
+    why = _reach_by_kind(plan, n_groups, kinds) if kinds and n_groups > 1 else _reach_reason(plan, n_groups)
     if plan.finds_any_number:
         return f"{why}; {_SHARED_BY_FOUND if shared_by_found(plan) else _VECTOR}"
     reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
+    reached = min(reached, max((own for _, own in kinds), default=reached))
     if not plan.group_keys or reached <= 1:
         return f"{why}; each group has all of its release's epsilon"
     if not plan.release_delta:
@@ -101,6 +104,29 @@ def _reach_reason(plan: Plan, n_groups: int) -> str:
     if plan.groups_per_unit == 1:
         return "the group keys follow from the unit's key"
     return "the group keys follow from the unit's key, in one way for each place that it may stand in"
+
+
+def _reach_by_kind(plan: Plan, n_groups: int, kinds: GroupsOfKinds) -> str:
+    """How many groups a unit of each relation reaches, and what those that reach fewer may add to each for it."""
+    most = max(own for _, own in kinds)
+    if len({own for _, own in kinds}) == 1:
+        if most == 1 or most >= n_groups:
+            return _reach_reason(plan, n_groups)
+        return f"the group keys that follow from a unit's key leave it {most:,} of {n_groups:,} groups at most"
+    each = " and ".join(f"{own:,} for one of {relation}" for relation, own in kinds)
+    more = " and ".join(
+        f"one of {relation} {_times(plan, most, own)} the contribution bound" for relation, own in kinds if own < most
+    )
+    return (
+        f"how many groups a unit reaches follows from the group keys that follow from its key: {each} at most; "
+        f"for reaching fewer, {more} may count in each"
+    )
+
+
+def _times(plan: Plan, most: int, own: int) -> str:
+    """By how much a kind's capacity exceeds tau (`privacy.mechanisms.groups.kinds`)."""
+    pure = f"{most / own:.4g} times"
+    return f"{pure} ({math.sqrt(most / own):.4g} times if noise is Gaussian)" if plan.release_delta else pure
 
 
 def _cut_by_rule(plan: Plan, rule: int, n_groups: int | None) -> str:

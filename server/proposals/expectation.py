@@ -32,15 +32,15 @@ def expected_answer(question: Question, released: Released) -> QueryResponse:
     Returns: the values of `released`, with the intervals that `question` would give them.
     """
     n_groups = len(released.domain)
+    measuring = question.measuring.of_groups(released.domain)
     noisy = tuple(
-        _at(measured, known, n_groups)
-        for measured, known in zip(question.measuring.releases, released.noisy, strict=True)
+        _at(measured, known, n_groups) for measured, known in zip(measuring.releases, released.noisy, strict=True)
     )
     return response(question.plan, released.domain, noisy, NOBODY, "")
 
 
-def worst_answer(question: Question, n_groups: int) -> QueryResponse:
-    """One row with the widest intervals that any data can give, around zero.
+def worst_answer(question: Question, domain: Domain) -> QueryResponse:
+    """One row with the widest intervals that any data can give in these public groups, around zero.
 
     Returns: open intervals where no public bound says how large a threshold can become, or where an interval's width
       depends on the values: of quotients, of CASE and the like; or on how many groups will be found.
@@ -52,7 +52,8 @@ def worst_answer(question: Question, n_groups: int) -> QueryResponse:
     ungrouped: Plan = replace(
         plan, outputs=outputs, group_keys=(), domains=(), having=None, order=(), limit=None, offset=0
     )
-    noisy = tuple(_around_zero(measured, n_groups, known) for measured in question.measuring.releases)
+    measuring = question.measuring.of_groups(domain)
+    noisy = tuple(_around_zero(measured, len(domain), known) for measured in measuring.releases)
     return response(ungrouped, Domain(()), noisy, NOBODY, "")
 
 

@@ -106,8 +106,9 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
         own = question_at(known.epsilon)
         if own.answer_key == known.answer_key and accuracy.reached(_told(own, known)) <= accuracy.wanted:
             return _proposal(own, _told(own, known), known, left)
-    n_groups = len(planning.groups(most.query, request.analyst)) if most.plan.group_keys else 1
-    expect = _expectation(known, n_groups)
+    domain = planning.groups(most.query, request.analyst) if most.plan.group_keys else Domain(())
+    n_groups = len(domain)
+    expect = _expectation(known, domain)
     best = accuracy.reached(expect(most))
     if math.isinf(best):
         raise _unknown(known)
@@ -141,9 +142,9 @@ def _told(question: Question, known: Known) -> QueryResponse:
     return response(question.plan, known.released.domain, known.released.noisy, NOBODY, "")
 
 
-def _expectation(known: Known | None, n_groups: int) -> Callable[[Question], QueryResponse]:
+def _expectation(known: Known | None, domain: Domain) -> Callable[[Question], QueryResponse]:
     if known is None:
-        return lambda question: worst_answer(question, n_groups)
+        return lambda question: worst_answer(question, domain)
     return lambda question: expected_answer(question, known.released)
 
 

@@ -20,17 +20,18 @@ from numpy.typing import NDArray
 
 from planner.errors import InvalidSetting
 from planner.limits import most_groups
-from planner.plan import BackendQuery, Plan, Release
+from planner.plan import BackendQuery, KindReach, Plan, Release
 from planner.planning.mechanism_choice import MOST_BOUND
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import one_threshold, useful_ladder
-from privacy.mechanisms.group_measurement import ServedGroupMeasurement
+from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.joint_scale import finer
 from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.sums import Centring, Rows, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
@@ -61,6 +62,7 @@ from privacy.truncation.truncate_distinct import truncate_distinct
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
+from server.workers.groups_of_kinds import groups_of_kinds
 
 AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease
 """What may measure one release of a plan."""
@@ -75,12 +77,22 @@ class Measuring:
       threshold: decides which groups are shown; None shows all.
       group_rule: the most groups that one unit's tuples count in, for those mechanisms that rely on it; None: any.
       solver: the policy's, which truncates scalars.
+      kinds: which group keys follow from units of each relation; empty: nothing is made of it.
     """
 
     releases: tuple[AnyRelease, ...]
     threshold: GroupThreshold | VoteThreshold | None = None
     group_rule: int | None = None
     solver: SolverName = "certified"
+    kinds: tuple[KindReach, ...] = ()
+
+    def of_groups(self, domain: Domain) -> Measuring:
+        """The same, once the groups are known: with noise for as many as a unit reaches, and capacities by kind."""
+        return self.of_kinds(groups_of_kinds(self.kinds, domain))
+
+    def of_kinds(self, kinds: GroupsOfKinds) -> Measuring:
+        """The same, told how many of the groups the units of each relation reach; nothing changes without any."""
+        return replace(self, releases=tuple(_of_kinds(one, kinds) for one in self.releases)) if kinds else self
 
     def check_noise(self, n_groups: int) -> None:
         """Refuse noise that leaves its range for any number of groups up to this one, of those that are shown, too.
@@ -89,6 +101,14 @@ class Measuring:
         """
         for one in (*self.releases, *(() if self.threshold is None else (self.threshold,))):
             one.check_noise(n_groups)
+        if self.kinds:  # fewer groups of a unit have less noise, and scores that count it for more
+            alone = tuple((one.relation, 1) for one in self.kinds)
+            for release in self.of_kinds(alone).releases:
+                release.check_noise(n_groups)
+
+
+def _of_kinds(one: AnyRelease, kinds: GroupsOfKinds) -> AnyRelease:
+    return one.of_kinds(kinds) if MECHANISMS[one.name].by_kind and isinstance(one, KindMeasurement) else one
 
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
@@ -103,7 +123,7 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
         ranks.get(place) or (next(together) if joint and release.is_sum else _alone(release, plan, policy))
         for place, release in enumerate(plan.releases)
     )
-    return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver)
+    return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver, plan.kinds)
 
 
 def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:
@@ -244,6 +264,7 @@ def measure(backend: Backend, query: BackendQuery, measuring: Measuring) -> tupl
     tuples = _sampled(read, query)
     if measuring.threshold is not None:
         domain, tuples = _shown(domain, tuples, query, measuring, measuring.threshold, entropy)
+    measuring = measuring.of_groups(domain)
     noisy = [_cut(one, len(domain)) for one in _released(tuples, measuring, entropy)]
     rate = query.sampling_rate
     if rate is not None:

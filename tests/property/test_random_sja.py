@@ -191,6 +191,33 @@ def test_one_person_adds_only_tuples_of_their_own_on_both(
     check_neighbours(pair, on_duckdb)
 
 
+def check_kinds(text: str, rows: Rows, engine: Engine) -> None:
+    """No unit is in more groups than its relation's proofs say: of one key that follows, one for each position."""
+    plan, query = _statements(text, rows.world, engine)
+    most = {kind.relation: len(kind.determines) for kind in plan.kinds if all(kind.determines)}
+    if not most or query.join is None:
+        event("no kind is bounded, or the database counts its units")
+        return
+    with engine.holding(rows, clean=False):
+        found = engine.run(query.join)
+    groups: dict[tuple[str, object], set[object]] = {}
+    for row in found:
+        for relation, unit in zip(query.relations, row, strict=False):
+            if unit is not None:
+                groups.setdefault((relation, unit), set()).add(row[len(query.relations)])
+    event(f"a unit in {max(map(len, groups.values()), default=0)} groups, {len(plan.kinds)} kinds")
+    assert all(len(own) <= most.get(relation, len(own)) for (relation, _), own in groups.items())
+
+
+@settings(QUICK, max_examples=60)
+@given(instance=instances().filter(lambda drawn: drawn[0].key is not None))
+def test_no_unit_is_in_more_groups_than_follow_from_it(
+    on_duckdb: Engine, instance: tuple[Question, str, Rows]
+) -> None:
+    _, text, rows = instance
+    check_kinds(text, rows, on_duckdb)
+
+
 @QUICK
 @given(worlds_and_questions())
 def test_spellings_of_a_join_are_one_query(asked: tuple[World, Question]) -> None:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.groups.kinds import GroupsOfKinds, capacities_of
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Sum, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.control import QUIET, Control, SolverName
+from privacy.truncation.ladder.capacities import ALIKE, Capacities
 from privacy.truncation.loads.truncated_sum import TruncatedSum, TuplesOfSum
+
+_Scalar = TypeVar("_Scalar", bound=Gem | ConcentratedGem | SharedThreshold)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,9 @@ class GroupLp:
     threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
     least error unless the groups' people differ by orders of magnitude.
 
+    Units of different relations may reach different numbers of groups: those that reach fewer may then contribute
+    more to each, at no price (`capacities_of`, with the proof). tau is the least that any unit may contribute.
+
     Where the tuples went through `keep_groups`, one group of a unit may leave and another enter: L0 is then twice
     what was kept.
     Source: privacy.md section 5.
@@ -38,10 +47,16 @@ class GroupLp:
     Attributes:
       scalar: the mechanism of truncated answers, with the budget of all groups.
       solver: which truncates.
+      kinds: how many groups the units of each relation reach; empty: all of them L0.
     """
 
     scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
     solver: SolverName = "certified"
+    kinds: GroupsOfKinds = ()
+
+    def __post_init__(self) -> None:
+        if self.kinds and (self._sampled or not self.ladder.doubling):
+            raise InvalidParameter("a capacity per kind is for all tuples, and thresholds that double")
 
     @property
     def name(self) -> str:
@@ -80,14 +95,50 @@ class GroupLp:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
-        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, control, self.solver), entropy)
+        capacities = self.capacities(tuples.n_groups)
+        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, control, self.solver, capacities), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
-        """`release`, of a sum that is truncated as it is asked for.
+        """`release`, of a sum that is truncated as it is asked for, at the capacities that it brings.
 
         Raises: as `release`.
         """
         return replace(self.scalar.release(one.at(self.scalar.ladder), entropy), mechanism=self.name)
+
+    def of_kinds(self, kinds: GroupsOfKinds) -> GroupLp:
+        """The same, told how many groups the units of every relation reach: noise for the most, capacities for each.
+
+        L0 becomes the largest of them where that is less. Of a sample that pays for noise nothing changes, as its
+        losses are accounted for the L0 that it was made with; at a threshold that somebody named all capacities are
+        that one.
+
+        Args:
+          kinds: one for each relation that owns tuples.
+        Raises: InvalidParameter for none, or fewer than one group.
+        """
+        if self._sampled:
+            return self
+        if not kinds:
+            raise InvalidParameter("there is one kind of unit at least")
+        most = max(reached for _, reached in kinds)
+        scalar = self.scalar
+        if isinstance(scalar, LaplaceOrGaussian):
+            scalar = LaplaceOrGaussian(_for_groups(scalar.pure, most), _for_groups(scalar.concentrated, most))
+        else:
+            scalar = _for_groups(scalar, most)
+        return replace(self, scalar=scalar, kinds=kinds if self.ladder.doubling else ())
+
+    @property
+    def _sampled(self) -> bool:
+        return isinstance(self.scalar, Gem) and self.scalar.sample is not None
+
+    def capacities(self, n_groups: int) -> Capacities:
+        """What units of each relation may contribute to each of so many groups. Public."""
+        if not self.kinds:
+            return ALIKE
+        scalar = self.scalar.chosen(n_groups) if isinstance(self.scalar, LaplaceOrGaussian) else self.scalar
+        gaussian = isinstance(scalar.budget, ConcentratedBudget)
+        return capacities_of(self.kinds, scalar.groups_per_unit, n_groups, gaussian)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
@@ -105,6 +156,12 @@ class GroupLp:
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """As the scalar mechanism's, for all groups."""
         return self.scalar.epsilon_if_bound_fails(n_groups)
+
+
+def _for_groups(scalar: _Scalar, most: int) -> _Scalar:
+    """With an L0 of at most so many groups."""
+    known = scalar.groups_per_unit
+    return replace(scalar, groups_per_unit=most if known is None else min(known, most))
 
 
 def group_lps(

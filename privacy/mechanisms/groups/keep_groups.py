@@ -55,6 +55,7 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
         weights=np.ascontiguousarray(tuples.weights[:, stays]),
         owners=tuples.owners,
         units=tuples.units,
+        relations=tuples.relations,
     )
 
 

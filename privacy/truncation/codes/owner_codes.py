@@ -28,19 +28,32 @@ def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[NDArray[n
       n_tuples: m.
     Returns: (positions, m) int32 codes, NOBODY where missing, and how many codes there are: at most one for each
       position of each tuple.
+    Raises, cost: as `codes_by_relation`.
+    """
+    codes, relations = codes_by_relation(owners, n_tuples)
+    return codes, relations[-1][1] if relations else 0
+
+
+def codes_by_relation(
+    owners: Sequence[OwnerColumn], n_tuples: int
+) -> tuple[NDArray[np.int32], tuple[tuple[str, int], ...]]:
+    """`owner_codes`, and which of them are of which relation.
+
+    Returns: the codes, and the relations in the order of their codes, each with the code after its last.
     Raises: InvalidParameter when lengths differ, the keys of a relation cannot be compared, or there are more
       units than an int32 can number.
     Cost: three passes for integers in a dense range, a linear sort for other integers; a hash for strings and
       objects; a sort for the rest.
     """
     codes = np.empty((len(owners), n_tuples), np.int32)
-    n_units = 0
+    n_units, ends = 0, []
     for relation in dict.fromkeys(owner.relation for owner in owners):
         positions = [i for i, owner in enumerate(owners) if owner.relation == relation]
         n_units += _write_codes(
             [_checked(owners[i], n_tuples) for i in positions], [codes[i] for i in positions], n_units
         )
-    return codes, n_units
+        ends.append((relation, n_units))
+    return codes, tuple(ends)
 
 
 def _checked(owner: OwnerColumn, n_tuples: int) -> OwnerColumn:

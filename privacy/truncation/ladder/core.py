@@ -45,7 +45,7 @@ def fill_alone(
     weights: NDArray[np.int64],
     high: NDArray[np.int64],
     low: NDArray[np.int64],
-    tau: int,
+    limits: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], int]:
     """Let every binding member be filled by the tuples that only it cuts.
 
@@ -54,6 +54,7 @@ def fill_alone(
         len(high) bind.
       weights: (m,) of these tuples.
       high, low: (binding,) the weight of all tuples whose top owner this is, in two parts; overwritten.
+      limits: (binding,) what each may contribute.
     Returns: (binding,) what is left of each cap, and what was filled, saturating.
     """
     binding = len(high)
@@ -67,8 +68,8 @@ def fill_alone(
         # The low part may be negative by itself, never together with the high one.
         upper = high[u] + (low[u] >> LOW_BITS)
         wanted = MAX_UNITS if upper >= (MAX_UNITS >> LOW_BITS) else (upper << LOW_BITS) + (low[u] & LOW_MASK)
-        used = min(wanted, tau)
-        caps[u] = tau - used
+        used = min(wanted, limits[u])
+        caps[u] = limits[u] - used
         filled = min(filled, MAX_UNITS - used) + used
     return caps, filled
 

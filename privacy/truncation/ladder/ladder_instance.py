@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.truncation.ladder.capacities import ALIKE, Capacities, MemberCapacities, member_capacities
 from privacy.truncation.ladder.core import canonical_core, fill_alone
 from privacy.truncation.ladder.level_index import LevelIndex
 from privacy.truncation.ladder.level_index_kernels import (
@@ -30,14 +31,15 @@ from privacy.units import MAX_UNITS
 class LadderInstance:
     """A block of independent programs, one per group; a unit that occurs in two groups is two members.
 
-    The level of a member is the number of thresholds below its load, so it binds at threshold j exactly when its
-    level exceeds j. At threshold tau, a tuple without a binding owner counts in full: its weight is at most a load
-    that is at most tau, and its owners' constraints hold whatever the others do. A tuple with one binding owner u,
-    its top owner, competes only for u's cap. Some optimum gives those tuples min(tau, their weight): if they have
-    less, raise them and lower other tuples of u by as much, which loses nothing and loads no one else. So
+    The level of a member is the number of thresholds at which its capacity, tau or more, is below its load, so it
+    binds at threshold j exactly when its level exceeds j. A tuple without a binding owner counts in full there: its
+    weight is at most a load that is at most a capacity, and its owners' constraints hold whatever the others do. A
+    tuple with one binding owner u, its top owner, competes only for u's capacity c_u. Some optimum gives those tuples
+    min(c_u, their weight): if they have less, raise them and lower other tuples of u by as much, which loses nothing
+    and loads no one else. So
 
         fbar(tau) = sum of the weights without a binding owner
-                    + sum over binding u of min(tau, weight that only u cuts)
+                    + sum over binding u of min(c_u, weight that only u cuts)
                     + the optimum over the tuples with two binding owners and more, with the caps that are left.
 
     Those tuples are the ones whose second-highest level exceeds j. They are filed by that level, so that they are a
@@ -49,6 +51,7 @@ class LadderInstance:
       weights: (m,) one row of the tuples'.
       row_start, member_start: (G + 1,) where each group's tuples and members begin.
       members: (positions, m) int32 owners, as CodedJoinTuples.
+      capacities: of the members at every threshold.
       loads: (n,) saturating.
       level: (n,) int8.
       high, low: (n,) T_u = high * 2^31 + low.
@@ -64,6 +67,7 @@ class LadderInstance:
     members: NDArray[np.int32]
     row_start: NDArray[np.int64]
     member_start: NDArray[np.int64]
+    capacities: MemberCapacities
     loads: NDArray[np.int64]
     level: NDArray[np.int8]
     high: NDArray[np.int64]
@@ -85,11 +89,12 @@ class LadderInstance:
 
         Cost: linear in those tuples and in the binding members.
         """
-        tau = int(self.ladder.units[index])
         first = int(self.binding[:group, 0].sum()) if group else 0
         bound = self.order[first : first + int(self.binding[group, index])]
         owners, weights = self.file.above(group, index)
-        caps, filled = fill_alone(owners, weights, self.high[bound], self.low[bound], tau)
+        caps, filled = fill_alone(
+            owners, weights, self.high[bound], self.low[bound], self.capacities.at(bound, index)
+        )
         settled = int(self.whole[group, index]) + int(filled)
         return Reduced(settled, canonical_core(owners, weights, caps))
 
@@ -97,7 +102,9 @@ class LadderInstance:
         return "LadderInstance(<private>)"
 
 
-def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> LadderInstance:
+def ladder_instance(
+    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
+) -> LadderInstance:
     """File the tuples of one release.
 
     Cost: two passes over the owners; memory: a byte per tuple, and later what the file copies.
@@ -106,7 +113,8 @@ def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> La
     row_start, member_start, members = tuples.row_start, tuples.member_start, tuples.members
     n, n_groups = int(member_start[-1]), len(row_start) - 1
     loads = add_loads(members, weights, n)
-    level = levels_of(loads, ladder.units)
+    of_members = member_capacities(tuples, ladder, capacities)
+    level = _levels(loads, of_members)
     high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
     second, filed = np.empty(len(weights), np.int8), np.zeros((n_groups, len(ladder) + 1), np.int64)
     file_tuples(row_start, members, weights, level, high, low, second, filed)
@@ -121,6 +129,7 @@ def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> La
         members=members,
         row_start=row_start,
         member_start=member_start,
+        capacities=of_members,
         loads=loads,
         level=level,
         high=high,
@@ -132,6 +141,16 @@ def ladder_instance(tuples: CodedJoinTuples, release: int, ladder: Ladder) -> La
         cut=cut,
         whole=_whole(member_start, level, high, low, len(ladder)),
     )
+
+
+def _levels(loads: NDArray[np.int64], capacities: MemberCapacities) -> NDArray[np.int8]:
+    """(n,) at how many thresholds each member's capacity is below its load."""
+    level = np.zeros(len(loads), np.int8)
+    for own, caps in capacities.by_kind():
+        if own is None:
+            return levels_of(loads, caps)
+        level[own] = levels_of(loads[own], caps)
+    return level
 
 
 def _above(counts: NDArray[np.int64]) -> NDArray[np.int64]:

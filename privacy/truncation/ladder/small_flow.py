@@ -19,12 +19,12 @@ _TOO_LARGE = -1
 _UNPROVED = -2
 
 
-def small_optimum(instance: LadderInstance, group: int, tau: int) -> int | None:
-    """floor(fbar) of a group of at most FEW tuples with at most two owners; None for others.
+def small_optimum(instance: LadderInstance, group: int, index: int) -> int | None:
+    """floor(fbar) at threshold `index` of a group of at most FEW tuples with at most two owners; None for others.
 
     Splitting every member into a left and a right copy, and a tuple {a, b} into a -> b' and b -> a' (a lone {a}
-    into a -> sink and source -> a'), makes twice fbar a maximum flow with the caps tau. It is proved on the spot by
-    the cut that the last search leaves.
+    into a -> sink and source -> a'), makes twice fbar a maximum flow with the members' capacities. It
+    is proved on the spot by the cut that the last search leaves.
 
     Raises: SolverFailed when flow and cut differ: a bug, not an outcome.
     Cost: some microseconds for ten tuples; at most the augmentations of Edmonds and Karp.
@@ -36,7 +36,8 @@ def small_optimum(instance: LadderInstance, group: int, tau: int) -> int | None:
     members = int(instance.member_start[group + 1]) - start
     if members > 2 * FEW:
         return None
-    value = int(_twice(instance.members, instance.weights, first, end, start, members, tau))
+    kind, table = instance.capacities.kind, instance.capacities.table
+    value = int(_twice(instance.members, instance.weights, first, end, start, members, kind, table, index))
     if value == _UNPROVED:
         raise SolverFailed("a small flow is not maximal")
     return None if value == _TOO_LARGE else value >> 1
@@ -50,24 +51,33 @@ def _twice(
     end: int,
     start: int,
     n: int,
-    tau: int,
+    kind: NDArray[np.int8],
+    table: NDArray[np.int64],
+    index: int,
 ) -> int:
     """The maximum flow. Nodes 0 .. n - 1 are left copies and n is the source's own; n + 1 .. are the right ones."""
     m = end - first
     tail, head = np.empty(2 * m, np.int64), np.empty(2 * m, np.int64)
     cap, flow = np.empty(2 * m, np.int64), np.zeros(2 * m, np.int64)
-    if tau >= _LARGE:
-        return _TOO_LARGE
+    limits = np.empty(n, np.int64)
+    for u in range(n):
+        limits[u] = table[kind[start + u], index]
+        if limits[u] >= _LARGE:
+            return _TOO_LARGE
     for i in range(m):
         t = first + i
         if weights[t] >= _LARGE:
             return _TOO_LARGE
         a, b = members[0, t] - start, np.int64(n)
+        most = min(weights[t], limits[a])
         if len(members) > 1 and members[1, t] >= 0:
             b = members[1, t] - start
+            most = min(most, limits[b])
         tail[2 * i], head[2 * i], tail[2 * i + 1], head[2 * i + 1] = a, n + 1 + b, b, n + 1 + a
-        cap[2 * i] = cap[2 * i + 1] = min(weights[t], tau)
-    spare = np.full(2 * n + 2, tau, np.int64)  # at the source's arcs to the left, and the right's to the sink
+        cap[2 * i] = cap[2 * i + 1] = most
+    spare = np.empty(2 * n + 2, np.int64)  # at the source's arcs to the left, and the right's to the sink
+    spare[:n] = limits
+    spare[n + 1 : 2 * n + 1] = limits
     spare[n] = spare[2 * n + 1] = _LARGE * FEW
     full = spare.copy()
     total = np.int64(0)

@@ -29,7 +29,8 @@ def settle_small_groups(instance: LadderInstance, bounds: StartingBounds) -> Sta
         instance.member_start,
         instance.members,
         instance.weights,
-        instance.ladder.units,
+        instance.capacities.kind,
+        instance.capacities.table,
         bounds.lower,
         bounds.upper,
     )
@@ -42,7 +43,8 @@ def _fill(
     member_start: NDArray[np.int64],
     members: NDArray[np.int32],
     weights: NDArray[np.int64],
-    taus: NDArray[np.int64],
+    kind: NDArray[np.int8],
+    capacities: NDArray[np.int64],
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
 ) -> None:
@@ -53,10 +55,11 @@ def _fill(
         size = member_start[group + 1] - member_start[group]
         if end - first > _FEW or size > len(spare):
             continue
-        for rung in range(len(taus)):
+        for rung in range(capacities.shape[1]):
             if lower[group, rung] == upper[group, rung]:
                 continue
-            spare[:size] = taus[rung]
+            for u in range(size):
+                spare[u] = capacities[kind[member_start[group] + u], rung]
             total = np.int64(0)
             for t in range(first, end):
                 amount = weights[t]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control, SolverName
+from privacy.truncation.ladder.capacities import ALIKE, Capacities
 from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -43,6 +44,7 @@ class TuplesOfSum:
       gap: eta; the solver's constant relative gap.
       control: watches and stops the solves.
       solver: which truncates.
+      capacities: what the units of each relation may contribute in multiples of a threshold.
     """
 
     tuples: CodedJoinTuples
@@ -50,6 +52,7 @@ class TuplesOfSum:
     gap: float
     control: Control = QUIET
     solver: SolverName = "certified"
+    capacities: Capacities = ALIKE
 
     @property
     def n_groups(self) -> int:
@@ -58,7 +61,8 @@ class TuplesOfSum:
 
     def at(self, ladder: Ladder) -> TruncatedAnswer:
         """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
-        return truncate(self.tuples, self.row, ladder, self.gap, self.control, self.solver)
+        prepared = self.tuples, self.row, ladder, self.gap, self.control
+        return truncate(*prepared, solver=self.solver, capacities=self.capacities)
 
     def units(self) -> NDArray[np.int64] | None:
         """How many loads of a group are above 0. Cost: linear in the tuples."""

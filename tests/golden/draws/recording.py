@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.sums import Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
@@ -139,6 +140,18 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
 
     yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
+    for delta in (0.0, DELTA) if owners > 1 else ():
+        (made,) = group_measurements("group_lp", [one], delta, None)
+        assert isinstance(made, KindMeasurement)
+        told = made.of_kinds((("person", 1), ("other", GROUPS)))
+        kinds = encode(_two_kinds(tuples(owners, GROUPS)))
+
+        def by_kind(
+            seed: int, told: ServedGroupMeasurement = told, kinds: CodedJoinTuples = kinds
+        ) -> list[NDArray[np.generic]]:
+            return _arrays(told.release(kinds, 0, SimulatedEntropy(seed)))
+
+        yield f"group_lp by kind{'' if delta else ', pure'}, {owners} owners, epsilon {epsilon}", by_kind
     if owners < 3:
         amplified = of("group_lp", 0.0, SampleDesign(0.25, MOST, epsilon))
         yield f"group_lp, amplified, {owners} owners, epsilon {epsilon}", amplified
@@ -205,6 +218,13 @@ def tuples(owners: int, groups: int) -> JoinTuples:
         columns.append(OwnerColumn("person", key, place % 41 == 40 + position))
     weights = (place * 2654435761 % 1009 * ONE // 1008)[None, :]
     return JoinTuples(tuple(columns), place * place % 11 % groups, groups, weights)
+
+
+def _two_kinds(drawn: JoinTuples) -> JoinTuples:
+    """The same tuples, of which all positions but the first are of another relation."""
+    first, *others = drawn.owners
+    renamed = (OwnerColumn("other", one.keys, one.missing) for one in others)
+    return JoinTuples((first, *renamed), drawn.group, drawn.n_groups, drawn.weights)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from planner.plan import Plan
+from planner.plan import KindReach, Plan
+from planner.released_expression import KeyValue
 from tests.golden import benchmark_table
 from tests.golden.benchmark import Outcome
 from tests.golden.benchmark_table import keys, owners
@@ -43,7 +44,16 @@ def _of(fact: Callable[[Plan], str]) -> Callable[[Outcome], str]:
 
 
 def _bound(plan: Plan) -> str:
-    return "" if not keys(plan) else "all" if plan.groups_per_unit is None else str(plan.groups_per_unit)
+    """L0; where it is told apart by relation, the keys that follow from a unit, which its groups share."""
+    if not keys(plan) or plan.groups_per_unit is not None or not plan.kinds:
+        return "" if not keys(plan) else "all" if plan.groups_per_unit is None else str(plan.groups_per_unit)
+    names = {one.expression.key: one.name for one in plan.outputs if isinstance(one.expression, KeyValue)}
+    return "; ".join(_reach(kind, names) for kind in plan.kinds)
+
+
+def _reach(kind: KindReach, names: Mapping[int, str]) -> str:
+    places = [" and ".join(names[place] for place in own) for own in kind.determines]
+    return f"{kind.relation}: {' + '.join(f'those of one {place}' if place else 'all' for place in places)}"
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.units import ONE
 from tests.support.vector_study.path_groups import EDGES, PATTERNS, is_there, path_tuples
 from tests.support.vector_study.tpch_groups import QUERIES, grouped_tuples
@@ -26,12 +27,14 @@ class VectorCase:
       tuples: one row per join tuple, weights of at most ONE.
       groups_per_unit: L0, as a planner proves it; None when only the number of groups bounds it.
       whole: every weight is ONE.
+      kinds: L0 of the units of each relation, as a planner proves it; empty: nobody tells them apart.
     """
 
     name: str
     tuples: JoinTuples
     groups_per_unit: int | None
     whole: bool
+    kinds: GroupsOfKinds = ()
 
     @cached_property
     def truth(self) -> NDArray[np.float64]:
@@ -80,12 +83,14 @@ def cases(wanted: list[str], scale: float) -> Iterator[VectorCase]:
     queries = [query for query in QUERIES if f"TPC-H {query.name}" in wanted]
     tables = grouped_tuples(queries, scale)
     for query in queries:
-        # In Q5 the nation is the customer's and the supplier's; elsewhere one owner reaches all groups.
-        per_unit = 1 if query.name == "Q5" else None
-        yield VectorCase(f"TPC-H {query.name}", tables.pop(query.name), per_unit, query.name not in ("Q5", "Q7c"))
+        per_unit = max(query.reached) if max(query.reached) < query.n_groups else None
+        kinds = tuple(zip(query.relations, query.reached, strict=True))
+        whole = query.name not in ("Q5", "Q7c")
+        yield VectorCase(f"TPC-H {query.name}", tables.pop(query.name), per_unit, whole, kinds)
     for edges, pattern in product(EDGES, PATTERNS):
         name = f"MathOverflow {edges}, {pattern}"
         if name in wanted and not is_there(edges):
             print(f"{name} is left out: its file is not there")
         elif name in wanted:
-            yield VectorCase(name, path_tuples(edges, pattern), None, True)
+            tuples = path_tuples(edges, pattern)
+            yield VectorCase(name, tuples, None, True, (("user", tuples.n_groups),))

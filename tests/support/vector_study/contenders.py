@@ -15,6 +15,7 @@ from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
+from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Sum
@@ -25,6 +26,7 @@ from privacy.published.pmsja_published import PmsjaAsPublished
 from privacy.published.s4s_vector_published import S4SVectorAsPublished
 from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
+from privacy.truncation.ladder.capacities import ALIKE, Capacities
 from privacy.truncation.truncate import truncate
 from tests.support.vector_study.case import VectorCase
 
@@ -52,9 +54,7 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
     """All of them, the default of several owners first: `group_lp` as their plan has it."""
 
     def default(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
-        assert isinstance(built, GroupLp)
-        return _each_group(built.scalar, case, tuples)
+        return by_default(epsilon, delta, case, tuples, case.kinds)
 
     def own(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
         pure = Gem(epsilon, case.groups_per_unit, case.gap, case.ladder)
@@ -86,6 +86,16 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
     )
 
 
+def by_default(
+    epsilon: float, delta: float, case: VectorCase, tuples: CodedJoinTuples, kinds: GroupsOfKinds
+) -> Releases:
+    """`group_lp`, told how many groups the units of each relation reach, or with one capacity for all of them."""
+    built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+    assert isinstance(built, GroupLp)
+    built = built.of_kinds(kinds) if kinds else built
+    return _each_group(built.scalar, case, tuples, built.capacities(case.n_groups))
+
+
 Scalar = Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
 Together = Pmsja | PmsjaAsPublished | S4SVector | S4SVectorAsPublished
 
@@ -100,8 +110,10 @@ def seconds(contender: Contender, case: VectorCase, tuples: JoinTuples, entropy:
     return min(taken)
 
 
-def _each_group(scalar: Scalar, case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-    answer = truncate(tuples, 0, case.ladder, case.gap)
+def _each_group(
+    scalar: Scalar, case: VectorCase, tuples: CodedJoinTuples, capacities: Capacities = ALIKE
+) -> Releases:
+    answer = truncate(tuples, 0, case.ladder, case.gap, capacities=capacities)
     return lambda entropy: scalar.release(answer, entropy).values
 
 

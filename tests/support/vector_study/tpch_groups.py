@@ -37,6 +37,8 @@ class GroupedQuery:
       n_groups: d.
       columns: SQL of each owner's key, then of the group and the weight.
       source: SQL after FROM.
+      reached: per owner, how many of the groups follow from one of them, as a planner proves it: in Q5 the nation is
+        the customer's and the supplier's, in Q7a the customer's, and in Q7b so is the nation and not the year.
     """
 
     name: str
@@ -44,6 +46,7 @@ class GroupedQuery:
     n_groups: int
     columns: tuple[str, ...]
     source: str
+    reached: tuple[int, ...]
 
 
 QUERIES = (
@@ -53,6 +56,7 @@ QUERIES = (
         25,
         ("c_custkey", "s_suppkey", "c_nationkey", _REVENUE),
         f"{_ORDERED} JOIN supplier ON s_suppkey = l_suppkey AND s_nationkey = c_nationkey",
+        (1, 1),
     ),
     GroupedQuery(
         "Q7a",
@@ -60,6 +64,7 @@ QUERIES = (
         25,
         ("c_custkey", _PARTSUPP, "c_nationkey", _ONE),
         f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1995-02-28'",
+        (1, 25),
     ),
     GroupedQuery(
         "Q7b",
@@ -68,6 +73,7 @@ QUERIES = (
         ("c_custkey", _PARTSUPP, "2 * c_nationkey + year(l_shipdate) - 1997", _ONE),
         f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1998-01-01' AND DATE '1998-01-31'"
         " OR l_shipdate BETWEEN DATE '1997-01-01' AND DATE '1997-01-31'",
+        (2, 50),
     ),
     GroupedQuery(
         "Q7c",
@@ -75,6 +81,7 @@ QUERIES = (
         100,
         ("o_orderkey", _PARTSUPP, "l_shipdate - DATE '1995-01-01'", _REVENUE),
         f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1995-04-10'",
+        (100, 100),
     ),
     GroupedQuery(
         "lines by week",
@@ -82,6 +89,7 @@ QUERIES = (
         53,
         ("c_custkey", "(l_shipdate - DATE '1997-01-01') // 7", _ONE),
         f"{_ORDERED} WHERE l_shipdate BETWEEN DATE '1997-01-01' AND DATE '1997-12-31'",
+        (53,),
     ),
 )
 

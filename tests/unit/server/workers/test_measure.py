@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from planner.limits import MAX_CELLS
-from planner.plan import BackendQuery
+from planner.plan import BackendQuery, KindReach
 from planner.policy.policy import SOLVERS, ColumnPolicy
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.sql.dialect import Dialect
 from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
@@ -192,9 +193,6 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
     assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
 
 
-LINES = "SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey"
-
-
 @pytest.mark.parametrize(
     ("sql", "nested"),
     [
@@ -212,3 +210,39 @@ def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has(sql: st
     """What several people own, what they share, and what appears where rows go, moves thresholds further apart."""
     (release,) = plan_measurements(planned(sql), demo_policy()).releases
     assert isinstance(release, Gem) and release.nested is nested
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(1e-7, 0.0), (1e-5, 0.0), (1.0, 0.0), (1e-7, 1e-4), (1e-5, 1e-4), (1e-7, 0.3), (1e-2, 1e-15), (1.0, 1e-6)],
+)
+def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind(epsilon: float, delta: float) -> None:
+    """Before the groups are read, for all that they can be: fewer of a unit have less noise and dearer scores."""
+    made = group_measurements("group_lp", [Sum(epsilon, 0.0, Ladder())] * 2, delta)
+    checked = Measuring(made, kinds=(KindReach("a", ((0,),)), KindReach("b", ((),))))
+    for n_groups in (1, 10, 1_000, 100_000, 1_000_000):
+        if not _may_be_drawn(checked, n_groups):
+            continue
+        for most in (1, 2, 15, 16, 30, 100, n_groups):
+            told = checked.of_kinds((("a", 1), ("b", min(most, n_groups))))
+            for fewer in (1, n_groups):
+                for one in told.releases:
+                    one.check_noise(fewer)
+
+
+def _may_be_drawn(checked: Measuring, n_groups: int) -> bool:
+    try:
+        checked.check_noise(n_groups)
+    except InvalidParameter:
+        return False
+    return True
+
+
+def test_kinds_are_counted_in_the_groups_that_are_read() -> None:
+    made = group_measurements("group_lp", [SUM], 0.0)
+    told = Measuring(made, kinds=(KindReach("person", ((0,),)),)).of_groups(Domain((tuple(range(KEYS)),)))
+    (one,) = told.releases
+    assert one.expected_noise(KEYS) == group_measurements("group_lp", [SUM], 0.0, 1)[0].expected_noise(KEYS)
+    assert Measuring(made).of_groups(Domain((tuple(range(KEYS)),))).releases == made
+    ranked = Measuring((Gem(MUCH),), kinds=(KindReach("person", ((0,),)),))
+    assert ranked.of_groups(Domain((tuple(range(KEYS)),))).releases == ranked.releases

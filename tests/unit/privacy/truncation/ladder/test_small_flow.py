@@ -7,6 +7,7 @@ from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
 from privacy.truncation.flow.exact_flow import exact_optimum
+from privacy.truncation.ladder.capacities import Capacities
 from privacy.truncation.ladder.cheap_bounds import cheap_bounds
 from privacy.truncation.ladder.ladder_instance import ladder_instance
 from privacy.truncation.ladder.small_flow import FEW, small_optimum
@@ -34,20 +35,21 @@ def test_agrees_with_the_flow_of_large_groups(people: int) -> None:
         instance = ladder_instance(encode(table(people, 12, 12 * 9, seed)), 0, LADDER)
         slow = LazyAnswer(instance, cheap_bounds(instance), LADDER, 0.0, exact_optimum)
         for group in range(12):
-            for index, tau in enumerate(LADDER.units.tolist()):
-                assert small_optimum(instance, group, tau) == slow.solve(group, index)
+            for index in range(len(LADDER)):
+                assert small_optimum(instance, group, index) == slow.solve(group, index)
 
 
 def test_a_triangle_is_half_of_an_odd_number() -> None:
-    triangle = join_tuples([owner("u", [1, 2, 3]), owner("u", [2, 3, 1])], [9, 9, 9])
-    assert small_optimum(ladder_instance(encode(triangle), 0, LADDER), 0, 5) == 7  # 15 / 2
+    triangle = join_tuples([owner("u", [1, 2, 3]), owner("u", [2, 3, 1])], [ONE, ONE, ONE])
+    odd = Capacities((("u", 1025),))  # of the threshold of 1024 units
+    assert small_optimum(ladder_instance(encode(triangle), 0, Ladder(-20, 0), odd), 0, 0) == 3 * 1025 // 2
 
 
 def test_large_groups_and_large_numbers_are_left_to_others() -> None:
     many = ladder_instance(encode(table(9, 1, FEW + 1, 1, alone=0.0)), 0, LADDER)
-    assert small_optimum(many, 0, ONE) is None
+    assert small_optimum(many, 0, 0) is None
     heavy = ladder_instance(encode(join_tuples([owner("u", [1]), owner("u", [2])], [1 << 60])), 0, LADDER)
-    assert small_optimum(heavy, 0, ONE) is None
-    few = ladder_instance(encode(join_tuples([owner("u", [1]), owner("u", [2])], [5])), 0, LADDER)
-    assert small_optimum(few, 0, 1 << 60) is None
-    assert small_optimum(few, 0, 3) == 3
+    assert small_optimum(heavy, 0, 0) is None
+    few = ladder_instance(encode(join_tuples([owner("u", [1]), owner("u", [2])], [5 * ONE])), 0, Ladder(0, 30))
+    assert small_optimum(few, 0, 30) is None
+    assert small_optimum(few, 0, 1) == 2 * ONE
