@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 from pyarrow import ArrowException
@@ -32,6 +34,10 @@ _TYPES = {
 }
 """In PostgreSQL's words, which the planner speaks; others stay as they are, and nothing is asked of them."""
 
+MILLIS = "timestamp of milliseconds"
+"""Such a column is not read: a moment beyond 64 bits of microseconds would fail the statement, and so tell of the row
+that has it."""
+
 _GLOBS = re.compile(r"[{}\\,]")
 
 
@@ -42,7 +48,7 @@ class FileTable:
     Attributes:
       name: of the table.
       files: absolute paths.
-      columns: names in lower case, and Spark's types.
+      columns: names in lower case, and Spark's types; MILLIS of those that are not read.
     """
 
     name: str
@@ -53,10 +59,32 @@ class FileTable:
     def columns_sql(self) -> str:
         """The columns as Spark is told them.
 
-        >>> FileTable("visit", (), (("id", "bigint"),)).columns_sql
+        >>> FileTable("visit", (), (("id", "bigint"), ("at", MILLIS))).columns_sql
         '`id` bigint'
         """
-        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in self.columns)
+        return ", ".join(f"{_quoted(name)} {kind}" for name, kind in self._read)
+
+    @property
+    def values_sql(self) -> tuple[str, ...]:
+        """What a session's view shows of each column: bytes of a text that are no UTF-8 as U+FFFD.
+
+        Spark's functions of texts trust the first byte of a character to say how many follow. Of a text that ends
+        too early they read on, in the memory behind it: what they return then holds bytes of another row, so that
+        what one person has in a group would hang on whose row lies next to theirs.
+
+        >>> FileTable("visit", (), (("id", "bigint"), ("note", "string"))).values_sql
+        ('`id`', 'make_valid_utf8(`note`) AS `note`')
+        """
+        names = ((_quoted(name), kind) for name, kind in self._read)
+        return tuple(f"make_valid_utf8({name}) AS {name}" if kind == "string" else name for name, kind in names)
+
+    @property
+    def _read(self) -> Sequence[tuple[str, str]]:
+        return [(name, kind) for name, kind in self.columns if kind != MILLIS]
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def read_file_tables(
@@ -93,7 +121,11 @@ def read_file_tables(
         names = [column.lower() for column, _ in columns]
         if len(set(names)) < len(names):
             raise ConfigurationInvalid(f"{name} has two columns whose names differ in the case of letters alone")
-        folded = tuple((fold(column), kind) for column, kind in columns)
+        millis = _in_millis(table.files[0])
+        folded = tuple((fold(column), MILLIS if column in millis else kind) for column, kind in columns)
+        if all(kind == MILLIS for _, kind in folded):
+            hint = "write timestamps in microseconds"
+            raise ConfigurationInvalid(f"{name} has no columns but timestamps of milliseconds", hint=hint)
         found.append(FileTable(name, tuple(map(str, table.files)), folded))
     return tuple(found)
 
@@ -129,3 +161,15 @@ def _check_alike(name: str, files: Sequence[Path]) -> None:
             hint = "write all files of a table with the same columns, in one order and of the same types"
             raise ConfigurationInvalid(f"{file.name} of {name} has other columns than {files[0].name}", hint=hint)
         known = found
+
+
+def _in_millis(file: Path) -> set[str]:
+    """The columns of timestamps that are stored in milliseconds, which Spark multiplies as it reads them."""
+    schema = pyarrow.parquet.ParquetFile(file).schema
+    columns = [schema.column(place) for place in range(len(schema.names))]
+    return {column.path for column in columns if _unit(column) == "milliseconds"}
+
+
+def _unit(column: Any) -> str:
+    kind: dict[str, Any] = json.loads(column.logical_type.to_json())
+    return str(kind.get("timeUnit", "")) if kind.get("Type") == "Timestamp" else ""
