@@ -149,8 +149,16 @@ class SparkBackend:
         with opened_session(self.address, limit_ms) as session:
             session.with_files(self.tables)
             yield session
-        if self.changed():
+        if self._changed_meanwhile():
             raise BackendFailed("the files of the database changed while they were read")
+
+    def _changed_meanwhile(self) -> bool:
+        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
+        say that nothing was read, and nothing be charged."""
+        try:
+            return self.changed()
+        except BackendUnavailable:
+            return True
 
     def _domain(self, session: SparkSession, query: BackendQuery) -> Domain:
         return group_domain(query, lambda statement: list(self._rows(session, statement, self.limits.rows)))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ MILLIS = "timestamp of milliseconds"
 """Such a column is not read: a moment beyond 64 bits of microseconds would fail the statement, and so tell of the row
 that has it."""
 
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_EVERY_DIGIT = Context(prec=38)
 _GLOBS = re.compile(r"[{}\\,]")
 
 
@@ -66,17 +69,8 @@ class FileTable:
 
     @property
     def values_sql(self) -> tuple[str, ...]:
-        """What a session's view shows of each column: bytes of a text that are no UTF-8 as U+FFFD.
-
-        Spark's functions of texts trust the first byte of a character to say how many follow. Of a text that ends
-        too early they read on, in the memory behind it: what they return then holds bytes of another row, so that
-        what one person has in a group would hang on whose row lies next to theirs.
-
-        >>> FileTable("visit", (), (("id", "bigint"), ("note", "string"))).values_sql
-        ('`id`', 'make_valid_utf8(`note`) AS `note`')
-        """
-        names = ((_quoted(name), kind) for name, kind in self._read)
-        return tuple(f"make_valid_utf8({name}) AS {name}" if kind == "string" else name for name, kind in names)
+        """What a session's view shows of each column."""
+        return tuple(_value_sql(_quoted(name), kind) for name, kind in self._read)
 
     @property
     def _read(self) -> Sequence[tuple[str, str]]:
@@ -85,6 +79,29 @@ class FileTable:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+def _value_sql(name: str, kind: str) -> str:
+    """Of a text its bytes that are no UTF-8 as U+FFFD; of a decimal NULL for what has more digits than its type.
+
+    Spark's functions of texts trust the first byte of a character to say how many follow. Of a text that ends too
+    early they read on, in the memory behind it: what they return then holds bytes of another row, so that what one
+    person has in a group would hang on whose row lies next to theirs. And a decimal that a file holds as a whole
+    number may have any digits that fit there: computed with, it would fail the statement, and so tell of its row.
+
+    >>> _value_sql("`id`", "bigint"), _value_sql("`note`", "string")
+    ('`id`', 'make_valid_utf8(`note`) AS `note`')
+    >>> _value_sql("`x`", "decimal(3,1)")
+    "CASE WHEN `x` BETWEEN CAST('-99.9' AS decimal(3,1)) AND CAST('99.9' AS decimal(3,1)) THEN `x` END AS `x`"
+    """
+    if kind == "string":
+        return f"make_valid_utf8({name}) AS {name}"
+    digits = _DECIMAL.fullmatch(kind)
+    if digits is None:
+        return name
+    most = Decimal(10 ** int(digits[1]) - 1).scaleb(-int(digits[2]), _EVERY_DIGIT)
+    low, high = (f"CAST('{end:f}' AS {kind})" for end in (most.copy_negate(), most))
+    return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} END AS {name}"
 
 
 def read_file_tables(
@@ -143,7 +160,7 @@ def file_schema(tables: Sequence[FileTable], version: str) -> Schema:
 
 
 def _column(name: str, kind: str) -> Column:
-    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+    decimal = _DECIMAL.fullmatch(kind)
     if decimal is not None:
         return Column(name, f"numeric({decimal[1]},{decimal[2]})", True)
     return Column(name, _TYPES.get(kind, f"spark {kind}"), True)
