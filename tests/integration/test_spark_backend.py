@@ -213,6 +213,23 @@ def test_a_moment_beyond_microseconds_fails_no_question(lake: Path) -> None:
         SparkBackend.of_folder(address(), folder_of(lake))
 
 
+def test_a_decimal_of_more_digits_than_its_type_fails_no_question(lake: Path) -> None:
+    """A file may hold it as a whole number, or as bytes, in which there is room for more."""
+
+    def cost(digits: int, places: int, *steps: int) -> pa.Array:
+        raw = b"".join(step.to_bytes(16, "little", signed=True) for step in steps)
+        return pa.Array.from_buffers(pa.decimal128(digits, places), len(steps), [None, pa.py_buffer(raw)])
+
+    short, long = cost(3, 1, 5, 2**31 - 1, -999), cost(20, 2, 5, 2 * 10**21, 10**20 - 1)
+    table = pa.table({"id": pa.array(range(3), pa.int64()), "short": short, "long": long})
+    pq.write_table(table, lake / "bill.parquet", store_decimal_as_integer=True)
+    with opened_session(address(), None) as session:
+        session.with_files(SparkBackend.of_folder(address(), folder_of(lake)).tables)
+        sql = "SELECT CAST(short * 2 AS DOUBLE) AS a, CAST(long + 1 AS DOUBLE) AS b, FLOOR(short) AS c FROM bill"
+        found = rows_of(session, f"{sql} ORDER BY id")
+    assert found == [(1.0, 1.05, 0), (None, None, None), (-199.8, 1e18, -100)]
+
+
 def test_columns_of_folders_are_refused(lake: Path) -> None:
     (lake / "year=2024").mkdir()
     pq.write_table(pa.table({"n": [1]}), lake / "year=2024" / "0.parquet")

@@ -41,6 +41,7 @@ that has it."""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _EVERY_DIGIT = Context(prec=38)
+_WHOLE_DIGITS = 18
 _GLOBS = re.compile(r"[{}\\,]")
 
 
@@ -65,7 +66,7 @@ class FileTable:
         >>> FileTable("visit", (), (("id", "bigint"), ("at", MILLIS))).columns_sql
         '`id` bigint'
         """
-        return ", ".join(f"{_quoted(name)} {kind}" for name, kind in self._read)
+        return ", ".join(f"{_quoted(name)} {_read_as(kind)}" for name, kind in self._read)
 
     @property
     def values_sql(self) -> tuple[str, ...]:
@@ -79,6 +80,17 @@ class FileTable:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+def _read_as(kind: str) -> str:
+    """A decimal of more digits than 64 bits have is read with all that there are: too many fail it as it is read.
+
+    >>> _read_as("decimal(20,2)"), _read_as("decimal(18,2)"), _read_as("bigint")
+    ('decimal(38,2)', 'decimal(18,2)', 'bigint')
+    """
+    digits = _DECIMAL.fullmatch(kind)
+    long = digits is not None and int(digits[1]) > _WHOLE_DIGITS
+    return f"decimal({_EVERY_DIGIT.prec},{digits[2]})" if digits is not None and long else kind
 
 
 def _value_sql(name: str, kind: str) -> str:
@@ -101,7 +113,8 @@ def _value_sql(name: str, kind: str) -> str:
         return name
     most = Decimal(10 ** int(digits[1]) - 1).scaleb(-int(digits[2]), _EVERY_DIGIT)
     low, high = (f"CAST('{end:f}' AS {kind})" for end in (most.copy_negate(), most))
-    return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} END AS {name}"
+    known = name if _read_as(kind) == kind else f"CAST({name} AS {kind})"
+    return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {known} END AS {name}"
 
 
 def read_file_tables(
