@@ -229,6 +229,9 @@ class SamplingPlan:
 TreeColumn = tuple[int, int]
 """The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
 
+_MOST_WEIGHT = Fraction(1 << 32)
+"""Loads saturate there, in multiples of what one row adds at most: the largest threshold."""
+
 CONSTANT = -1
 """Instead of a part: the same whole number in every tuple. Instead of a part above: there is none."""
 
@@ -361,7 +364,7 @@ class Plan:
         """
         if self.nobody_adds_more_than is None:
             return None
-        said = Fraction(repr(self.nobody_adds_more_than)) / Fraction(release.weight_bound)
+        said = min(Fraction(repr(self.nobody_adds_more_than)) / Fraction(release.weight_bound), _MOST_WEIGHT)
         return said if self.tuples_per_unit is None else min(said, Fraction(self.tuples_per_unit))
 
     @property

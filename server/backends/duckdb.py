@@ -221,8 +221,16 @@ class DuckdbBackend:
             finally:
                 timer.cancel()
                 timer.join()
-        if self.changed():
+        if self._changed_meanwhile():
             raise BackendFailed("the files of the database changed while they were read")
+
+    def _changed_meanwhile(self) -> bool:
+        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
+        say that nothing was read, and nothing be charged."""
+        try:
+            return self.changed()
+        except BackendUnavailable:
+            return True
 
     def _fingerprint(self, connection: DuckDBPyConnection) -> str:
         return self._schema(connection).fingerprint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from planner.plan import BackendQuery
 from server.backends.columns import Domain, key_index
 from server.backends.integer_columns import Column
+
+_NO_LETTER = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which stands for a byte."""
 
 
 def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> Domain:
@@ -70,10 +74,19 @@ def _known(places: Sequence[int], keys: Sequence[Column], domain: Domain) -> _Bl
 
 
 def _found(place: int, column: Column) -> _Block:
-    """The distinct values in order, NULL last."""
-    distinct = sorted(set(column), key=_null_last)
+    """The distinct values in order, NULL last; what no answer can show is no group.
+
+    A row is left out for what it holds itself, whoever else is there: so this costs no privacy.
+    """
+    distinct = sorted(filter(_is_shown, set(column)), key=_null_last)
     rank: dict[object, int] = dict(zip(distinct, itertools.count()))
-    return _Block({place: tuple(distinct)}, np.fromiter(map(rank.__getitem__, column), np.int64, len(column)))
+    index = np.fromiter(map(rank.get, column, itertools.repeat(-1)), np.int64, len(column))
+    return _Block({place: tuple(distinct)}, index)
+
+
+def _is_shown(value: object) -> bool:
+    """Not of a text with bytes that are no UTF-8, as a file may hold one (`server.backends.spark.arrow_columns`)."""
+    return not isinstance(value, str) or _NO_LETTER.search(value) is None
 
 
 def _null_last(value: object) -> tuple[bool, object]:

@@ -116,15 +116,15 @@ def test_a_sample_of_everything_is_everything_and_a_drawn_one_is_a_part(
     known, run = on_postgres
     schema, session = _with_keys(on_spark[0], known), on_spark[1]
     rate = None if "TABLESAMPLE" in SAMPLES[name] else RATE
-    of_theirs = rewrite(planned(SAMPLES[name], known, sampling_rate=rate), schema=known)
+    on_other = rewrite(planned(SAMPLES[name], known, sampling_rate=rate), schema=known)
     plan = planned(SAMPLES[name], schema, sampling_rate=rate)
-    of_ours = rewrite(plan, dialect="spark", schema=schema)
-    if plan.tree is not None:  # the proxy draws from parts that are read whole
-        assert of_ours.tree == of_theirs.tree and len(of_ours.parts) == len(of_theirs.parts) > 1
-        for own, other in zip(of_ours.parts, of_theirs.parts, strict=True):
-            assert Counter(rows_of(session, own)) == Counter(map(tuple, run(other)))
+    on_this = rewrite(plan, dialect="spark", schema=schema)
+    assert on_this.tree == on_other.tree
+    if on_this.tree is not None:  # the proxy draws, from the same parts
+        for other, this in zip(on_other.parts, on_this.parts, strict=True):
+            assert Counter(rows_of(session, this)) == Counter(map(tuple, run(other)))
         return
-    theirs, ours = of_theirs.join, of_ours.join
+    theirs, ours = on_other.join, on_this.join
     assert theirs is not None and ours is not None and plan.sampling is not None
     drawn = "RAND(:seed)" in ours
     assert drawn == ("BERNOULLI" in theirs)

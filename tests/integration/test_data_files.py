@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,6 +146,18 @@ def test_files_that_change_while_they_are_read_give_no_answer(custody: Custody, 
         ),
     ):
         os.utime(lake / "Patient.parquet", ns=(1, 1))
+
+
+def test_a_file_that_is_gone_while_it_is_read_is_charged(custody: Custody, lake: Path) -> None:
+    """`BackendUnavailable` is what was never read, and free."""
+    backend = custody.backend
+    with (
+        pytest.raises(BackendFailed, match="while they were read"),
+        backend._snapshot(  # type: ignore[attr-defined]
+            custody.schema(()).fingerprint
+        ),
+    ):
+        shutil.rmtree(lake)
 
 
 def test_a_sound_policy_has_no_finding(custody: Custody) -> None:

@@ -1,4 +1,9 @@
-"""A statement's columns from Arrow: whole numbers without an object per value, texts with one per distinct value."""
+"""A statement's columns from Arrow: whole numbers without an object per value, texts with one per distinct value.
+
+A text may hold bytes that are no UTF-8, and Spark takes two texts for one where all bytes are equal. So does the
+proxy: were such bytes written as letters, texts that Spark counts apart would be one key here, and a unit with many
+spellings of it would be truncated in each of them. Of files a session shows none (`FileTable.values_sql`).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ def _column(values: pa.ChunkedArray) -> Column:
 
 
 def _texts(values: pa.ChunkedArray) -> tuple[object, ...]:
-    """Bytes that are no UTF-8 are texts of their own here, too: an error would tell of the row that has them."""
+    """Different bytes are different texts, also where they are no UTF-8: an error would tell of the row with them."""
     coded = compute.dictionary_encode(values.combine_chunks())
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
@@ -46,5 +51,17 @@ def _texts(values: pa.ChunkedArray) -> tuple[object, ...]:
 
 
 def _text(word: Any) -> str:
+    """A byte that is no UTF-8 is half of a surrogate pair, which no UTF-8 has: no text is written so otherwise."""
     data: bytes = word.as_buffer().to_pybytes()
-    return data.decode(errors="backslashreplace")
+    return data.decode(errors="surrogateescape")
+
+
+def shown_text(value: object) -> object:
+    r"""A text that a client can be sent, its bytes that are no UTF-8 as \xff; anything else as it is.
+
+    >>> shown_text("a\udcff"), shown_text(7)
+    ('a\\xff', 7)
+    """
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode(errors="surrogateescape").decode(errors="backslashreplace")

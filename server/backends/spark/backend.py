@@ -23,7 +23,7 @@ from server.backends.parquet.folder import ParquetFiles, TablePatterns
 from server.backends.public_rows import Computed, Rows, public_rows
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.backends.room import KEPT, Room, too_many
-from server.backends.spark.arrow_columns import arrow_columns
+from server.backends.spark.arrow_columns import arrow_columns, shown_text
 from server.backends.spark.file_tables import FileTable, file_schema, read_file_tables
 from server.backends.spark.session import SparkAddress, SparkSession, opened_session
 from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
@@ -149,8 +149,16 @@ class SparkBackend:
         with opened_session(self.address, limit_ms) as session:
             session.with_files(self.tables)
             yield session
-        if self.changed():
+        if self._changed_meanwhile():
             raise BackendFailed("the files of the database changed while they were read")
+
+    def _changed_meanwhile(self) -> bool:
+        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
+        say that nothing was read, and nothing be charged."""
+        try:
+            return self.changed()
+        except BackendUnavailable:
+            return True
 
     def _domain(self, session: SparkSession, query: BackendQuery) -> Domain:
         return group_domain(query, lambda statement: list(self._rows(session, statement, self.limits.rows)))
@@ -168,9 +176,11 @@ class SparkBackend:
         return arrow_columns(tables, width)
 
     def _rows(self, session: SparkSession, statement: str, most: int) -> Iterator[tuple[object, ...]]:
+        """Public rows, which are shown: what is no UTF-8 in a text is written out."""
         rows = 0
         for table in session.tables(statement):
-            yield from zip(*arrow_columns([table], table.num_columns), strict=True)
+            columns = (map(shown_text, column) for column in arrow_columns([table], table.num_columns))
+            yield from zip(*columns, strict=True)
             rows += table.num_rows
             if rows > most:
                 session.interrupt()

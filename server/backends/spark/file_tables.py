@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 from pyarrow import ArrowException
@@ -32,6 +35,13 @@ _TYPES = {
 }
 """In PostgreSQL's words, which the planner speaks; others stay as they are, and nothing is asked of them."""
 
+MILLIS = "timestamp of milliseconds"
+"""Such a column is not read: a moment beyond 64 bits of microseconds would fail the statement, and so tell of the row
+that has it."""
+
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_EVERY_DIGIT = Context(prec=38)
+_WHOLE_DIGITS = 18
 _GLOBS = re.compile(r"[{}\\,]")
 
 
@@ -42,7 +52,7 @@ class FileTable:
     Attributes:
       name: of the table.
       files: absolute paths.
-      columns: names in lower case, and Spark's types.
+      columns: names in lower case, and Spark's types; MILLIS of those that are not read.
     """
 
     name: str
@@ -53,10 +63,58 @@ class FileTable:
     def columns_sql(self) -> str:
         """The columns as Spark is told them.
 
-        >>> FileTable("visit", (), (("id", "bigint"),)).columns_sql
+        >>> FileTable("visit", (), (("id", "bigint"), ("at", MILLIS))).columns_sql
         '`id` bigint'
         """
-        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in self.columns)
+        return ", ".join(f"{_quoted(name)} {_read_as(kind)}" for name, kind in self._read)
+
+    @property
+    def values_sql(self) -> tuple[str, ...]:
+        """What a session's view shows of each column."""
+        return tuple(_value_sql(_quoted(name), kind) for name, kind in self._read)
+
+    @property
+    def _read(self) -> Sequence[tuple[str, str]]:
+        return [(name, kind) for name, kind in self.columns if kind != MILLIS]
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _read_as(kind: str) -> str:
+    """A decimal of more digits than 64 bits have is read with all that there are: too many fail it as it is read.
+
+    >>> _read_as("decimal(20,2)"), _read_as("decimal(18,2)"), _read_as("bigint")
+    ('decimal(38,2)', 'decimal(18,2)', 'bigint')
+    """
+    digits = _DECIMAL.fullmatch(kind)
+    long = digits is not None and int(digits[1]) > _WHOLE_DIGITS
+    return f"decimal({_EVERY_DIGIT.prec},{digits[2]})" if digits is not None and long else kind
+
+
+def _value_sql(name: str, kind: str) -> str:
+    """Of a text its bytes that are no UTF-8 as U+FFFD; of a decimal NULL for what has more digits than its type.
+
+    Spark's functions of texts trust the first byte of a character to say how many follow. Of a text that ends too
+    early they read on, in the memory behind it: what they return then holds bytes of another row, so that what one
+    person has in a group would hang on whose row lies next to theirs. And a decimal that a file holds as a whole
+    number may have any digits that fit there: computed with, it would fail the statement, and so tell of its row.
+
+    >>> _value_sql("`id`", "bigint"), _value_sql("`note`", "string")
+    ('`id`', 'make_valid_utf8(`note`) AS `note`')
+    >>> _value_sql("`x`", "decimal(3,1)")
+    "CASE WHEN `x` BETWEEN CAST('-99.9' AS decimal(3,1)) AND CAST('99.9' AS decimal(3,1)) THEN `x` END AS `x`"
+    """
+    if kind == "string":
+        return f"make_valid_utf8({name}) AS {name}"
+    digits = _DECIMAL.fullmatch(kind)
+    if digits is None:
+        return name
+    most = Decimal(10 ** int(digits[1]) - 1).scaleb(-int(digits[2]), _EVERY_DIGIT)
+    low, high = (f"CAST('{end:f}' AS {kind})" for end in (most.copy_negate(), most))
+    known = name if _read_as(kind) == kind else f"CAST({name} AS {kind})"
+    return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {known} END AS {name}"
 
 
 def read_file_tables(
@@ -93,7 +151,11 @@ def read_file_tables(
         names = [column.lower() for column, _ in columns]
         if len(set(names)) < len(names):
             raise ConfigurationInvalid(f"{name} has two columns whose names differ in the case of letters alone")
-        folded = tuple((fold(column), kind) for column, kind in columns)
+        millis = _in_millis(table.files[0])
+        folded = tuple((fold(column), MILLIS if column in millis else kind) for column, kind in columns)
+        if all(kind == MILLIS for _, kind in folded):
+            hint = "write timestamps in microseconds"
+            raise ConfigurationInvalid(f"{name} has no columns but timestamps of milliseconds", hint=hint)
         found.append(FileTable(name, tuple(map(str, table.files)), folded))
     return tuple(found)
 
@@ -111,7 +173,7 @@ def file_schema(tables: Sequence[FileTable], version: str) -> Schema:
 
 
 def _column(name: str, kind: str) -> Column:
-    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+    decimal = _DECIMAL.fullmatch(kind)
     if decimal is not None:
         return Column(name, f"numeric({decimal[1]},{decimal[2]})", True)
     return Column(name, _TYPES.get(kind, f"spark {kind}"), True)
@@ -119,7 +181,7 @@ def _column(name: str, kind: str) -> Column:
 
 def _check_alike(name: str, files: Sequence[Path]) -> None:
     """Refuse what a value of one row could make a question fail by: files that differ in their columns, and moments
-    of other units than microseconds, which Spark multiplies into them, failing where they leave their 64 bits."""
+    of nanoseconds, or of 96 bits, which leave the 64 bits that Spark has for them."""
     known = None
     for file in files:
         try:
@@ -131,6 +193,18 @@ def _check_alike(name: str, files: Sequence[Path]) -> None:
             hint = "write all files of a table with the same columns, in one order and of the same types"
             raise ConfigurationInvalid(f"{file.name} of {name} has other columns than {files[0].name}", hint=hint)
         known = found
-        if any(pyarrow.types.is_timestamp(kind) and kind.unit != "us" for kind in types):
+        if any(pyarrow.types.is_timestamp(kind) and kind.unit == "ns" for kind in types):
             hint = "write timestamps of microseconds, or use parquet:///"
-            raise ConfigurationInvalid(f"{name} has timestamps in other units than microseconds", hint=hint)
+            raise ConfigurationInvalid(f"{name} has timestamps of nanoseconds, or of 96 bits", hint=hint)
+
+
+def _in_millis(file: Path) -> set[str]:
+    """The columns of timestamps that are stored in milliseconds, which Spark multiplies as it reads them."""
+    schema = pyarrow.parquet.ParquetFile(file).schema
+    columns = [schema.column(place) for place in range(len(schema.names))]
+    return {column.path for column in columns if _unit(column) == "milliseconds"}
+
+
+def _unit(column: Any) -> str:
+    kind: dict[str, Any] = json.loads(column.logical_type.to_json())
+    return str(kind.get("timeUnit", "")) if kind.get("Type") == "Timestamp" else ""

@@ -131,7 +131,7 @@ class SparkSession:
             for table in tables:
                 files = [f"file:{file}" for file in table.files]
                 table_frame = self.client.read.schema(table.columns_sql).parquet(*files)
-                table_frame.createOrReplaceTempView(table.name)
+                table_frame.selectExpr(*table.values_sql).createOrReplaceTempView(table.name)
 
     def columns_of(self, file: str) -> tuple[tuple[str, str], ...]:
         """Names and Spark's types of the columns of a Parquet file; reads its head. Raises: as `tables`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -13,6 +14,7 @@ from planner.parsing.parse import parse
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.rewriting.rewrite import rewrite
+from privacy.ladder import one_threshold
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 
@@ -78,3 +80,14 @@ def test_groups_have_one_threshold_each(mechanism: str | None) -> None:
 def test_what_it_cannot_be_said_of_is_refused(sql: str, most: float, settings: dict[str, str], told: str) -> None:
     with pytest.raises(InvalidSetting, match=told):
         plan_of(sql, most, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", [0.3, 105_000.0, 0.1, 12_345.678])
+def test_the_most_that_may_be_said_is_the_largest_threshold(bound: float) -> None:
+    """As written it may be a little more than the product of the two doubles."""
+    plan = plan_of("SELECT count(*) FROM orders", 30)
+    release = replace(plan.releases[0], weight_bound=bound)
+    one = replace(plan, nobody_adds_more_than=bound * 2.0**32, tuples_per_unit=None, releases=(release,))
+    most = one.adds_at_most(release)
+    assert most is not None and 2**32 - 1 < most <= 2**32
+    assert int(one_threshold(most).units[0]) <= 2**62
