@@ -131,8 +131,13 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
 
 
 def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int) -> LoadHistogram:
-    """Code the columns k0.., i, b, n, s of BackendQuery.loads, of `n_sums` sums, or of one of its distinct_loads.
+    """Code the columns k0.., i, b, n, s of BackendQuery.loads, or of one of its distinct_loads.
 
+    Args:
+      columns: as the database returned them.
+      query: whose statement they are of.
+      domain: the groups.
+      n_sums: how many sums the statement counts the loads of.
     Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
       would be truncated twice. No type of a group key is known to have such values.
     Cost: linear in the rows, of which there are at most one per group, sum and threshold.

@@ -77,7 +77,8 @@ def chosen(epsilon: float, pair: tuple[Table, Table], noise: float = 1.0) -> flo
 
 def swing(epsilon: float) -> tuple[Table, Table]:
     """The pair of `selection_swing` for the scores of `chosen`, whose price is that of this Gem."""
-    return selection_swing(Gem(2 * epsilon, 1, ladder=LONG, selection=SelectionSettings(0.5, rarity=None), c=epsilon))
+    selection = SelectionSettings(0.5, beta=0.001, rarity=None)
+    return selection_swing(Gem(2 * epsilon, 1, ladder=LONG, selection=selection, c=epsilon))
 
 
 def test_the_choice_loses_what_it_may_and_half_its_noise_is_caught() -> None:

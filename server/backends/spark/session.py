@@ -105,7 +105,7 @@ class SparkSession:
     expired: threading.Event
 
     def interrupt(self) -> None:
-        """End what runs."""
+        """End the statements of this session that still run; a server that does not hear it is left alone."""
         self.expired.set()
         with suppress(Exception):
             self.client.interruptAll()

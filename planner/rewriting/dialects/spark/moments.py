@@ -44,7 +44,7 @@ def as_moment(value: Typed) -> exp.Expr:
 
 
 def moment_plus(node: exp.Expr, write: Write) -> Typed:
-    """A date or timestamp and an interval; beyond the range it is unknown."""
+    """A date or timestamp and an interval; beyond the range it is unknown. Raises: UnsupportedSQL."""
     interval = node.args["expression"]
     moment = write(node.this)
     if not isinstance(interval, exp.Interval) or moment.type.family not in (Family.DATE, Family.TIMESTAMP):
