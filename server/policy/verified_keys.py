@@ -64,12 +64,13 @@ def verify_keys(custody: Custody, schema: Schema, ledger: Checks, act: Act) -> t
       custody: in one snapshot that is younger than this call's first read of the ledger.
       schema: with the keys that the policy declares.
     Returns: the keys that several rows share; the record says nothing of them, so nothing is answered.
-    Raises: BackendFailed when the database refuses to count.
+    Raises: BackendFailed when the database refuses to count; ConfigurationInvalid for values that cannot be read.
     Cost: one sort of the table per key; none where the ledger has the record.
     """
     believed, version = believed_keys(schema), ledger.data_version()
     if not believed or ledger.checked_keys(schema.fingerprint).issuperset(believed):
         return ()
+    custody.check_readable(schema)
     shared = tuple(probe.subject for probe in key_probes(schema) if custody.count(probe.count))
     if not shared:
         ledger.note_checked(version, schema.fingerprint, believed, act)

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from planner.errors import PolicyInvalid, SchemaChanged
@@ -296,3 +299,22 @@ def test_files_that_change_while_they_are_counted_are_not_counted(custody: Custo
     os.utime(lake / "Patient.parquet", ns=(1, 1))
     with pytest.raises(BackendFailed, match="while they were counted"):
         custody.count(b"SELECT count(*) FROM visit")
+
+
+def _no_text() -> pa.Array:
+    """Three texts, of which the last is no UTF-8."""
+    ends = np.array([0, 2, 3, 4], np.int32)
+    return pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"okA\xff")])
+
+
+@pytest.mark.parametrize("values", [_no_text(), pa.array([1, 2, 2**62], pa.int64()).cast(pa.timestamp("ms"))])
+def test_values_that_cannot_be_read_are_found_before_a_question_fails_by_one(lake: Path, values: pa.Array) -> None:
+    url = f"parquet:///{lake}"
+    with open_custody(url, (), 0) as custody:
+        custody.check_readable(custody.schema(("public",)))
+    pq.write_table(pa.table({"id": [1, 2, 3], "said": values}), lake / "call.parquet", version="2.6")
+    with (
+        open_custody(url, (), 0) as custody,
+        pytest.raises(ConfigurationInvalid, match="call holds values that cannot be read"),
+    ):
+        custody.check_readable(custody.schema(("public",)))

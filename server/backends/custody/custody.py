@@ -53,6 +53,13 @@ class Custody(Protocol):
         """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
         ...
 
+    def check_readable(self, schema: Schema) -> None:
+        """Refuse values that a question fails by when it reads their column: that it fails tells that they are there.
+
+        Raises: ConfigurationInvalid.
+        """
+        ...
+
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""
         ...

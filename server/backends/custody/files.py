@@ -17,7 +17,7 @@ from server.backends.custody.custody import Misfit, Statement
 from server.backends.custody.file_urls import path_of
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.parquet.folder import TablePatterns
-from server.errors import BackendFailed
+from server.errors import BackendFailed, ConfigurationInvalid
 
 _UNLIMITED = DuckdbLimits(memory_mb=8_192, spill_mb=1 << 20)
 """Counting takes as long as the files are large."""
@@ -77,6 +77,27 @@ class FilesCustody:
 
     def refuse_unsafe_role(self) -> None:
         """Files have no role; they are opened read-only, and nothing else is in reach."""
+
+    def check_readable(self, schema: Schema) -> None:
+        """Read every value of a folder's files once: a text that is no UTF-8, a moment beyond what DuckDB counts to.
+
+        A DuckDB file was checked as it was written.
+        Raises: ConfigurationInvalid.
+        Cost: reads the files.
+        """
+        if not self.backend.path.is_dir():
+            return
+        for table in schema.tables.values():
+            quoted = [f'"{column.name.replace(chr(34), 2 * chr(34))}"' for column in table.columns]
+            name = f'"{table.namespace}"."{table.relation}"'
+            read = ", ".join(f"bit_xor(hash({column}))" for column in quoted)
+            try:
+                self.connection.execute(f"SELECT {read} FROM {name}").fetchall()
+            except duckdb.Error:
+                hint = (
+                    "write the file anew: a text is no UTF-8, or a moment is beyond what 64 bits of microseconds hold"
+                )
+                raise ConfigurationInvalid(f"{table.name} holds values that cannot be read", hint=hint) from None
 
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""

@@ -70,6 +70,9 @@ class PostgresCustody:
         """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
         refuse_unsafe_role(self.connection)
 
+    def check_readable(self, schema: Schema) -> None:
+        """PostgreSQL holds no value that it cannot read."""
+
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""
         try:

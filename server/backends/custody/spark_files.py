@@ -82,6 +82,9 @@ class SparkCustody:
     def refuse_unsafe_role(self) -> None:
         """Files have no role; nothing writes them, and a session sees no others."""
 
+    def check_readable(self, schema: Schema) -> None:
+        """What a file may hold and Spark cannot read is guarded where it is read (`FileTable.values_sql`)."""
+
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit where Spark does not take it; BackendFailed."""
         text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
