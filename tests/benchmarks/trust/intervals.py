@@ -65,16 +65,23 @@ def _free_bound(asked: Asked, most: float, tau: float) -> float | None:
     return most * (margins[-1] + margins[apart] + 2 * math.log(1 / 0.025) / selecting)
 
 
+def _least_above(most: float, confidence: float) -> float:
+    """What an interval for the truth has above it at the least, whatever releases it (`nobody_adds_more`)."""
+    return confidence * most / math.expm1(_EPSILON)
+
+
 def _for_the_truth(case: str, question: Question, times: int, noise: _Found, quick: bool) -> list[Row]:
     most = times * question.largest
     found = _Found(question.asked(_EPSILON, most), quick)
     ratio, beyond = found.width / noise.width, most / noise.tau
     bar = min(_OF_RATIO * beyond, _OF_NEAR) if beyond <= _NEAR else _OF_RATIO * beyond
+    least = _least_above(most, found.confidence)
     named = f"truth interval, X {times} times the largest load"
     free = _free_bound(question.asked(_EPSILON), most, noise.tau)
     return [
         Row(case, f"{named}: covers the truth", found.covers_truth, "1", None if quick else _COVERAGE),
         Row(case, f"{named}: width, of the noise interval's", ratio, "1", most=bar),
+        Row(case, f"{named}: width above the value, of the least possible", found.width / 2 / least, "1"),
         *([] if free is None else [Row(case, f"{named}: free, of the noise interval's", free / noise.width, "1")]),
     ]
 
@@ -104,4 +111,5 @@ class _Found:
             taus.append(tau)
         self.covers_truth = float(np.mean(holds))
         self.covers_cut = np.concatenate(held_cut)
+        self.confidence = noisy.confidence
         self.width, self.tau = float(np.median(widths)), float(np.median(taus))

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.alignment import aligned
+from planner.rewriting.dialects.connectives import CONNECTIVES, truth
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, as_double, is_out_of_reach
 from planner.rewriting.dialects.spark.calls import double
 from planner.rewriting.dialects.spark.moments import as_moment
@@ -20,10 +21,6 @@ from planner.sql.sql_types import Family, SqlType
 _MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 _COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR}
 _SPECIAL = frozenset("%_\\")
-
-
-def _truth(sql: exp.Expr) -> Typed:
-    return Typed(sql, SqlType(Family.BOOL))
 
 
 def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
@@ -53,24 +50,12 @@ def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
     return aligned(operands)
 
 
-def _connected(node: exp.Expr, write: Write) -> Typed:
-    return _truth(type(node)(this=write(node.this).sql, expression=write(node.args["expression"]).sql))
-
-
-def _denied(node: exp.Expr, write: Write) -> Typed:
-    return _truth(exp.Not(this=write(node.this).sql))
-
-
-def _constant(node: exp.Expr, write: Write) -> Typed:
-    return _truth(node.copy())
-
-
 def _compared(node: exp.Expr, write: Write) -> Typed:
     value, other = write(node.this), node.args["expression"]
     if isinstance(other, exp.Literal) and other.is_string and value.type.is_number:
         return _no_nan(node, value)
     left, right = compared([value, write(other)])
-    return _truth(type(node)(this=left, expression=right))
+    return truth(type(node)(this=left, expression=right))
 
 
 def _no_nan(node: exp.Expr, value: Typed) -> Typed:
@@ -78,25 +63,25 @@ def _no_nan(node: exp.Expr, value: Typed) -> Typed:
     if not isinstance(node, exp.NEQ) or node.expression.name != "NaN":
         raise UnsupportedSQL("a number beside a text is not supported on Spark")
     if value.type.family is Family.FLOAT:
-        return _truth(exp.NEQ(this=value.sql, expression=double("NaN")))
-    return _truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
+        return truth(exp.NEQ(this=value.sql, expression=double("NaN")))
+    return truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
 
 
 def _between(node: exp.Expr, write: Write) -> Typed:
     value, low, high = compared([write(node.args[part]) for part in ("this", "low", "high")])
-    return _truth(exp.Between(this=value, low=low, high=high))
+    return truth(exp.Between(this=value, low=low, high=high))
 
 
 def _listed(node: exp.Expr, write: Write) -> Typed:
     if node.args.get("query") is not None:
         raise UnsupportedSQL("IN with a query is not supported on Spark", hint="write EXISTS, or a join")
     value, *items = compared([write(node.this), *map(write, node.args["expressions"])])
-    return _truth(exp.In(this=value, expressions=items))
+    return truth(exp.In(this=value, expressions=items))
 
 
 def _tested(node: exp.Expr, write: Write) -> Typed:
     test = node.args["expression"].copy()
-    return _truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
+    return truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
 
 
 def _like(node: exp.Expr, write: Write) -> Typed:
@@ -104,7 +89,7 @@ def _like(node: exp.Expr, write: Write) -> Typed:
     if value.type.family is not Family.TEXT or not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise UnsupportedSQL("LIKE of anything but a text and a pattern is not supported on Spark")
     like = exp.Like(this=value.sql, expression=exp.Literal.string(spark_pattern(pattern.name)))
-    return _truth(exp.Not(this=exp.Paren(this=like)) if node.args.get("negate") else like)
+    return truth(exp.Not(this=exp.Paren(this=like)) if node.args.get("negate") else like)
 
 
 def spark_pattern(pattern: str) -> str:
@@ -126,14 +111,11 @@ def spark_pattern(pattern: str) -> str:
 
 
 def _found(node: exp.Expr, write: Write) -> Typed:
-    return _truth(exp.Exists(this=write(node.this).sql))
+    return truth(exp.Exists(this=write(node.this).sql))
 
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
-    exp.And: _connected,
-    exp.Or: _connected,
-    exp.Not: _denied,
-    exp.Boolean: _constant,
+    **CONNECTIVES,
     exp.EQ: _compared,
     exp.NEQ: _compared,
     exp.LT: _compared,
