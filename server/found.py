@@ -12,6 +12,8 @@ from planner.public.query import PublicQuery, PublicStatement
 from server.answers.kept_answers import Paid
 from server.ledger.charge import Charge
 from server.postprocessing.composition import Composition
+from server.proposals.by_accuracy import FirstPart
+from server.query import QueryRequest
 from server.question import Question
 
 
@@ -65,4 +67,12 @@ class ToCompute:
     composition: Composition
 
 
-Found = Kept | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToCompute
+@dataclass(frozen=True)
+class ToFindOut:
+    """A question by accuracy of which nothing is known: what a first release tells, decides about a second one."""
+
+    part: FirstPart
+    request: QueryRequest
+
+
+Found = Kept | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute

@@ -69,6 +69,8 @@ from server.errors import (
     BackendUnavailable,
     CancelledByClient,
     CancelledEarly,
+    LedgerInvalid,
+    NoProposal,
     QueryFailed,
     TooManyQueries,
 )
@@ -76,9 +78,10 @@ from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
 from server.explain.explanation import explanation
 from server.explain.explanation_text import EXPLANATION, explanation_answer
-from server.found import Found, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead, ToShowNothing
-from server.ledger.charge import Charge, Reservation
+from server.found import Found, Kept, ToCompute, ToExplain, ToFindOut, ToList, ToMeasure, ToRead, ToShowNothing
+from server.ledger.charge import Charge, ChargeRecord, Reservation
 from server.ledger.ledger import Ledger
+from server.ledger.question_texts import AskedText, QuestionKeys
 from server.policy.verified_keys import refuse_unchecked
 from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import (
@@ -88,6 +91,7 @@ from server.postprocessing.computed_response import (
     computed_shape,
     relation_rows,
 )
+from server.proposals import by_accuracy
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
@@ -134,6 +138,7 @@ class Pipeline:
       questions: what was planned lately; only queries over private tables are.
       compositions: the statements around answers that were, with their questions.
       flights: one measurement per question at a time.
+      question_keys: what the words of questions are sealed with before the ledger keeps them; None: it does not.
       outage: whether the database was there when it was last asked.
     """
 
@@ -148,6 +153,7 @@ class Pipeline:
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
     mirror: Mirror | None = None
+    question_keys: QuestionKeys | None = None
     outage: Outage = field(default_factory=Outage)
 
     @cached_property
@@ -166,6 +172,8 @@ class Pipeline:
         Waits for no worker and for no other question.
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked.
         """
+        if request.by_accuracy:
+            return self._found_by_accuracy(request)
         asked = self._asked(request)
         question = self.questions.get(asked)
         if question is None:
@@ -186,8 +194,35 @@ class Pipeline:
 
     def find_planned(self, request: QueryRequest) -> Found | None:
         """What `find` returns, if that takes a few reads of the ledger: of a question planned lately, else None."""
-        question = self.questions.get(self._asked(request))
+        question = None if request.by_accuracy else self.questions.get(self._asked(request))
         return None if question is None else self._found(question, request)
+
+    def _found_by_accuracy(self, request: QueryRequest) -> Found:
+        """The question at the epsilon that its accuracy needs; what is free or exact is as ever."""
+        found = self._without_accuracy(request)
+        if not isinstance(found, Kept | ToMeasure):
+            return found
+        key = request.idempotency_key
+        earlier = self.ledger.charge_of(request.analyst, key) if key else None
+        if earlier is not None:  # sent again: what it was answered with, also where that missed what was wished
+            sent = replace(by_accuracy.without_accuracy(request), epsilon=earlier.charge.epsilon)
+            return self._found(self.question(sent), request)
+        choice = by_accuracy.chosen(self, request)
+        if isinstance(choice, by_accuracy.FirstPart):
+            return ToFindOut(choice, request)
+        return self._found(self.question(choice.request), request)
+
+    def _without_accuracy(self, request: QueryRequest) -> Found:
+        """What kind of statement it is. Raises: NoProposal for one of several questions."""
+        by_accuracy.accuracy_of(request)
+        found = self.find(replace(by_accuracy.without_accuracy(request), idempotency_key=""))
+        if isinstance(found, ToCompute) and found.composition.parts:
+            raise NoProposal(
+                "an accuracy is that of one question, and this statement is computed from the answers to"
+                f" {len(found.composition.parts)}",
+                hint="ask it with an epsilon, or each part alone with the accuracy: what is paid for is free here",
+            )
+        return found
 
     def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer what was looked up, and charge for it; all but what is measured is free.
@@ -201,6 +236,9 @@ class Pipeline:
           ComputationFailed and TooManyFailures, free, of queries over public tables.
         """
         analyst, request_id = request.analyst, request.request_id
+        if request.by_accuracy and not isinstance(found, ToExplain):
+            plain = by_accuracy.without_accuracy(request)
+            return by_accuracy.with_reached(self.finish(found, plain, cancelled), request)
         match found:
             case Kept(question, paid):
                 return self.kept.again(paid).response(question, request_id)
@@ -219,12 +257,16 @@ class Pipeline:
                 return public_response(query, rows, budget, request_id)
             case ToCompute(composition):
                 return self._computed(composition, request, cancelled)
+            case ToFindOut(part, whole):
+                return by_accuracy.answered_in_two(part, self, whole, partial(self._part_answer, whole, cancelled))
             case ToExplain():
                 return explanation_answer(self.explain(request), self.ledger.budget(analyst), request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
         explained = explained_statement(request.sql)
+        if request.by_accuracy:
+            return self._explained_by_accuracy(request if explained is None else replace(request, sql=explained))
         statement = self._read(request, explained)
         try:
             if not self._names_private_table(statement, request):
@@ -240,6 +282,22 @@ class Pipeline:
             computed = self.public_reads.computed(self.backend, composition.statement, request.analyst, rows=False)
             return composed_explanation(composition, parts, computed)
         return self._explained(bound, request)
+
+    def _part_answer(
+        self, whole: QueryRequest, cancelled: threading.Event | None, one: QueryRequest
+    ) -> QueryResponse:
+        """One of the releases of a question by accuracy; it is charged under the name of the whole request."""
+        asked = replace(whole, idempotency_key=one.idempotency_key)
+        found = self._found(self.question(one), asked)
+        return self.finish(found, by_accuracy.without_accuracy(asked), cancelled)
+
+    def _explained_by_accuracy(self, request: QueryRequest) -> Explanation:
+        if not isinstance(self._without_accuracy(request), Kept | ToMeasure):
+            return self.explain(by_accuracy.without_accuracy(request))
+        choice = by_accuracy.chosen(self, request)
+        told = self.explain(choice.request)
+        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request))
+        return replace(told, reason=f"{said} {told.reason}")
 
     def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:
         plan = self._planned(bound, request)
@@ -272,6 +330,15 @@ class Pipeline:
         """What the policy gives a new analyst where no delta is named."""
         return self.policy.delta_of_analyst
 
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        """What was asked under a charge; None where it was not kept, or was sealed with a key that is not here."""
+        if self.question_keys is None or record.sealed_question is None:
+            return None
+        try:
+            return self.question_keys.opened(self.ledger.id, record.number, record.sealed_question)
+        except LedgerInvalid:
+            return None
+
     def catalog(self) -> Catalog:
         """What may be asked."""
         return self._catalog
@@ -303,6 +370,10 @@ class Pipeline:
             computed = self.public_reads.computed(self.backend, found.statement, analyst, rows=False)
             return computed_shape(found, computed)
 
+    def workers_alive(self) -> int:
+        """How many worker processes there are for questions about private rows."""
+        return self.workers.n_alive
+
     def check_ready(self) -> None:
         """Raises why a query could not be answered: as `Ledger.check_writable` and `Backend.check_schema`."""
         self.ledger.check_writable()
@@ -321,13 +392,17 @@ class Pipeline:
         statement = read_of(request.sql if sql is None else sql, self.policy.name)
         return expanded(statement, self.schema, self.policy, request.search_path)
 
-    def _found(self, question: Question, request: QueryRequest) -> Found:
+    def _found(self, question: Question, request: QueryRequest, sent: QueryRequest | None = None) -> Found:
+        """What becomes of a question of a request; of one that is a part of what was sent, that is told, too."""
         if question.shows_no_row:
             return ToShowNothing(question)
         if question.only_names_groups:
             return ToList(question)
         refuse_unchecked(self.schema, self.ledger)
         charge = question.charge(request)
+        if self.question_keys is not None:
+            words = AskedText(request.sql, (sent or request).parameters)
+            charge = replace(charge, sealing=self.question_keys.sealing(self.ledger.id, words))
         paid = self.kept.find(charge)
         return ToMeasure(question, charge) if paid is None else Kept(question, paid)
 
@@ -375,7 +450,7 @@ class Pipeline:
         """
         analyst = request.analyst
         compute = partial(self.public_reads.computed, self.backend, analyst=analyst, cancelled=cancelled)
-        found = [self._found(part.question, part.of(request)) for part in composition.parts]
+        found = [self._found(part.question, part.of(request), request) for part in composition.parts]
         if any(isinstance(one, ToMeasure) for one in found):
             compute(composition.statement, rows=False)
         with after_charges() as charged:

@@ -34,6 +34,9 @@ class QueryRequest:
       search_path: the schemas in which tables without one are looked for; None for the policy's.
       nobody_adds_more_than: what one person adds at most to a sum or count in one group, in its unit, as the analyst
         says: intervals are then for the truth, if it is true. None: nothing is said.
+      max_relative_error, max_absolute_error: how far an interval's end may be from its value, in multiples of it or
+        in its unit, one of the two at most: the least epsilon that is expected to do is spent, and `epsilon` is the
+        most that may be (`server/proposals/by_accuracy.py`). None: `epsilon` is spent.
     """
 
     analyst: str
@@ -47,6 +50,13 @@ class QueryRequest:
     idempotency_key: str = ""
     search_path: tuple[str, ...] | None = None
     nobody_adds_more_than: float | None = None
+    max_relative_error: float | None = None
+    max_absolute_error: float | None = None
+
+    @property
+    def by_accuracy(self) -> bool:
+        """Is it an accuracy that decides about epsilon?"""
+        return (self.max_relative_error, self.max_absolute_error) != (None, None)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,9 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
     words = request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
     more = (request.search_path, request.nobody_adds_more_than)
-    return words if more == (None, None) else (*words, *more)
+    said: tuple[object, ...] = words if more == (None, None) else (*words, *more)
+    accuracy = request.max_relative_error, request.max_absolute_error
+    return (*said, "accuracy", *accuracy) if request.by_accuracy else said
 
 
 def request_hash(request: QueryRequest) -> str:

@@ -118,8 +118,17 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_LATER = {"keys": (), "accepted_null_owners": None, "accepted_orphans": None, "parquet": None}
-"""Settings of tables and foreign keys that there have not always been, by what they are where nobody sets them."""
+_LATER = {
+    "keys": (),
+    "accepted_null_owners": None,
+    "accepted_orphans": None,
+    "parquet": None,
+    "event_delta": 0.0,
+    "renew": None,
+    "most_in_total": None,
+}
+"""Settings of tables, foreign keys and budgets that there have not always been, by what they are where nobody sets
+them."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,8 @@ class Policy:
         a size. Both are proved by one certificate, so the privacy is the same.
       mirror: where a copy of the tables is, if there is one; no part of the hash, since no answer and no charge
         depends on where the rows are read.
+      question_key_file: the file with the keys that the words of questions are sealed with, before the ledger keeps
+        them; None: it does not keep them. No part of the hash either.
     """
 
     name: str
@@ -171,6 +182,7 @@ class Policy:
     schemas: tuple[str, ...] = (PUBLIC,)
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
+    question_key_file: str | None = None
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -194,14 +206,15 @@ class Policy:
     def hash(self) -> str:
         """SHA-256 of the canonical content: layout and comments of the file do not count."""
         content = asdict(self)
-        del content["mirror"]
+        del content["mirror"], content["question_key_file"]
         if self.solver == "certified":
             del content["solver"]  # the hash is that of policies from before there was a choice
         if self.schemas == (PUBLIC,):
             del content["schemas"]  # so is this one
         if self.database_limits == DatabaseLimits():
             del content["database_limits"]
-        for declared in (*content["tables"].values(), *content["foreign_keys"]):
+        budgets = [one for one in content["budgets"].values() if one is not None]
+        for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
             for name, unset in _LATER.items():
                 if declared.get(name, unset) == unset:
                     declared.pop(name, None)  # likewise
@@ -282,6 +295,7 @@ def parse_policy(text: str) -> Policy:
         schemas=schemas,
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
+        question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
     )
     for section in (document, database, ledger, privacy):
         section.finish()

@@ -196,6 +196,7 @@ _POLICY: Mapping[str, _Change] = {
     "solver": _harmless,
     "database_limits": _harmless,  # of cost; whoever reads more learns no more from what is released
     "mirror": _harmless,  # the same rows in another place
+    "question_key_file": _harmless,  # analysts' words in the ledger, sealed; nobody's rows
     "time_grain": _harmless,
     "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
     "minimum_frequency": partial(_minimum, "privacy.minimum_frequency"),

@@ -18,6 +18,7 @@ from server.cli.commands import (
     first_proxy,
     ledger,
     ledger_backup,
+    ledger_questions,
     mirror,
     policy,
     serve,
@@ -88,6 +89,8 @@ ledger_app.command("verify")(ledger.verify)
 ledger_app.command("export")(ledger.export)
 ledger_app.command("backup")(ledger_backup.backup)
 ledger_app.command("restore")(ledger_backup.restore)
+ledger_app.command("questions")(ledger_questions.questions)
+ledger_app.command("new-question-key")(ledger_questions.new_question_key)
 mirror_app = typer.Typer(help="Copy the tables into a local file, where questions run quicker.", no_args_is_help=True)
 app.add_typer(mirror_app, name="mirror")
 mirror_app.command("refresh")(mirror.refresh)

@@ -12,7 +12,9 @@ from server.http.limits.key_limits import KeyLimits
 from server.http.metrics import Metrics
 from server.http.readiness import Readiness
 from server.ledger.analyst import Act, Analyst
+from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Administration, Budgets, Records
+from server.ledger.question_texts import AskedText
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Explanation, QueryRequest
 from server.reloadable_pipeline import PolicyInForce
@@ -44,6 +46,14 @@ class Pipeline(Answers, Protocol):
 
     def catalog(self) -> Catalog:
         """What may be asked."""
+        ...
+
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        """What was asked under a charge, where it was kept and can be opened."""
+        ...
+
+    def workers_alive(self) -> int:
+        """How many worker processes are there for questions about private rows."""
         ...
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:

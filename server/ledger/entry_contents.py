@@ -36,6 +36,7 @@ class EntryKind(StrEnum):
     CHECKED = "checked"
     RESTORED = "restored"
     CLOCK = "clock"
+    RENEWED = "renewed"
 
     @property
     def is_act(self) -> bool:
@@ -58,6 +59,7 @@ class EntryKind(StrEnum):
                 | EntryKind.CHECKED
                 | EntryKind.RESTORED
                 | EntryKind.CLOCK
+                | EntryKind.RENEWED
             ):
                 return True
             case _:
@@ -109,6 +111,7 @@ class Reserved(_Content):
       request_hash: None in charges that are older than it.
       accounts: by name: the accounting, and when the window began, in milliseconds since the epoch.
       amounts: by accounting: what was taken, as `privacy.accounting.saved_spending` writes it.
+      sealed_question: the words of the question, sealed (`question_texts.py`); None where they are not kept.
     """
 
     kind = EntryKind.RESERVED
@@ -127,6 +130,7 @@ class Reserved(_Content):
     request_hash: str | None = None
     accounts: Mapping[str, Sequence[Any]]
     amounts: Mapping[Accounting, Mapping[str, object]]
+    sealed_question: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +245,7 @@ class Granted(_Act):
     @classmethod
     def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
         """As of every content."""
-        terms = Terms(**{field.name: json[field.name] for field in fields(Terms)})
+        terms = Terms(**{field.name: json[field.name] for field in fields(Terms) if field.name in json})
         return {"account": json["account"], "terms": terms, "by": json["by"], "reason": json["reason"]}
 
 
@@ -299,6 +303,15 @@ class ClockNoted(_Act):
     behind_ms: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Renewed(_Act):
+    """An account starts again from nothing: the period that it is in now has this number (`accounts/periods.py`)."""
+
+    kind = EntryKind.RENEWED
+    account: str
+    period: int
+
+
 Settlement: TypeAlias = Committed | Failed | Released | Crashed
 
 EntryContent: TypeAlias = (
@@ -317,6 +330,7 @@ EntryContent: TypeAlias = (
     | KeysChecked
     | Restored
     | ClockNoted
+    | Renewed
 )
 """All of them: what branches over it ends with `assert_never`, so the type checker finds a branch that is missed."""
 

@@ -9,6 +9,8 @@ from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
+from server.ledger.outlook import Outlook
+from server.ledger.vitals import Vitals
 from server.query import Budget
 
 
@@ -17,6 +19,13 @@ class Budgets(Protocol):
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        ...
+
+    def outlook(self, analyst: str) -> Outlook:
+        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for.
+
+        One read. Raises UnknownAnalyst.
+        """
         ...
 
 
@@ -109,13 +118,17 @@ class Administration(Protocol):
         role: Role = "analyst",
         group: str | None = None,
         act: Act = CUSTODIAN,
+        grant: Grant | None = None,
     ) -> None:
-        """Make an analyst with a budget by basic composition, rounded down; `grant` gives other ones.
+        """Make an analyst with a budget by basic composition, rounded down, or with another grant.
 
         Args:
           name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`, the first a letter, a digit or `_`.
           key: the hash from `server.ledger.api_keys.key_hash`, or all credentials.
           epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
+          role, group: what the key opens, and whose account also pays.
+          act: who does it, and why.
+          grant: the whole grant, instead of epsilon and delta: the accounting is fixed by it.
         Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
         """
         ...
@@ -238,8 +251,8 @@ class Records(Protocol):
         """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
         ...
 
-    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        """The analyst's newest committed charge with an answer key for a plan. One indexed read."""
+    def newest_answers(self, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
+        """The analyst's newest committed charges with an answer key for a plan, newest first. One indexed read."""
         ...
 
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
@@ -266,6 +279,10 @@ class Records(Protocol):
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
         this structure; none otherwise. Two indexed reads."""
+        ...
+
+    def vitals(self) -> Vitals:
+        """Counts for whoever watches the proxy."""
         ...
 
     def check_writable(self) -> None:

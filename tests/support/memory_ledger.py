@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
 from server.ledger.analyst import Act
 from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
+from server.ledger.outlook import Outlook
 from server.query import Budget
 
 
@@ -102,8 +104,18 @@ class MemoryLedger:
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
 
-    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        return self._newest(lambda charge: (charge.analyst, charge.plan_hash) == (analyst, plan_hash))
+    def newest_answers(self, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
+        found = [
+            ChargeRecord(number, charge, state, (charge.analyst,), 0, None)
+            for number, (charge, state) in reversed(list(enumerate(self.charged, 1)))
+            if (charge.analyst, charge.plan_hash) == (analyst, plan_hash)
+        ]
+        return tuple(found[:limit])
+
+    def outlook(self, analyst: str) -> Outlook:
+        own = self.budget(analyst)
+        grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
+        return Outlook((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
 
     def budget(self, analyst: str) -> Budget:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)

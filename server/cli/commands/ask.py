@@ -124,8 +124,18 @@ def query(
     max_relative_error: Annotated[
         float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
     ] = None,
+    max_absolute_error: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: the same in the answer's unit.", callback=_finite)
+    ] = None,
     nobody_adds_more_than: AddsAtMost = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Spend what is proposed without asking; for scripts.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Spend what an accuracy needs without asking; where nothing tells what that is, two releases are"
+            " charged.",
+        ),
+    ] = False,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
     ] = None,
@@ -133,7 +143,8 @@ def query(
     """Ask a question; its noisy answer is charged to your budget.
 
     The same question gets the same answer, free, until the data is a new load. With an accuracy instead of an epsilon
-    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have.
+    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have. With --yes
+    it spends that, --epsilon at most; where nothing tells what it is, a small release comes first, charged as well.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -151,15 +162,20 @@ def query(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     key = read_key(key_file)
-    if interval_width is not None or max_relative_error is not None:
-        if epsilon is not None or mechanism is not None:
+    errors: dict[str, object] = {
+        "max_relative_error": max_relative_error,
+        "max_absolute_error": max_absolute_error,
+    }
+    by_error = any(one is not None for one in errors.values())
+    if interval_width is not None or by_error:
+        if mechanism is not None or (epsilon is not None and not (yes and by_error)):
             raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
-        wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
-        wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
-        wanted |= {"nobody_adds_more_than": nobody_adds_more_than}
-        epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
-    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than}
+        if interval_width is not None or not yes:
+            wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+            wanted |= {"interval_width": interval_width, "nobody_adds_more_than": nobody_adds_more_than} | errors
+            epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
+    body: dict[str, object] = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    body |= {"parameters": values, "nobody_adds_more_than": nobody_adds_more_than} | errors
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))

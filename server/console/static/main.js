@@ -30,9 +30,15 @@ const epsilonOf = (place) => Number((SMALLEST * (largest / SMALLEST) ** (place /
 const placeOf = (epsilon) => Math.round((100 * Math.log(epsilon / SMALLEST)) / Math.log(largest / SMALLEST));
 const epsilon = () => Math.min(epsilonOf(Number(slider.value)), largest);
 
+// An accuracy in percent: what it needs is spent, and epsilon is the most that may be.
+const accuracy = () => (byId("accuracy").valueAsNumber > 0 ? byId("accuracy").valueAsNumber / 100 : null);
+
 // Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
-  return { sql: editor.sql, epsilon: epsilon(), ...(gauge.budget.delta ? {} : { delta: 0 }) };
+  const within = accuracy();
+  return {
+    sql: editor.sql, epsilon: epsilon(), ...(within ? { max_relative_error: within } : {}), ...(gauge.budget.delta ? {} : { delta: 0 }),
+  };
 }
 
 function tell(problem, where = byId("problem")) {
@@ -67,6 +73,7 @@ function offerExamples(examples) {
 
 function later() {
   byId("epsilon-shown").textContent = amount(epsilon());
+  byId("epsilon-means").textContent = accuracy() ? "Epsilon, at most" : "Epsilon";
   clearTimeout(timer);
   timer = setTimeout(look, PAUSE_MS);
 }
@@ -112,7 +119,7 @@ async function run(asked = question()) {
       byId("progress").querySelector("span").textContent = `${state}, ${Math.round(elapsed)} s`;
     });
     tell(null);
-    gauge.set(answer.budget);
+    gauge.set(await api.budget());
     gauge.plan();
     history.remember(answer.request_id, asked);
     result.set(answer);
@@ -131,6 +138,7 @@ async function run(asked = question()) {
 
 function reopen(asked, answered) {
   slider.value = placeOf(asked.epsilon);
+  byId("accuracy").value = "";
   editor.sql = asked.sql;
   byId("epsilon-shown").textContent = amount(epsilon());
   if (answered) run(asked);
@@ -151,6 +159,7 @@ byId("sign-out").addEventListener("click", signOut);
 byId("run").addEventListener("click", () => run());
 byId("cancel").addEventListener("click", () => running?.location && api.cancel(running.location));
 slider.addEventListener("input", later);
+byId("accuracy").addEventListener("input", later);
 editor.addEventListener("change", later);
 editor.addEventListener("run", () => run());
 

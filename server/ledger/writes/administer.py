@@ -276,13 +276,13 @@ def open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:
       terms: what it may spend, and how that composes.
       act: who does it, and why.
     """
-    opened = Balance.opened(name, terms, journal.at_ms)
+    opened = Balance.opened(name, terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=name, terms=terms, **signed(act)))
     account_rows.insert(journal.writing, opened)
 
 
 def _regrant(journal: Journal, there: Balance, terms: Terms, act: Act) -> None:
-    regranted = there.regranted(terms, journal.at_ms)
+    regranted = there.regranted(terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=there.name, terms=terms, **signed(act)))
     account_rows.update(journal.writing, regranted)
 
@@ -304,15 +304,16 @@ class Administering(ABC):
         role: Role = "analyst",
         group: str | None = None,
         act: Act = CUSTODIAN,
+        grant: Grant | None = None,
     ) -> None:
-        """Make an analyst with a budget by basic composition.
+        """Make an analyst with a budget by basic composition, or with another grant.
 
         Args:
-          name, key, epsilon, delta, role, group, act: as of `Administration.add_analyst`.
+          name, key, epsilon, delta, role, group, act, grant: as of `Administration.add_analyst`.
         """
         credentials = Credentials(key) if isinstance(key, str) else key
         new = Analyst(name, role, group, enabled=True)
-        self._write(add_analyst, new, credentials, Grant(epsilon, delta), act)
+        self._write(add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
         """Rotate the key: the old one opens nothing from now on."""

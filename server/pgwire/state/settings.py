@@ -154,6 +154,14 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
             _epsilon,
             about="what one person adds at most, as you say: intervals are for the truth then; empty: unsaid",
         ),
+        "noisegate.max_relative_error": _Setting(
+            "",
+            _epsilon,
+            about="0.05 for 5%: spend the least epsilon that will do, noisegate.epsilon at most; empty: unsaid",
+        ),
+        "noisegate.max_absolute_error": _Setting(
+            "", _epsilon, about="the same in the answer's own unit; empty: unsaid"
+        ),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "noisegate.empty_rows": _Setting(
             "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"

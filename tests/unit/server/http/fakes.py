@@ -15,8 +15,13 @@ from server.explain.catalog import Catalog
 from server.found import Found, ToExplain
 from server.http.app import create_app
 from server.http.services import Custody
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act, Analyst, Role
 from server.ledger.api_keys import key_hash
+from server.ledger.charge import ChargeRecord
+from server.ledger.outlook import Outlook
+from server.ledger.question_texts import AskedText
+from server.ledger.vitals import Vitals
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce
@@ -96,6 +101,12 @@ class FakePipeline:
     def check_ready(self) -> None:
         pass
 
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        return None if record.sealed_question is None else AskedText("SELECT count(*) FROM t WHERE x = $1", (7,))
+
+    def workers_alive(self) -> int:
+        return 2
+
     def catalog(self) -> Catalog:
         return Catalog("demo", ("public",), (), 1.0, 0.001, 5.0, 0.0, "day", 1.0, False, False, None, ())
 
@@ -122,6 +133,19 @@ class FakeKeys:
 
     def analyst_by_key(self, key_hash_: str) -> str | None:
         return "ada" if key_hash_ == key_hash(KEY) else None
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        return self.outlook("ada").accounts
+
+    def vitals(self) -> Vitals:
+        return Vitals(entries=12, crashed=1, failed=2, head_age_hours=3)
+
+    def outlook(self, analyst: str) -> Outlook:
+        own = self.budget(analyst)
+        grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
+        return Outlook(
+            (AccountBalance(analyst_account(analyst), grant, *left, None),), 18, 10, analyst_account(analyst)
+        )
 
     def budget(self, analyst: str) -> Budget:
         assert analyst == "ada"

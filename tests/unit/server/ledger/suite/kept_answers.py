@@ -85,8 +85,8 @@ class KeptAnswers(LedgerCase):
             ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
         ledger.reserve(charge(0.3, answer_key="unanswered"))
         ledger.commit(ledger.reserve(charge(0.3)), b"not kept")
-        newest = ledger.newest_answer("ada", "plan")
-        assert newest is not None
-        assert newest.charge.answer_key == "at 0.2"
-        assert ledger.newest_answer("eve", "plan") is None
-        assert ledger.newest_answer("ada", "another plan") is None
+        newest = ledger.newest_answers("ada", "plan", 5)
+        assert [one.charge.answer_key for one in newest] == ["at 0.2", "at 0.1"]
+        assert ledger.newest_answers("ada", "plan", 1) == newest[:1]
+        assert ledger.newest_answers("eve", "plan", 1) == ()
+        assert ledger.newest_answers("ada", "another plan", 1) == ()
