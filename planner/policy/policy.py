@@ -161,6 +161,7 @@ class Policy:
         depends on where the rows are read.
       question_key_file: the file with the keys that the words of questions are sealed with, before the ledger keeps
         them; None: it does not keep them. No part of the hash either.
+      remember_thresholds: may a question start from the thresholds of the analyst's own earlier answers to it?
     """
 
     name: str
@@ -183,6 +184,7 @@ class Policy:
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
     question_key_file: str | None = None
+    remember_thresholds: bool = True
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -213,6 +215,8 @@ class Policy:
             del content["schemas"]  # so is this one
         if self.database_limits == DatabaseLimits():
             del content["database_limits"]
+        if self.remember_thresholds:
+            del content["remember_thresholds"]
         budgets = [one for one in content["budgets"].values() if one is not None]
         for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
             for name, unset in _LATER.items():
@@ -296,6 +300,7 @@ def parse_policy(text: str) -> Policy:
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
         question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
+        remember_thresholds=privacy.flag("remember_thresholds", True),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

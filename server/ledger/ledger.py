@@ -251,8 +251,18 @@ class Records(Protocol):
         """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
         ...
 
-    def newest_answers(self, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
-        """The analyst's newest committed charges with an answer key for a plan, newest first. One indexed read."""
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+        Args:
+          analyst: whose.
+          plan_hash: of the plan.
+          named: how their answer keys begin; empty for any.
+          limit: the most charges.
+        Cost: one indexed read of the analyst's answers to the plan.
+        """
         ...
 
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:

@@ -112,9 +112,13 @@ class StoreLedger(Administering):
         """The analyst's charge that was made under an idempotency key."""
         return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
 
-    def newest_answers(self, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
-        """The analyst's newest committed charges with an answer key for a plan."""
-        return self._store.read(lambda reading: charge_rows.newest_answered(reading, analyst, plan_hash, limit))
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first."""
+        return self._store.read(
+            lambda reading: charge_rows.answered(reading, analyst, plan_hash, named=named, limit=limit)
+        )
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left."""

@@ -51,7 +51,7 @@ class Known:
 def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
     """The newest answers to a query that an analyst was charged for. Nobody else's: it would tell what they said."""
     found = []
-    for record in ledger.newest_answers(analyst, plan_hash, _LOOKED_AT):
+    for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
         kept = ledger.kept_answer(record.charge.answer_key, analyst)
         if kept is not None and kept.paid:
             found.append(Known(record.number, record.charge.epsilon, record.charge.answer_key, decoded(kept.answer)))
@@ -77,6 +77,10 @@ class Planning(Protocol):
 
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan."""
+        ...
+
+    def own(self, question: Question, analyst: str) -> Question:
+        """The question as the analyst would ask it now."""
         ...
 
 
@@ -126,7 +130,7 @@ def least(
     policy = planning.policy
 
     def question_at(epsilon: float) -> Question:
-        return planning.question(replace(request, epsilon=epsilon))
+        return planning.own(planning.question(replace(request, epsilon=epsilon)), request.analyst)
 
     most = question_at(most_epsilon)
     if most.only_names_groups:

@@ -104,18 +104,22 @@ class MemoryLedger:
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
 
-    def newest_answers(self, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
-        found = [
-            ChargeRecord(number, charge, state, (charge.analyst,), 0, None)
-            for number, (charge, state) in reversed(list(enumerate(self.charged, 1)))
-            if (charge.analyst, charge.plan_hash) == (analyst, plan_hash)
-        ]
-        return tuple(found[:limit])
-
     def outlook(self, analyst: str) -> Outlook:
         own = self.budget(analyst)
         grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
         return Outlook((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
+
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        found = [
+            ChargeRecord(number, charge, "committed", (), 0, 0)
+            for number, (charge, state) in enumerate(self.charged, 1)
+            if (charge.analyst, charge.plan_hash, state) == (analyst, plan_hash, "committed")
+            and charge.answer_key.startswith(named)
+            and charge.answer_key
+        ]
+        return tuple(reversed(found))[:limit]
 
     def budget(self, analyst: str) -> Budget:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)

@@ -161,12 +161,22 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
     return None if row is None else _record(row)
 
 
-def newest_answered(reading: Reading, analyst: str, plan_hash: str, limit: int) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` of the analyst's committed charges with an answer key for a plan, newest first."""
+def answered(reading: Reading, analyst: str, plan_hash: str, *, named: str, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+    Args:
+      reading: the read transaction.
+      analyst: whose.
+      plan_hash: of the plan.
+      named: how their answer keys begin.
+      limit: the most charges.
+    """
+    begins = " AND substr(c.answer_key, 1, ?) = ?" if named else ""
+    values = (plan_hash, analyst, *((len(named), named) if named else ()), limit)
     rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
-        " ORDER BY c.number DESC LIMIT ?",
-        *(plan_hash, analyst, limit),
+        f"{begins} ORDER BY c.number DESC LIMIT ?",
+        *values,
     )
     return tuple(map(_record, rows))
 
