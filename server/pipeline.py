@@ -20,7 +20,7 @@ A query that names public tables only takes a way of its own, with no reservatio
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -62,6 +62,7 @@ from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers, Wanted
 from server.answers.released import Released, alone_if_large
 from server.answers.remembered import Remembering
+from server.answers.served import Served
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.mirror.mirror import Mirror, MirrorFirst
@@ -108,6 +109,8 @@ from server.workers.groups_of_kinds import groups_of_kinds
 from server.workers.measure import measure, plan_measurements
 from server.workers.pool import WorkerPool
 from server.workers.public_reads import PublicReads
+from server.workload.answer_workload import answer_workload, explain_workload
+from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
@@ -430,8 +433,10 @@ class Pipeline:
     def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
         return self._planned_question(self._bound(statement, request), request, data_version)
 
-    def _planned_question(self, bound: BoundQuery, request: QueryRequest, data_version: int) -> Question:
-        plan = self._planned(bound, request)
+    def _planned_question(
+        self, bound: BoundQuery, request: QueryRequest, data_version: int, policy: Policy | None = None
+    ) -> Question:
+        plan = self._planned(bound, request, policy)
         measuring = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         mirrored = None if self.mirror is None else self.mirror.query(plan)
@@ -461,62 +466,96 @@ class Pipeline:
     def _computed(
         self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None
     ) -> QueryResponse:
-        """Release the answers, all of them reserved before the first is measured, and compute with them.
+        """Release the answers, all of them reserved before the first is measured, and compute with them."""
+        parts = self.parts_found(composition, request, cancelled)
+        with after_charges() as charged:
+            wanted = [one for one in parts if isinstance(one, ToMeasure)]
+            served = self.released_together(wanted, charged, cancelled)
+            return self.compute_from(composition, parts, served, request, cancelled)
 
-        What surrounds them is tried over no rows before anything is charged.
-        """
-        analyst = request.analyst
-        compute = partial(self.public_reads.computed, self.backend, analyst=analyst, cancelled=cancelled)
+    def parts_found(
+        self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None = None
+    ) -> list[Found]:
+        """What each part of a composed statement is; what surrounds them is tried over no rows. Free."""
         found = [self._found(part.question, part.of(request), request) for part in composition.parts]
         if any(isinstance(one, ToMeasure) for one in found):
-            compute(composition.statement, rows=False)
-        with after_charges() as charged:
-            answers = self._answers(composition, found, request, charged, cancelled)
-            rows = {
-                part.relation: relation_rows(part.question, answer)
-                for part, answer in zip(composition.parts, answers, strict=True)
-            }
-            computed = compute(composition.statement.with_rows(rows))
-        budget = self.ledger.budget(analyst)
-        return computed_response(composition, answers, computed, budget, request.request_id)
+            statement = composition.statement
+            self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)
+        return found
 
-    def _answers(
-        self,
-        composition: Composition,
-        found: Sequence[Found],
-        request: QueryRequest,
-        charged: list[str],
-        cancelled: threading.Event | None,
-    ) -> list[QueryResponse]:
-        """The answers to the parts: those to be measured together, the others as ever.
+    def released_together(
+        self, wanted: Sequence[ToMeasure], charged: list[str], cancelled: threading.Event | None
+    ) -> dict[str, Served]:
+        """Reserve every charge, then measure: all or nothing of what the budget must hold.
 
         Args:
-          composition: what is asked.
-          found: of each part.
-          request: the whole statement's.
-          charged: where the answer key of a part is noted once it is charged.
+          wanted: the questions.
+          charged: where the answer key of each is noted once it is charged.
           cancelled: ends waits early.
+        Returns: what is served, by answer key.
         """
-        wanted = {
-            part.relation: Wanted(
+        parts = [
+            Wanted(
                 one.charge,
                 partial(self._check_claim, one.question, one.charge, cancelled),
                 partial(self._released_under, one.question, cancelled),
                 one.question.plan.columns,
             )
-            for part, one in zip(composition.parts, found, strict=True)
-            if isinstance(one, ToMeasure)
-        }
+            for one in wanted
+        ]
         there = partial(self.backend.check_schema, self.schema.fingerprint)
         with self.outage.watched(there, cancelled):
-            together = self.kept.serve_together(list(wanted.values()), charged, cancelled)
-        served = dict(zip(wanted, together, strict=True))
-        return [
-            served[part.relation].response(part.question, request.request_id)
-            if part.relation in served
+            together = self.kept.serve_together(parts, charged, cancelled)
+        return {one.charge.answer_key: served for one, served in zip(wanted, together, strict=True)}
+
+    def compute_from(
+        self,
+        composition: Composition,
+        parts: Sequence[Found],
+        served: Mapping[str, Served],
+        request: QueryRequest,
+        cancelled: threading.Event | None,
+    ) -> QueryResponse:
+        """What is computed from answers: from those that were released together, by answer key, the others as ever.
+
+        Args:
+          composition: what is asked.
+          parts: by `parts_found`.
+          served: by `released_together`.
+          request: the whole statement's.
+          cancelled: ends waits early.
+        """
+        answers = [
+            served[one.charge.answer_key].response(part.question, request.request_id)
+            if isinstance(one, ToMeasure)
             else self.finish(one, part.of(request), cancelled)
-            for part, one in zip(composition.parts, found, strict=True)
+            for part, one in zip(composition.parts, parts, strict=True)
         ]
+        rows = {
+            part.relation: relation_rows(part.question, answer)
+            for part, answer in zip(composition.parts, answers, strict=True)
+        }
+        computed = self.public_reads.computed(
+            self.backend, composition.statement.with_rows(rows), request.analyst, cancelled
+        )
+        budget = self.ledger.budget(request.analyst)
+        return computed_response(composition, answers, computed, budget, request.request_id)
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        """Answer many questions under one reservation, all or nothing (`server.workload.answer_workload`)."""
+        return answer_workload(self, request, cancelled)
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        """What a workload would measure and cost. Reads public tables at most, charges nothing."""
+        return explain_workload(self, request)
+
+    def bound(self, request: QueryRequest) -> BoundQuery:
+        """Parse and bind a query over private tables."""
+        return self._bound(self._read(request), request)
+
+    def planned(self, bound: BoundQuery, request: QueryRequest, policy: Policy | None = None) -> Question:
+        """Plan a bound query, with the request's settings; `policy`: the one in force, or one beside it."""
+        return self._planned_question(bound, request, self.ledger.data_version(), policy)
 
     def _check_claim(self, question: Question, charge: Charge, cancelled: threading.Event | None) -> None:
         groups = partial(self.groups, analyst=charge.analyst, cancelled=cancelled)
@@ -538,11 +577,11 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path)
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
+    def _planned(self, bound: BoundQuery, request: QueryRequest, policy: Policy | None = None) -> Plan:
         return make_plan(
             bound,
             self.schema,
-            self.policy,
+            policy or self.policy,
             epsilon=request.epsilon,
             delta=request.delta,
             mechanism=request.mechanism,

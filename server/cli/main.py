@@ -27,6 +27,7 @@ from server.cli.commands import (
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.output.terminal import tell_failure
 from server.cli.shell.command import shell
+from server.cli.shell.workload import workload
 from server.errors import ServerError
 
 _HELP = """
@@ -35,8 +36,8 @@ SQL answers that protect people: a differentially private proxy in front of a da
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
 budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), and may compare the
-solvers behind an answer (`verify`). Analysts ask questions (`query`, or many in a `shell`), look at their price
-first (`explain`) and see what is left (`budget`).
+solvers behind an answer (`verify`). Analysts ask questions (`query`, many at once in a `workload`, or one after
+another in a `shell`), look at their price first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -63,6 +64,7 @@ app.command()(first_proxy.init)
 app.command()(serve.serve)
 app.command()(ask.query)
 app.command()(ask.explain)
+app.command()(workload)
 app.command()(shell)
 app.command()(budget.budget)
 app.command()(verify.verify)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from server.reloadable_pipeline import PolicyInForce
 from server.scheduling.jobs import Jobs
 from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
+from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 
 
 class Pipeline(Answers, Protocol):
@@ -58,6 +60,14 @@ class Pipeline(Answers, Protocol):
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
+        ...
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        """Answer many questions under one reservation."""
+        ...
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        """What a workload would measure and cost; reads nothing private, charges nothing."""
         ...
 
 

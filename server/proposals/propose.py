@@ -58,6 +58,11 @@ def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
     return found
 
 
+def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
+    """The newest of `known_answers`."""
+    return next(iter(known_answers(ledger, analyst, plan_hash)), None)
+
+
 class Planning(Protocol):
     """What a proposal needs of the way of a query: everything before a reservation."""
 

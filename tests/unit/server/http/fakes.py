@@ -25,6 +25,14 @@ from server.ledger.vitals import Vitals
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce
+from server.workload.workload import (
+    MeasuredPart,
+    QueryPlanned,
+    WorkloadExplanation,
+    WorkloadRequest,
+    WorkloadResponse,
+    WorkloadSummary,
+)
 
 KEY = "ng_ada"
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
@@ -67,6 +75,14 @@ def explanation(request: QueryRequest) -> Explanation:
     )
 
 
+def summary(questions: int) -> WorkloadSummary:
+    every = tuple(range(1, questions + 1))
+    together = QueryPlanned("together", 1.5, 3.0, 9.0)
+    return WorkloadSummary(
+        0.5, 0.0, (MeasuredPart(("ward",), 0.5, 0.0, 0.5, every),), (together,) * questions, 0.5, float("inf"), "All."
+    )
+
+
 @dataclass
 class FakePipeline:
     """Remembers what it was asked."""
@@ -74,6 +90,7 @@ class FakePipeline:
     answering: Callable[[QueryRequest], QueryResponse] = answer
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
+    workloads: list[WorkloadRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
     @property
@@ -117,6 +134,15 @@ class FakePipeline:
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         self.asked.append(request)
         return Proposal(0.25, 0.0, 0.25, 9.0, accuracy.wanted, None, "public", "holds whatever the data")
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        self.workloads.append(request)
+        answers = tuple(self.answering(request.of(place)) for place in range(len(request.items)))
+        return WorkloadResponse(answers, summary(len(answers)), 0.5, 0.0, BUDGET, request.request_id)
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        self.workloads.append(request)
+        return WorkloadExplanation(summary(len(request.items)), 0.5, 0.0, BUDGET)
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
         self.reloads.append((act, confirmed))
