@@ -84,6 +84,7 @@ from server.found import Found, Kept, ToCompute, ToExplain, ToFindOut, ToList, T
 from server.ledger.charge import Charge, ChargeRecord, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys
+from server.periods.period_answers import PeriodAnswers
 from server.policy.verified_keys import refuse_unchecked
 from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import (
@@ -171,6 +172,20 @@ class Pipeline:
         return Remembering(self.ledger, self.policy.remember_thresholds)
 
     @cached_property
+    def periods(self) -> PeriodAnswers:
+        """The kept answers about closed periods, which are served beside what is measured of the rest."""
+        return PeriodAnswers(
+            policy=self.policy,
+            schema=self.schema,
+            ledger=self.ledger,
+            kept=self.kept,
+            bind=lambda request: self._bound(self._read(request), request),
+            plan=self._planned_question,
+            groups=self.groups,
+            measure=self._released,
+        )
+
+    @cached_property
     def public_reads(self) -> PublicReads:
         """The workers that read public tables, which no question about private ones waits for."""
         return self.public or PublicReads(self.workers)
@@ -254,6 +269,9 @@ class Pipeline:
             case Kept(question, paid):
                 return self.kept.again(paid).response(question, request_id)
             case ToMeasure(question, charge):
+                divided = self.periods.answer(question, request, cancelled, charge.sealing)
+                if divided is not None:
+                    return divided
                 measure_anew = partial(self._released, question, charge, cancelled)
                 served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
                 return served.response(question, request_id)
@@ -328,6 +346,8 @@ class Pipeline:
         source = self._source(mirrored, self.ledger.data_version())
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
+        told = self.periods.told(bound, request, self.ledger.data_version())
+        plan = replace(plan, notes=(*plan.notes, *told))
         kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
         return explanation(persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds)
 

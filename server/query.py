@@ -86,6 +86,22 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class KeptPeriods:
+    """Groups of an answer that were measured over an earlier load of the data, and hold for this one.
+
+    Attributes:
+      version: of the data that they were measured over.
+      first, last: the days, as ISO text, that their rows lie between; None: no end.
+      groups: how many.
+    """
+
+    version: int
+    first: str | None
+    last: str | None
+    groups: int
+
+
+@dataclass(frozen=True)
 class QueryResponse:
     """A released answer.
 
@@ -111,6 +127,7 @@ class QueryResponse:
         not, all values as they were released, for whoever adds them up; None in others.
       raw_intervals: the same of intervals, for what is computed from the answer; no client is sent them.
       nobody_adds_more_than: as in the request, where `covers` rests on it; else None.
+      kept: which groups are kept from earlier loads, since their rows are closed; the newest load first.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -131,6 +148,7 @@ class QueryResponse:
     raw: Sequence[tuple[Cell, ...]] = ()
     raw_intervals: Sequence[tuple[Interval | None, ...]] = ()
     nobody_adds_more_than: float | None = None
+    kept: tuple[KeptPeriods, ...] = ()
 
     @property
     def n_cells(self) -> int:

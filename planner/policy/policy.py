@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from planner.errors import PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
+from planner.policy.append_only import AppendOnly, read_append_only
 from planner.policy.budgets import Budgets, read_budgets
 from planner.policy.database_limits import DatabaseLimits, read_database_limits
 from planner.policy.mirror import MirrorPolicy, read_mirror
@@ -77,6 +78,7 @@ class TablePolicy:
       accepted_null_owners: how many rows may belong to nobody, an exact number that the custodian has acknowledged.
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
+      append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
     """
 
     public: bool = False
@@ -87,6 +89,7 @@ class TablePolicy:
     keys: tuple[tuple[str, ...], ...] = ()
     accepted_null_owners: int | None = None
     parquet: str | None = None
+    append_only: AppendOnly | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ _LATER = {
     "event_delta": 0.0,
     "renew": None,
     "most_in_total": None,
+    "append_only": None,
 }
 """Settings of tables, foreign keys and budgets that there have not always been, by what they are where nobody sets
 them."""
@@ -369,13 +373,14 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
     rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
     rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
-    keys, parquet = section.keys("keys"), read_pattern(section)
+    keys, parquet, grows = section.keys("keys"), read_pattern(section), read_append_only(section)
     if section.nested():
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
     declared = {name: _column(columns.section(name)) for name in columns.names()}
-    return TablePolicy(public, declared, _counts(units, names), rows_are_units, rows, keys, nobodys, parquet)
+    per_unit = _counts(units, names)
+    return TablePolicy(public, declared, per_unit, rows_are_units, rows, keys, nobodys, parquet, grows)
 
 
 def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:

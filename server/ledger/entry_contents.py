@@ -34,6 +34,7 @@ class EntryKind(StrEnum):
     POLICY = "policy"
     DATA = "data"
     CHECKED = "checked"
+    PERIODS = "periods"
     RESTORED = "restored"
     CLOCK = "clock"
     RENEWED = "renewed"
@@ -57,6 +58,7 @@ class EntryKind(StrEnum):
                 | EntryKind.POLICY
                 | EntryKind.DATA
                 | EntryKind.CHECKED
+                | EntryKind.PERIODS
                 | EntryKind.RESTORED
                 | EntryKind.CLOCK
                 | EntryKind.RENEWED
@@ -287,6 +289,34 @@ class KeysChecked(_Act):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeriodsNoted(_Act):
+    """Which periods of append-only tables are closed in a version of the data, and since when they are as they are.
+
+    No row follows from it: digests are made with a key that the custodian keeps beside the policy.
+
+    Attributes:
+      version: of the data that was read.
+      fingerprint: of the database's structure then.
+      key: which key the digests are made with, by a hash of it.
+      loads: the versions of which this was noted, with their fingerprints; the newest last.
+      tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
+        references (`planner.periods.reached_rows`): `shape`, a hash of what was read, and `periods`, by the name of
+        each (`server.periods.calendar`), the version since which it is so, and its digest.
+      whole: by public table: `shape`, `since` and `digest`.
+      reopened: what the custodian has called changed, or would not vouch for: table, period and version.
+    """
+
+    kind = EntryKind.PERIODS
+    version: int
+    fingerprint: str
+    key: str
+    loads: Sequence[Sequence[Any]]
+    tables: Mapping[str, Mapping[str, Any]]
+    whole: Mapping[str, Mapping[str, Any]]
+    reopened: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Restored(_Act):
     """The ledger was restored from a copy that lacks so many entries; None: nothing told how many."""
 
@@ -328,6 +358,7 @@ EntryContent: TypeAlias = (
     | PolicyAccepted
     | DataBumped
     | KeysChecked
+    | PeriodsNoted
     | Restored
     | ClockNoted
     | Renewed

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
+from server.ledger.entry_contents import PeriodsNoted
 from server.ledger.outlook import Outlook
 from server.ledger.vitals import Vitals
 from server.query import Budget
@@ -90,6 +91,16 @@ class Charges(Budgets, Protocol):
         """The kept answer for which the analyst was charged, else the first one that was kept under the key.
 
         One indexed read, never behind a writer.
+        """
+        ...
+
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        """The keys under which the analyst was charged for answers, by how they begin; of several the newest.
+
+        Args:
+          answer_keys: the first 64 characters of each that is looked for.
+          analyst: whose.
+        Cost: one read of all charges of the analyst.
         """
         ...
 
@@ -198,6 +209,13 @@ class Administration(Protocol):
         """
         ...
 
+    def note_periods(self, noted: PeriodsNoted) -> bool:
+        """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
+
+        Returns: is it noted? Not where the data is of another version by now, or it was noted of this one before.
+        """
+        ...
+
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
         """Say that the data is a new load: returns its version, one more than before. Resets no spending.
 
@@ -284,6 +302,10 @@ class Records(Protocol):
     def mirrored_load(self) -> tuple[int, str | None]:
         """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
         reads of one state."""
+        ...
+
+    def noted_periods(self) -> PeriodsNoted | None:
+        """What was last noted of closed periods, of whatever version of the data. One indexed read."""
         ...
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:

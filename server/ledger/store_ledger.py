@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -14,7 +14,15 @@ from server.ledger.accounts.balance import Balance
 from server.ledger.analyst import Analyst
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
-from server.ledger.entry_contents import Committed, DataBumped, Failed, KeysChecked, PolicyAccepted, Released
+from server.ledger.entry_contents import (
+    Committed,
+    DataBumped,
+    Failed,
+    KeysChecked,
+    PeriodsNoted,
+    PolicyAccepted,
+    Released,
+)
 from server.ledger.integrity.verify import verify
 from server.ledger.outlook import OUTLOOK_CHARGES, Outlook, outlook
 from server.ledger.store import Reading, Store, Writing
@@ -22,7 +30,7 @@ from server.ledger.tables import account_rows, charge_rows
 from server.ledger.tables.entry_rows import ledger_time, read_entries
 from server.ledger.tables.schema import ACTS_OF_KIND
 from server.ledger.vitals import Vitals, vitals
-from server.ledger.writes.administer import Administering, data_version
+from server.ledger.writes.administer import Administering, data_version, noted_periods
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.ledger_clock import ClockBehind, check_clock, note_clock
 from server.ledger.writes.refusal import exhausted
@@ -108,6 +116,10 @@ class StoreLedger(Administering):
         """The kept answer for which the analyst was charged, else the first one."""
         return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
 
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        """The keys under which the analyst was charged for answers, by how they begin; of several the newest."""
+        return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
+
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         """The analyst's charge that was made under an idempotency key."""
         return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
@@ -181,6 +193,10 @@ class StoreLedger(Administering):
     def mirrored_load(self) -> tuple[int, str | None]:
         """The version of the data, and the copy that was made of it."""
         return self._store.read(_mirrored_load)
+
+    def noted_periods(self) -> PeriodsNoted | None:
+        """What was last noted of closed periods."""
+        return self._store.read(noted_periods)
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that this version of the data has been checked for."""

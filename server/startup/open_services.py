@@ -26,6 +26,7 @@ from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
@@ -90,6 +91,7 @@ def open_services(
     try:
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
         check_keys(prepared, ledger, Act("proxy", "start"))
+        note_first(prepared.file.policy, policy_path, ledger, Act("proxy", "start"))
         workers.warm()
         public_workers.warm()
         crashed = ledger.recover()
@@ -164,6 +166,7 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
         raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
     question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is accepted
     check_keys(prepared, before.ledger, act)
+    note_first(prepared.file.policy, policy_path, before.ledger, act)
     weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
     policy, schema = prepared.file.policy, prepared.schema
     mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)

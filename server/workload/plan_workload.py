@@ -292,7 +292,7 @@ def _tables(asking: Asking, request: WorkloadRequest, of: GridStrategy, epsilon:
         one = of.counted.measurable[mask]
         spent = min(floored(share * epsilon), asking.policy.max_epsilon)
         asked = request.keyed(replace(one.request, epsilon=spent), number)
-        question = asking.planned(one.bound, asked, one.policy)
+        question = asking.own(asking.planned(one.bound, asked, one.policy), asked.analyst)
         better = _known_better(asking, asked, one.bound, question, spent, one.policy)
         if better is not None:
             tables[mask] = better
@@ -319,7 +319,7 @@ def _known_better(
     if known is None or not epsilon < known.epsilon <= asking.policy.max_epsilon:
         return None
     again = replace(asked, epsilon=known.epsilon, idempotency_key="")
-    own = asking.planned(bound, again, policy)
+    own = asking.own(asking.planned(bound, again, policy), again.analyst)
     if own.answer_key != known.answer_key:
         return None
     paid = asking.kept.find(own.charge(again))

@@ -101,6 +101,10 @@ class MemoryLedger:
         number = next((number for number in kept if number in paid), kept[0])
         return KeptAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
 
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        own = [one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")]
+        return {key[:64]: key for key in own if key and key[:64] in answer_keys}
+
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from planner.sql.result_types import ResultType
 from server.answer_columns import blocks
-from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
     "columns": [{"name": "count", "type": "int8"}],
@@ -25,6 +25,7 @@ _EXAMPLE: JsonDict = {
     "cut": [False],
     "raw": [],
     "nobody_adds_more_than": None,
+    "kept": [],
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "cached": False,
@@ -50,6 +51,15 @@ class IntervalBody(BaseModel):
 
     low: float | None
     high: float | None
+
+
+class KeptPeriodsBody(BaseModel):
+    """Groups that were measured over an earlier load of the data, and hold for this one: their rows are closed."""
+
+    version: int = Field(description="Of the data that they were measured over.")
+    first: str | None = Field(description="The first of the days that their rows lie on; null: no first one.")
+    last: str | None = Field(description="The last of these days.")
+    groups: int = Field(description="How many groups of the answer, before HAVING and LIMIT.")
 
 
 class ChargeBody(BaseModel):
@@ -120,6 +130,9 @@ class AnswerBody(BaseModel):
     nobody_adds_more_than: float | None = Field(
         default=None, description="As in the request, where `covers` rests on it."
     )
+    kept: list[KeptPeriodsBody] = Field(
+        default_factory=list, description="Which groups are kept from earlier loads of the data, and cost nothing."
+    )
     request_id: str
 
     @classmethod
@@ -143,6 +156,7 @@ class AnswerBody(BaseModel):
             cached=response.cached,
             budget=BudgetBody.of(response.budget),
             notes=list(response.notes),
+            kept=[KeptPeriodsBody(**asdict(one)) for one in response.kept],
             request_id=response.request_id,
         )
 
@@ -174,6 +188,7 @@ class AnswerBody(BaseModel):
             ),
             notes=tuple(self.notes),
             cached=self.cached,
+            kept=tuple(KeptPeriods(**one.model_dump()) for one in self.kept),
         )
 
 

@@ -25,6 +25,7 @@ from server.ledger.entry_contents import (
     KeyChanged,
     KeysChecked,
     Opened,
+    PeriodsNoted,
     PolicyAccepted,
     Released,
     Renewed,
@@ -90,7 +91,7 @@ class Replay:
                 self._note_clock(entry, said)
             case Renewed():
                 self._renew(entry, said)
-            case Opened() | PolicyAccepted() | DataBumped() | KeysChecked() | Restored():
+            case Opened() | PolicyAccepted() | DataBumped() | KeysChecked() | PeriodsNoted() | Restored():
                 pass  # no table follows from them
             case _:
                 assert_never(said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from privacy.accounting.amounts import Charge as Amount
@@ -21,6 +21,9 @@ _RECORD = (
     "SELECT c.number, e.content, c.state, e.at_ms, s.at_ms FROM charges c JOIN entries e ON e.number = c.entry"
     " LEFT JOIN entries s ON s.number = c.settled_by"
 )
+
+_BEGIN = 64  # characters of an answer key that are the same whoever asks
+"""That one statement asks for at once."""
 
 
 def reserved_content(
@@ -150,6 +153,25 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
         *(analyst, limit),
     )
     return tuple(charge_in(reserved_in(content)) for (content,) in rows)
+
+
+def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> dict[str, str]:
+    """The keys under which the analyst was charged for an answer, or for one that was kept already.
+
+    Args:
+      reading: the read transaction.
+      answer_keys: how they begin: an answer that starts from earlier ones of the analyst's says so behind.
+      analyst: whose.
+    Returns: the newest of each, by how it begins.
+    """
+    rows = reading.rows(
+        "SELECT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''"
+        " ORDER BY number",
+        analyst,
+    )
+    wanted = frozenset(answer_keys)
+    begun = ((str(key)[:_BEGIN], str(key)) for (key,) in rows)
+    return {begin: key for begin, key in begun if begin in wanted}
 
 
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
