@@ -15,6 +15,7 @@ from server.postprocessing.composition import Composition
 from server.proposals.by_accuracy import FirstPart
 from server.query import QueryRequest
 from server.question import Question
+from server.reuse.derived import Derived
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,14 @@ class ToMeasure:
 
     question: Question
     charge: Charge
+
+
+@dataclass(frozen=True)
+class Follows:
+    """A question whose answer follows from others that the analyst has paid for: free, and made from memory alone."""
+
+    question: Question
+    derived: Derived
 
 
 @dataclass(frozen=True)
@@ -75,4 +84,4 @@ class ToFindOut:
     request: QueryRequest
 
 
-Found = Kept | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute
+Found = Kept | Follows | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute

@@ -6,7 +6,8 @@
 
 Everything before `reserve` is public; a Question without releases, `SELECT ward ... GROUP BY ward`, ends there, since
 which groups there may be is public, too. Everything between `read` and `release` happens in a worker process
-(`measure.py`). A Question whose Released is kept (`server/answers`) goes from the one to the other.
+(`measure.py`). A Question whose Released is kept (`server/answers`), or follows from kept ones (`server/reuse`), goes
+from the one to the other.
 A statement that is not one question is split: its questions go this way, all of them reserved before the first is
 read, and the database computes the rest from their answers, for free:
 
@@ -60,6 +61,7 @@ from planner.views.expand import expanded
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers, Wanted
+from server.answers.outlines import outline_of
 from server.answers.released import Released, alone_if_large
 from server.answers.remembered import Remembering
 from server.answers.served import Served
@@ -80,7 +82,18 @@ from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
 from server.explain.explanation import explanation
 from server.explain.explanation_text import EXPLANATION, explanation_answer
-from server.found import Found, Kept, ToCompute, ToExplain, ToFindOut, ToList, ToMeasure, ToRead, ToShowNothing
+from server.found import (
+    Follows,
+    Found,
+    Kept,
+    ToCompute,
+    ToExplain,
+    ToFindOut,
+    ToList,
+    ToMeasure,
+    ToRead,
+    ToShowNothing,
+)
 from server.ledger.charge import Charge, ChargeRecord, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys
@@ -101,6 +114,10 @@ from server.query import Budget, Explanation, QueryRequest, QueryResponse, State
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
 from server.results.response import response, without_rows
+from server.reuse.derived import Derived
+from server.reuse.explained import reuse_explained
+from server.reuse.kept_outlines import KeptOutlines
+from server.reuse.reusing import Reusing, nothing_follows
 from server.scheduling.circuit_breaker import Outage
 from server.scheduling.hold_answer import Holding
 from server.scheduling.lru_cache import LruCache
@@ -186,6 +203,11 @@ class Pipeline:
         )
 
     @cached_property
+    def reusing(self) -> Reusing:
+        """What answers follow from."""
+        return Reusing(KeptOutlines(self.ledger), self.kept)
+
+    @cached_property
     def public_reads(self) -> PublicReads:
         """The workers that read public tables, which no question about private ones waits for."""
         return self.public or PublicReads(self.workers)
@@ -268,10 +290,16 @@ class Pipeline:
         match found:
             case Kept(question, paid):
                 return self.kept.again(paid).response(question, request_id)
+            case Follows(question, derived):
+                return derived.response(question, self.ledger.budget(analyst), request_id)
             case ToMeasure(question, charge):
-                divided = self.periods.answer(question, request, cancelled, charge.sealing)
-                if divided is not None:
-                    return divided
+                followed = self._followed(found, request, cancelled)
+                if followed is not found:
+                    return self.finish(followed, request, cancelled)
+                if request.reuse != "never":
+                    divided = self.periods.answer(question, request, cancelled, charge.sealing)
+                    if divided is not None:
+                        return divided
                 measure_anew = partial(self._released, question, charge, cancelled)
                 served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
                 return served.response(question, request_id)
@@ -329,27 +357,30 @@ class Pipeline:
         return replace(told, reason=f"{said} {told.reason}")
 
     def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:
-        plan = self._planned(bound, request)
-        rewritten = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        question = self._planned_question(bound, request, self.ledger.data_version())
+        plan, rewritten, measuring = question.plan, question.query, question.measuring
         domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
         n_groups = len(domain)
-        grain, version = self.policy.time_grain, self.ledger.data_version()
-        measured = plan_measurements(plan, self.policy)
-        whoever = Question.of(plan, rewritten, measured, time_grain=grain, data_version=version)
-        question = self.own(whoever, request.analyst)
+        question = self.own(question, request.analyst)
         plan, measuring = question.plan, question.measuring
         check_explained(plan, rewritten, measuring, n_groups)
         persons = with_person_tables(bound, self.schema, self.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
-        mirrored = None if self.mirror is None else self.mirror.query(plan)
-        source = self._source(mirrored, self.ledger.data_version())
+        source = self._source(question.mirrored, question.data_version)
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
         told = self.periods.told(bound, request, self.ledger.data_version())
         plan = replace(plan, notes=(*plan.notes, *told))
         kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
-        return explanation(persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds)
+        explained = explanation(
+            persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
+        )
+        return replace(explained, reuse=reuse_explained(self._derived(question, request, domain), question))
+
+    def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
+        """What follows from the paid answers of who asks, to be told of; no answer is given."""
+        return self.reusing.find(question, request.analyst, lambda: domain) if _may_follow(request) else None
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
@@ -446,6 +477,25 @@ class Pipeline:
         paid = self.kept.find(charge)
         return ToMeasure(question, charge) if paid is None else Kept(question, paid)
 
+    def _followed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None) -> Found:
+        """What was found; instead of a question to be measured what follows from paid answers, if that is as good.
+
+        Raises: NothingFollows where only that is wanted.
+        """
+        if not isinstance(found, ToMeasure) or not _may_follow(request):
+            return found
+        question = found.question
+        groups = partial(self._groups, question, request.analyst, cancelled)
+        derived = self.reusing.find(question, request.analyst, groups)
+        if request.reuse == "only" and derived is None:
+            raise nothing_follows(question)
+        wanted = derived is not None and (derived.serves or request.reuse == "only")
+        return Follows(question, derived) if derived is not None and wanted else found
+
+    def _groups(self, question: Question, analyst: str, cancelled: threading.Event | None) -> Domain:
+        """The groups of a question whose keys are public; the one without GROUP BY."""
+        return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
+
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain)
         return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
@@ -497,7 +547,8 @@ class Pipeline:
         self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None = None
     ) -> list[Found]:
         """What each part of a composed statement is; what surrounds them is tried over no rows. Free."""
-        found = [self._found(part.question, part.of(request), request) for part in composition.parts]
+        asked = [(part, part.of(request)) for part in composition.parts]
+        found = [self._followed(self._found(part.question, one, request), one, cancelled) for part, one in asked]
         if any(isinstance(one, ToMeasure) for one in found):
             statement = composition.statement
             self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)
@@ -629,6 +680,7 @@ class Pipeline:
         """Measure, and keep what was released with its charge."""
         released = Released(*self._measured(reservation, question, cancelled))
         try:
+            released = replace(released, outline=outline_of(question, released))
             with alone_if_large(released.n_values):
                 kept = encoded(released)
         except BaseException as error:
@@ -673,6 +725,11 @@ class Pipeline:
                     raise ended from None  # when it ended was the analyst's choice and says nothing
                 raise _charged_failure(reservation, error) from error
         raise AssertionError("the last attempt returns or raises")
+
+
+def _may_follow(request: QueryRequest) -> bool:
+    """May the answer follow from others? Who names a mechanism means that one, unless nothing is to be measured."""
+    return request.reuse == "only" or (request.reuse == "auto" and request.mechanism is None)
 
 
 def _charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:

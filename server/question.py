@@ -68,9 +68,17 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
-    words = request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+    words: tuple[object, ...] = (
+        request.sql,
+        typed,
+        request.epsilon,
+        request.delta,
+        request.mechanism,
+        request.sampling_rate,
+    )
     more = (request.search_path, request.nobody_adds_more_than)
     said: tuple[object, ...] = words if more == (None, None) else (*words, *more)
+    said = said if request.reuse == "auto" else (*said, request.reuse)
     accuracy = request.max_relative_error, request.max_absolute_error
     return (*said, "accuracy", *accuracy) if request.by_accuracy else said
 

@@ -211,6 +211,7 @@ class Interpreter:
             nobody_adds_more_than=self.settings.number("nobody_adds_more_than"),
             max_relative_error=self.settings.number("max_relative_error"),
             max_absolute_error=self.settings.number("max_absolute_error"),
+            reuse=self.settings.reuse(),
         )
         try:
             response = await self._answered(request)

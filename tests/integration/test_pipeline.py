@@ -330,7 +330,7 @@ def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger:
 def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:
     """A thousand people with one row each: plenty for epsilon 1, next to nothing for epsilon 0.001."""
     assert ask(pipeline(), QUESTION).weak == (False,)
-    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001))
+    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001, reuse="never"))
     assert weak.weak == (True,)
     assert "Too little budget" in weak.notes[-1]
 

@@ -125,6 +125,15 @@ class MemoryLedger:
         ]
         return tuple(reversed(found))[:limit]
 
+    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
+        listed = enumerate(self.charged, 1)
+        found = [self._record(number) for number, (charge, _) in listed if analyst in (None, charge.analyst)]
+        return tuple(record for record in found if record.number > after)[:limit]
+
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        found = [one for one in self.charges(analyst) if before is None or one.number < before]
+        return tuple(found[::-1][:limit])
+
     def budget(self, analyst: str) -> Budget:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)
 
@@ -165,7 +174,11 @@ class MemoryLedger:
         self.charged[reservation.id - 1] = (charge, state)
 
     def _newest(self, wanted: Callable[[Charge], bool]) -> ChargeRecord | None:
-        for number, (charge, state) in reversed(list(enumerate(self.charged, 1))):
+        for number, (charge, _) in reversed(list(enumerate(self.charged, 1))):
             if wanted(charge):
-                return ChargeRecord(number, charge, state, (charge.analyst,), 0, None)
+                return self._record(number)
         return None
+
+    def _record(self, number: int) -> ChargeRecord:
+        charge, state = self.charged[number - 1]
+        return ChargeRecord(number, charge, state, (charge.analyst,), 0, None)

@@ -43,6 +43,14 @@ class ExplanationFormat(StrEnum):
     JSON = "json"
 
 
+class ReuseChoice(StrEnum):
+    """Whether an answer may follow from others."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ONLY = "only"
+
+
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
 URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
 
@@ -84,6 +92,13 @@ AddsAtMost = Annotated[
         "--nobody-adds-more-than",
         help="What one person adds to a group at most, as you say: intervals are for the truth then.",
         callback=_finite,
+    ),
+]
+Reusing = Annotated[
+    ReuseChoice,
+    typer.Option(
+        help="auto: what follows from answers that you have paid for is free, and given where it is as good as a new "
+        "one; only: that or nothing; never: a new one."
     ),
 ]
 KeyFile = Annotated[
@@ -128,6 +143,7 @@ def query(
         float | None, typer.Option(help="Instead of --epsilon: the same in the answer's unit.", callback=_finite)
     ] = None,
     nobody_adds_more_than: AddsAtMost = None,
+    reuse: Reusing = ReuseChoice.AUTO,
     yes: Annotated[
         bool,
         typer.Option(
@@ -176,6 +192,7 @@ def query(
             epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
     body: dict[str, object] = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
     body |= {"parameters": values, "nobody_adds_more_than": nobody_adds_more_than} | errors
+    body["reuse"] = _sent(reuse)
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
@@ -204,6 +221,7 @@ def explain(
     key_file: KeyFile = None,
     parameters: Parameters = None,
     nobody_adds_more_than: AddsAtMost = None,
+    reuse: Reusing = ReuseChoice.AUTO,
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -216,7 +234,7 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than}
+    body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": _sent(reuse)}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output is ExplanationFormat.JSON:
         write(_indented(text, url))
@@ -226,6 +244,11 @@ def explain(
     except ValidationError as error:
         raise not_ours(url) from error
     show(explanation_view(explanation))
+
+
+def _sent(reuse: ReuseChoice) -> str | None:
+    """The field of a body: left out where it is the default, for proxies that are older than it."""
+    return None if reuse is ReuseChoice.AUTO else reuse.value
 
 
 def _statement(argument: str) -> str:

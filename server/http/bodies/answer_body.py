@@ -29,6 +29,7 @@ _EXAMPLE: JsonDict = {
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "cached": False,
+    "derived_from": [],
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
@@ -120,6 +121,10 @@ class AnswerBody(BaseModel):
     taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
     charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
     cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
+    derived_from: list[int] = Field(
+        default_factory=list,
+        description="The numbers of your charges from whose answers it was computed, free; empty where it was not.",
+    )
     budget: BudgetBody
     notes: list[str]
     raw: list[list[Cell]] = Field(
@@ -154,6 +159,7 @@ class AnswerBody(BaseModel):
             ],
             charge=ChargeBody(epsilon=response.epsilon, delta=response.delta),
             cached=response.cached,
+            derived_from=list(response.derived_from),
             budget=BudgetBody.of(response.budget),
             notes=list(response.notes),
             kept=[KeptPeriodsBody(**asdict(one)) for one in response.kept],
@@ -189,6 +195,7 @@ class AnswerBody(BaseModel):
             notes=tuple(self.notes),
             cached=self.cached,
             kept=tuple(KeptPeriods(**one.model_dump()) for one in self.kept),
+            derived_from=tuple(self.derived_from),
         )
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from planner.binding.placeholders import MAX_PARAMETERS
 from privacy.registry import MechanismName
-from server.query import QueryRequest
+from server.query import QueryRequest, Reuse
 
 ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None
 """The value of a placeholder."""
@@ -62,6 +62,13 @@ class QueryBody(BaseModel):
             " intervals are then for the truth, if it is true.",
         ),
     ] = None
+    reuse: Annotated[
+        Reuse,
+        Field(
+            description="`auto`: an answer that follows from those that you have paid for is free, and given where it"
+            " is no less accurate than a new one is expected to be; `only`: such a one or none; `never`: a new one."
+        ),
+    ] = "auto"
 
     max_relative_error: Annotated[
         float | None,
@@ -99,4 +106,5 @@ class QueryBody(BaseModel):
             nobody_adds_more_than=self.nobody_adds_more_than,
             max_relative_error=self.max_relative_error,
             max_absolute_error=self.max_absolute_error,
+            reuse=self.reuse,
         )
