@@ -485,6 +485,9 @@ class Pipeline:
         if not isinstance(found, ToMeasure) or not _may_follow(request):
             return found
         question = found.question
+        again = self._found(question, request)  # it may have waited long, and be kept by now
+        if not isinstance(again, ToMeasure):
+            return again
         groups = partial(self._groups, question, request.analyst, cancelled)
         derived = self.reusing.find(question, request.analyst, groups)
         if request.reuse == "only" and derived is None:

@@ -169,7 +169,7 @@ def conditions(plan: Plan) -> list[exp.Expr]:
 
 
 def condition_names(plan: Plan) -> tuple[str, ...]:
-    """Their hashes, sorted."""
+    """The hashes of a plan's conditions, sorted: the order in which they are written says nothing."""
     return tuple(sorted(map(condition_name, conditions(plan))))
 
 

@@ -27,7 +27,14 @@ class OwnAnswers(Protocol):
     def answers_to(
         self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
     ) -> tuple[ChargeRecord, ...]:
-        """The analyst's answered charges for a plan, the newest first."""
+        """The analyst's answered charges for a plan, the newest first.
+
+        Args:
+          analyst: whose.
+          plan_hash: of the plan.
+          named: how their answer keys begin; empty for any.
+          limit: the most charges.
+        """
         ...
 
     def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:

@@ -68,7 +68,7 @@ class AskedText:
 
     @property
     def kept(self) -> bytes:
-        """What is sealed."""
+        """The words as bytes, before they are sealed: JSON, cut where they are too long."""
         said = {"sql": self.sql, "parameters": self.plain}
         whole = json.dumps(said).encode()
         if len(whole) <= MAX_TEXT_BYTES:
@@ -77,7 +77,7 @@ class AskedText:
 
     @classmethod
     def read(cls, kept: bytes) -> AskedText:
-        """What was sealed."""
+        """The words again, from the bytes that were sealed."""
         said = json.loads(kept)
         return cls(said["sql"], tuple(said["parameters"]), said.get("cut", False))
 

@@ -127,7 +127,13 @@ class StoreLedger(Administering):
     def answers_to(
         self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
     ) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first."""
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+        Args:
+          analyst, plan_hash: whose, and of which plan.
+          named: how their answer keys begin; empty for any.
+          limit: the most charges.
+        """
         return self._store.read(
             lambda reading: charge_rows.answered(reading, analyst, plan_hash, named=named, limit=limit)
         )

@@ -73,6 +73,12 @@ def note_first(contract: Policy, policy_path: Path, ledger: Ledger, act: Act, at
 
     It hangs on no row. What was noted of earlier versions is not gone on from, for whether anything has changed since
     is for a load to ask.
+
+    Args:
+      contract, policy_path: which tables only grow, and where the key of their digests is.
+      ledger: where it is noted.
+      act: whose act it is.
+      at: when the load was; None for now.
     Returns: is it noted now, and was not before?
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable.
     """
@@ -86,7 +92,13 @@ def note_first(contract: Policy, policy_path: Path, ledger: Ledger, act: Act, at
 def compare_load(contract: Policy, policy_path: Path, custody: Custody, ledger: Ledger) -> Compared | None:
     """What has changed of closed periods since the load that was last noted; None where there is nothing to compare.
 
-    For the custodian's eyes. Raises: as `note_first`.
+    For the custodian's eyes.
+
+    Args:
+      contract, policy_path: as of `note_first`.
+      custody: reads the rows.
+      ledger: has what was noted last.
+    Raises: as `note_first`.
     """
     noted = ledger.noted_periods()
     if noted is None or not promises(contract):

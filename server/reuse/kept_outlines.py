@@ -24,15 +24,15 @@ class KnownCharges(Protocol):
     """What of a ledger is read here."""
 
     def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
-        """As `Charges`."""
+        """The kept answer under a key, as `Charges` has it."""
         ...
 
     def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
-        """As `Records`."""
+        """Charges in order, as `Records` has them."""
         ...
 
     def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
-        """As `Records`."""
+        """The newest charges, as `Records` has them."""
         ...
 
 

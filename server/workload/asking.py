@@ -84,7 +84,15 @@ class Asking(Protocol):
         request: QueryRequest,
         cancelled: threading.Event | None,
     ) -> QueryResponse:
-        """The answer of a composed statement whose parts are released."""
+        """The answer of a composed statement whose parts are released.
+
+        Args:
+          composition: what is asked.
+          parts: by `parts_found`.
+          served: by `released_together`.
+          request: the whole statement's.
+          cancelled: ends waits early.
+        """
         ...
 
     def released_together(

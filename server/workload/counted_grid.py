@@ -220,7 +220,14 @@ def member_of(
     question: Question,
     cancelled: threading.Event | None,
 ) -> Member:
-    """A question that adds up, with its groups, which are read from public tables."""
+    """A question that adds up, with its groups, which are read from public tables.
+
+    Args:
+      asking: reads them.
+      place, weight: of the question in the workload.
+      request, bound, question: what is asked, bound, and planned.
+      cancelled: ends waits early.
+    """
     domain = _groups(asking, question, request, cancelled)
     own = marginal(question.plan)
     return Member(place, weight, request, bound, question, own, domain, question, asking.policy)

@@ -92,6 +92,11 @@ class GridReleases:
 def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, confidence: float = 0.95) -> float:
     """Half of an interval of a marginal's cells, in normalised weight, from those measured at these scales.
 
+    Args:
+      counted: the grid.
+      scales: of the Laplace noise of each marginal that is measured, in normalised weight.
+      mask: the keys of the marginal that is wanted.
+      confidence: of the interval.
     Returns: infinity where it does not follow from them.
     """
     fit = Reconstruction(counted.grid, scales)

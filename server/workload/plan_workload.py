@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from planner.binding.bound_query import BoundQuery
-from planner.errors import InvalidSetting, PlannerError
+from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
+from planner.limits import check_cells
 from planner.policy.policy import Policy
 from server.answers.kept_answers import Paid
 from server.errors import ServerError
-from server.found import Found, Kept, ToCompute, ToExplain, ToMeasure
+from server.found import Found, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.charge import Charge
 from server.proposals.propose import known_answer
 from server.query import QueryRequest
@@ -24,7 +25,7 @@ from server.question import Question
 from server.workload.allocate import Allocation, GridStrategy, allocate, floored, strategy_of
 from server.workload.asking import Asking
 from server.workload.counted_grid import CountedGrid, Member, grids_of, member_of, why_not_in_a_grid
-from server.workload.workload import WorkloadRequest
+from server.workload.workload import MOST_PARTS, WorkloadRequest
 
 ALONE = "no other question of the workload counts the same rows by other keys"
 NO_GAIN = "answering it together with others would not make it a fifth more accurate"
@@ -167,6 +168,7 @@ def look_up(asking: Asking, request: WorkloadRequest, epsilon: float, cancelled:
     for place in range(len(request.items)):
         with numbered(place):
             found.append(_first_look(asking, request.of(place, epsilon, delta)))
+    _check_size(asking, request, found, cancelled)
     why = {place: None if _is_free(one) else ALONE for place, one in enumerate(found)}
     members = list(_members(asking, request, found, why, epsilon, delta, cancelled))
     return LookedUp(request, tuple(found), why, tuple(grids_of(asking, members, cancelled)), delta)
@@ -199,7 +201,11 @@ def shared_out(
     for strategy, share in zip(used, shares.grids, strict=True):
         grids.append(_tables(asking, request, strategy, share * epsilon, first))
         first += len(strategy.strategy.shares)
-    return PlannedWorkload(request, items, tuple(grids), shares, epsilon)
+    planned = PlannedWorkload(request, items, tuple(grids), shares, epsilon)
+    if len(planned.wanted) > MOST_PARTS:
+        message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
+        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is kept, and free")
+    return planned
 
 
 @contextmanager
@@ -226,7 +232,28 @@ def _first_look(asking: Asking, asked: QueryRequest) -> Found:
         raise InvalidSetting(
             "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
         )
+    if isinstance(found, ToRead) or (isinstance(found, ToCompute) and not found.composition.parts):
+        raise InvalidSetting("it reads public tables only", hint="ask it by itself: it is exact and free")
     return found
+
+
+def _check_size(
+    asking: Asking, request: WorkloadRequest, found: Sequence[Found], cancelled: threading.Event | None
+) -> None:
+    """Refuse answers that together have more cells than one may have. Of groups that are found it is not known.
+
+    Raises: StatementTooComplex.
+    """
+    cells = 0
+    for one in found:
+        if isinstance(one, Kept | ToMeasure | ToList):
+            question = one.question
+            selected = any(domain.is_discovered for domain in question.plan.domains)
+            groups = 1
+            if question.plan.group_keys and not selected:
+                groups = len(asking.groups(question.query, request.analyst, cancelled))
+            cells += groups * question.plan.columns
+    check_cells(cells, 1)
 
 
 def _is_free(found: Found) -> bool:

@@ -10,7 +10,11 @@ from planner.errors import InvalidSetting
 from server.query import Budget, QueryRequest, QueryResponse
 
 MOST_QUERIES = 64
-"""Questions of a workload: each is planned, and may be measured."""
+"""Questions of a workload: each is planned."""
+
+MOST_PARTS = 16
+"""What is measured for a workload: as many reservations of one analyst as may be open beside a few others, since each
+may still fail (`server.ledger.writes.failure_limit`)."""
 
 
 @dataclass(frozen=True)

@@ -295,3 +295,22 @@ def test_a_repeated_request_under_its_key_is_charged_once(clinic: GrowingClinic)
     again = ask(clinic.pipeline(), request)
     assert (first.epsilon, again.epsilon, clinic.left()) == (1.0, 0.0, left)
     assert _rows(first) == _rows(again)
+
+
+@pytest.mark.parametrize("privacy", ["delta = 1e-6", "minimum_frequency = 5"], ids=["vectors", "withheld"])
+def test_with_a_delta_and_with_groups_that_may_be_withheld(tmp_path: Path, workers: WorkerPool, privacy: str) -> None:
+    with growing_clinic(tmp_path, "duckdb", workers, privacy=privacy) as clinic:
+        clinic.admit("2026-01-01", 31)
+        clinic.admit("2026-03-01", 101, start=50_000)
+        assert clinic.note("2026-06-10")
+        first = clinic.ask(MONTHLY)
+        shown = {row[0]: row[1] for row in first.rows}
+        assert len(shown) == (6 if "delta" in privacy else 5), "nobody came in February"
+        _loaded(clinic)
+        second = clinic.ask(MONTHLY)
+        june = "2026-06-01 00:00:00"
+        assert {row[0]: row[1] for row in second.rows if row[0] != june} == {
+            month: count for month, count in shown.items() if month != june
+        }
+        assert 0.0 < second.epsilon < 6.0 and [one.version for one in second.kept] == [1]
+        assert second.delta == first.delta

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InvalidSetting, PlannerError
+from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, QueryFailed
 from server.ledger.accounts.amounts import charged_epsilon
 from server.ledger.ledger import Ledger
@@ -133,15 +133,12 @@ def test_the_same_workload_is_free_and_the_same(pipeline: Pipeline, ledger: Ledg
 
 
 def test_answers_of_a_grid_agree(pipeline: Pipeline) -> None:
-    statements = [f"{sql} HAVING true" if "GROUP" in sql else sql for sql in (BY_WARD, BY_BOTH)]
-    listed = f"ward IN {WARDS} AND month BETWEEN 1 AND {MONTHS}"
     statements = [
         f"SELECT ward, count(*) / 1 AS n FROM patient WHERE ward IN {WARDS} AND month IN {tuple(range(1, 13))} "
         "GROUP BY ward",
         f"SELECT ward, month, count(*) / 1 AS n FROM patient WHERE ward IN {WARDS} AND month IN "
         f"{tuple(range(1, 13))} GROUP BY ward, month",
     ]
-    assert listed
     answered = pipeline.workload(asked(*statements, epsilon=4.0))
     wards, both = map(cells, answered.answers)
     for (ward,), count in wards.items():
@@ -176,6 +173,8 @@ def test_a_question_that_is_refused_refuses_all_and_is_named(pipeline: Pipeline,
     assert refused.value.hint is not None and "fewer questions" in refused.value.hint
     with pytest.raises(InvalidSetting, match="EXPLAIN"):
         pipeline.workload(asked(TOTAL, f"EXPLAIN {TOTAL}", epsilon=1.0))
+    with pytest.raises(StatementTooComplex, match="17 questions at once, and 16"):
+        pipeline.workload(asked(*[f"SELECT count(*) FROM patient WHERE age > {k}" for k in range(17)], epsilon=2.0))
     with pytest.raises(InvalidSetting, match="from 1 to 64"):
         pipeline.workload(asked())
     assert spent(ledger) == 0
@@ -336,6 +335,6 @@ def test_a_relative_error_needs_values_and_then_spends_what_suffices(pipeline: P
         for row, intervals in zip(answer.rows, answer.intervals, strict=True):
             (interval,) = [one for one in intervals if one is not None]
             assert interval.high is not None
-            assert (interval.high - float(row[-1])) / float(row[-1]) < 0.25  # type: ignore[arg-type]
+            assert (interval.high - float(row[-1])) / float(row[-1]) < 0.4  # type: ignore[arg-type]
     with pytest.raises(NoProposal):
         pipeline.workload(asked(*statements, max_relative_error=1e-6))

@@ -33,17 +33,6 @@ def test_it_is_a_function_of_what_was_told(told: list[Told], price: float) -> No
     assert remembered_rung(told, price) == remembered_rung(list(told), price)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.floats(50, 5_000)), min_size=1, max_size=WINDOW), st.integers(-8, 8))
-def test_the_unit_of_weight_does_not_matter(answers: list[tuple[int, float]], doublings: int) -> None:
-    def rung(scale: int) -> int | None:
-        times = 2.0**scale
-        told = [Told(at + scale, value * times, 3.0 * 2.0**at * times, True) for at, value in answers]
-        found = remembered_rung(told, 1.0)
-        return None if found is None else found - scale
-
-    assert rung(doublings) == rung(0)
-
-
 LOADS = st.lists(st.integers(0, 1 << 50), max_size=30)
 
 

@@ -78,7 +78,7 @@ def load_wards(path: Path, patients: int = 2_000) -> Path:
 def exact(path: Path, sql: str) -> list[tuple[object, ...]]:
     """What the file says."""
     with duckdb.connect(path, read_only=True) as connection:
-        connection.execute(f"USE {NAMESPACE}")
+        connection.execute(f"SET enable_progress_bar = false; USE {NAMESPACE}")
         return connection.execute(sql).fetchall()
 
 

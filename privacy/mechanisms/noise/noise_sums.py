@@ -59,7 +59,7 @@ class NoiseSum:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation."""
+        """The standard deviation of the sum: variances of independent noises add up."""
         return math.sqrt(self.sigma**2 + sum(2 * count * scale**2 for scale, count in self.laplace))
 
     def upper_quantile(self, tail: float) -> float:

@@ -80,7 +80,14 @@ def remembered_rung(told: Sequence[Told], price: float) -> int | None:
       private choice is among the newest ANEW answers, or the newest is not what those before it let expect.
     Source: privacy-reach.md section 8.
     """
-    known = list(told[-WINDOW:])
+    try:
+        with np.errstate(all="ignore"):
+            return _rung(list(told[-WINDOW:]), price)
+    except np.linalg.LinAlgError:
+        return None  # numbers that no floats can be fitted to say nothing
+
+
+def _rung(known: list[Told], price: float) -> int | None:
     if not known or (not known[-1].selected and _is_surprising(known, price)):
         return None
     known = _since_a_surprise(known, price)
@@ -121,14 +128,14 @@ def _is_surprising(known: Sequence[Told], price: float) -> bool:
     last = known[-1]
     mean, covariance, rows = _fitted(known, price, known[:-1])
     off = last.value - float(rows[-1] @ mean)
-    spread = math.sqrt(float(rows[-1] @ covariance @ rows[-1]) + last.noise**2)
+    spread = math.sqrt(max(0.0, float(rows[-1] @ covariance @ rows[-1])) + last.noise**2)
     return abs(off) > max(SURPRISE * spread, PART * abs(last.value))
 
 
 def _gains(known: Sequence[Told], price: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What each doubling between the lowest and the highest threshold adds: likely, and surely."""
     mean, covariance, _ = _fitted(known, price, known)
-    likely, spread = mean[_SHAPE:], np.sqrt(np.diag(covariance)[_SHAPE:])
+    likely, spread = mean[_SHAPE:], np.sqrt(np.maximum(np.diag(covariance)[_SHAPE:], 0.0))
     return np.maximum(likely, 0.0), np.maximum(likely - SURE * spread, 0.0)
 
 
@@ -149,7 +156,7 @@ def _fitted(
     weighted = rows[: len(used)] * precise[:, None]
     # In multiples of what is believed beforehand, so that the numbers are of one size.
     system = (weighted * doubt).T @ (weighted * doubt) + np.eye(len(doubt))
-    inverse = np.linalg.inv(system)
+    inverse = np.linalg.pinv(system, hermitian=True)
     mean = believed + doubt * (inverse @ (doubt * (weighted.T @ ((values - rows[: len(used)] @ believed) * precise))))
     left = (values - rows[: len(used)] @ mean) * precise
     spare = len(used) - _SHAPE

@@ -40,7 +40,7 @@ class Periods:
 
     @classmethod
     def beginning(cls, period: int) -> Periods:
-        """The first one."""
+        """As an account stands in its first period, with none behind it."""
         return cls(period, period - 1)
 
     def set_back(self, now: int) -> Periods:

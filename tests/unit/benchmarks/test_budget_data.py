@@ -10,6 +10,7 @@ import pytest
 
 from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import Act
+from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
 from server.ledger.sqlite.open import create_ledger
 from tests.benchmarks.budget import growing_data
@@ -31,14 +32,14 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrowingData:
     with duckdb.connect(whole) as connection:
         connection.execute("CREATE SCHEMA public; USE public")
         connection.execute("CREATE TABLE person (id integer PRIMARY KEY); INSERT INTO person VALUES (1), (2)")
-        connection.execute("CREATE TABLE visit (person integer, at timestamp)")
+        connection.execute('CREATE TABLE visit (person integer, "at" timestamp)')
         connection.execute(
             "INSERT INTO visit SELECT one, TIMESTAMP '2024-01-26 23:30:00' + to_days(day::integer) "
             "FROM range(10) d(day), (VALUES (1), (NULL)) p(one)"
         )
     tables = {
         "person": Appended("CREATE TABLE person (id integer PRIMARY KEY)"),
-        "visit": Appended("CREATE TABLE visit (person integer, at timestamp)", "at", "person IS NOT NULL"),
+        "visit": Appended('CREATE TABLE visit (person integer, "at" timestamp)', "at", "person IS NOT NULL"),
     }
     found = GrowingData("clinic", whole, tables, _FIRST)
     found.prepare()
@@ -54,7 +55,7 @@ def test_a_load_appends_the_rows_of_its_day_that_are_somebodys(data: GrowingData
     assert rows_of(file, "visit") == 7
     assert rows_of(file, "person") == 2
     with duckdb.connect(file, read_only=True) as connection:
-        last = connection.execute("SELECT max(at) FROM public.visit").fetchall()
+        last = connection.execute('SELECT max("at") FROM public.visit').fetchall()
     assert last == [(datetime(2024, 2, 1, 23, 30),)]
 
 
@@ -72,7 +73,7 @@ def test_sums_of_charges_are_what_accounts_have_spent(tmp_path: Path) -> None:
     ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "policy.ledger.json")
     ledger.grant(DATASET, Grant(10.0), Act("test"))
     for name in ("ada", "grace"):
-        ledger.add_analyst(name, name * 8, 1.0, 0.0, act=Act("test"))
+        ledger.add_analyst(name, key_hash(name), 1.0, 0.0, act=Act("test"))
     first = Charge("ada", 0.1, 0.0, "1", "policy", "plan", "gem", answer_key="key")
     reserved = ledger.reserve(first)
     ledger.commit(reserved, b"noisy")

@@ -128,7 +128,7 @@ def repacked(before: bytes, after: bytes) -> bytes:
         OLD.replace(b'"a"', b'["date","a"]'),
         NEW[:-1],
         NEW + b"0",
-        NEW[:2] + b"\3" + NEW[3:],
+        NEW[:2] + b"\4" + NEW[3:],
         NEW[:3],
         NEW[:3] + zlib.compress(b""),
         NEW[:3] + zlib.compress(b"\xff" * 8),
