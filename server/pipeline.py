@@ -600,7 +600,7 @@ class Pipeline:
           cancelled: ends waits early.
         """
         answers = [
-            served[one.charge.answer_key].response(part.question, request.request_id)
+            served[one.charge.answer_key].response(one.question, request.request_id)
             if isinstance(one, ToMeasure)
             else self.finish(one, part.of(request), cancelled)
             for part, one in zip(composition.parts, parts, strict=True)

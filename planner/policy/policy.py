@@ -188,7 +188,7 @@ class Policy:
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
     question_key_file: str | None = None
-    remember_thresholds: bool = True
+    remember_thresholds: bool = False
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class Policy:
             del content["schemas"]  # so is this one
         if self.database_limits == DatabaseLimits():
             del content["database_limits"]
-        if self.remember_thresholds:
+        if not self.remember_thresholds:
             del content["remember_thresholds"]
         budgets = [one for one in content["budgets"].values() if one is not None]
         for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
@@ -304,7 +304,7 @@ def parse_policy(text: str) -> Policy:
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
         question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
-        remember_thresholds=privacy.flag("remember_thresholds", True),
+        remember_thresholds=privacy.flag("remember_thresholds", False),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

@@ -32,7 +32,7 @@ class Desk:
     """Asks as analysts do; every measurement releases the number and the threshold that it is told to."""
 
     ledger: MemoryLedger = field(default_factory=lambda: MemoryLedger({"ada": 50.0, "grace": 50.0}))
-    policy: Policy = field(default_factory=demo_policy)
+    policy: Policy = field(default_factory=lambda: replace(demo_policy(), remember_thresholds=True))
 
     def __post_init__(self) -> None:
         self.remembering = Remembering(self.ledger, self.policy.remember_thresholds)

@@ -68,7 +68,7 @@ class Office:
         return Question.of(plan, rewrite(plan), measurements, time_grain="day", data_version=self.ledger.version)
 
     def own(self, question: Question, analyst: str) -> Question:
-        return Remembering(self.ledger).own(question, analyst)
+        return Remembering(self.ledger, self.policy.remember_thresholds).own(question, analyst)
 
     def tell(
         self,
