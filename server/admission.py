@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from server.found import Found, Kept
 from server.query import QueryRequest, QueryResponse
 from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
+
+T = TypeVar("T")
 
 
 class Answers(Protocol):
@@ -70,3 +72,14 @@ class Admission:
             return pipeline.finish(found, request)
         threads = self._lookups if isinstance(found, Kept) else self._queries
         return await threads.call_for(request.analyst, pipeline.finish, found, request, cancelled)
+
+    async def in_turn(self, analyst: str, work: Callable[..., T], *given: Any) -> T:
+        """What is no single question, as a workload, at the turn of one that waits for workers.
+
+        Args:
+          analyst: who asks.
+          work: of the pipeline in force; blocks.
+          given: its arguments.
+        Raises: as `answer`.
+        """
+        return await self._queries.call_for(analyst, work, *given)

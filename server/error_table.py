@@ -39,7 +39,7 @@ class Row:
     """One row of the table.
 
     Attributes:
-      code: the SQLSTATE; PD001 to PD005 are our own.
+      code: the SQLSTATE; PD001 to PD006 are our own.
       status: the HTTP status.
       sentence: what clients read instead of the error's own message and hint; None if that was written for them.
       hint: goes with `sentence`.
@@ -104,6 +104,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.DuplicateRequest: Row("23505", 409),
         serving.KeyReused: Row("23505", 422),
         serving.NoProposal: Row("PD003", 422),
+        serving.NothingFollows: Row("PD006", 422),
         serving.Forbidden: Row("42501", 403),
         serving.PolicyWeakened: Row("PD004", 409),
         serving.PolicyRejected: Row("PD005", 409),

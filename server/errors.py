@@ -49,6 +49,10 @@ class NoProposal(ServerError):
     """No epsilon can be proposed for an accuracy; nothing was charged."""
 
 
+class NothingFollows(ServerError):
+    """Only an answer that follows from paid ones was wanted, and none does; nothing was charged."""
+
+
 class Forbidden(ServerError):
     """The key does not open this: another role is needed."""
 

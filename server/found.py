@@ -12,7 +12,10 @@ from planner.public.query import PublicQuery, PublicStatement
 from server.answers.kept_answers import Paid
 from server.ledger.charge import Charge
 from server.postprocessing.composition import Composition
+from server.proposals.by_accuracy import FirstPart
+from server.query import QueryRequest
 from server.question import Question
+from server.reuse.derived import Derived
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,14 @@ class ToMeasure:
 
     question: Question
     charge: Charge
+
+
+@dataclass(frozen=True)
+class Follows:
+    """A question whose answer follows from others that the analyst has paid for: free, and made from memory alone."""
+
+    question: Question
+    derived: Derived
 
 
 @dataclass(frozen=True)
@@ -65,4 +76,12 @@ class ToCompute:
     composition: Composition
 
 
-Found = Kept | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToCompute
+@dataclass(frozen=True)
+class ToFindOut:
+    """A question by accuracy of which nothing is known: what a first release tells, decides about a second one."""
+
+    part: FirstPart
+    request: QueryRequest
+
+
+Found = Kept | Follows | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute

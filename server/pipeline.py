@@ -6,7 +6,8 @@
 
 Everything before `reserve` is public; a Question without releases, `SELECT ward ... GROUP BY ward`, ends there, since
 which groups there may be is public, too. Everything between `read` and `release` happens in a worker process
-(`measure.py`). A Question whose Released is kept (`server/answers`) goes from the one to the other.
+(`measure.py`). A Question whose Released is kept (`server/answers`), or follows from kept ones (`server/reuse`), goes
+from the one to the other.
 A statement that is not one question is split: its questions go this way, all of them reserved before the first is
 read, and the database computes the rest from their answers, for free:
 
@@ -20,7 +21,7 @@ A query that names public tables only takes a way of its own, with no reservatio
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -60,7 +61,10 @@ from planner.views.expand import expanded
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers, Wanted
+from server.answers.outlines import outline_of
 from server.answers.released import Released, alone_if_large
+from server.answers.remembered import Remembering
+from server.answers.served import Served
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.mirror.mirror import Mirror, MirrorFirst
@@ -69,6 +73,8 @@ from server.errors import (
     BackendUnavailable,
     CancelledByClient,
     CancelledEarly,
+    LedgerInvalid,
+    NoProposal,
     QueryFailed,
     TooManyQueries,
 )
@@ -76,9 +82,22 @@ from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
 from server.explain.explanation import explanation
 from server.explain.explanation_text import EXPLANATION, explanation_answer
-from server.found import Found, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead, ToShowNothing
-from server.ledger.charge import Charge, Reservation
+from server.found import (
+    Follows,
+    Found,
+    Kept,
+    ToCompute,
+    ToExplain,
+    ToFindOut,
+    ToList,
+    ToMeasure,
+    ToRead,
+    ToShowNothing,
+)
+from server.ledger.charge import Charge, ChargeRecord, Reservation
 from server.ledger.ledger import Ledger
+from server.ledger.question_texts import AskedText, QuestionKeys
+from server.periods.period_answers import PeriodAnswers
 from server.policy.verified_keys import refuse_unchecked
 from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import (
@@ -88,12 +107,17 @@ from server.postprocessing.computed_response import (
     computed_shape,
     relation_rows,
 )
+from server.proposals import by_accuracy
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
 from server.results.response import response, without_rows
+from server.reuse.derived import Derived
+from server.reuse.explained import reuse_explained
+from server.reuse.kept_outlines import KeptOutlines
+from server.reuse.reusing import Reusing, nothing_follows
 from server.scheduling.circuit_breaker import Outage
 from server.scheduling.hold_answer import Holding
 from server.scheduling.lru_cache import LruCache
@@ -103,6 +127,8 @@ from server.workers.groups_of_kinds import groups_of_kinds
 from server.workers.measure import measure, plan_measurements
 from server.workers.pool import WorkerPool
 from server.workers.public_reads import PublicReads
+from server.workload.answer_workload import answer_workload, explain_workload
+from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
@@ -134,6 +160,7 @@ class Pipeline:
       questions: what was planned lately; only queries over private tables are.
       compositions: the statements around answers that were, with their questions.
       flights: one measurement per question at a time.
+      question_keys: what the words of questions are sealed with before the ledger keeps them; None: it does not.
       outage: whether the database was there when it was last asked.
     """
 
@@ -148,12 +175,37 @@ class Pipeline:
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
     mirror: Mirror | None = None
+    question_keys: QuestionKeys | None = None
     outage: Outage = field(default_factory=Outage)
 
     @cached_property
     def kept(self) -> KeptAnswers:
         """The answers that are served again."""
         return KeptAnswers(self.ledger, self.flights)
+
+    @cached_property
+    def remembering(self) -> Remembering:
+        """What an analyst's earlier answers say of a question's thresholds."""
+        return Remembering(self.ledger, self.policy.remember_thresholds)
+
+    @cached_property
+    def periods(self) -> PeriodAnswers:
+        """The kept answers about closed periods, which are served beside what is measured of the rest."""
+        return PeriodAnswers(
+            policy=self.policy,
+            schema=self.schema,
+            ledger=self.ledger,
+            kept=self.kept,
+            bind=lambda request: self._bound(self._read(request), request),
+            plan=self._planned_question,
+            groups=self.groups,
+            measure=self._released,
+        )
+
+    @cached_property
+    def reusing(self) -> Reusing:
+        """What answers follow from."""
+        return Reusing(KeptOutlines(self.ledger), self.kept)
 
     @cached_property
     def public_reads(self) -> PublicReads:
@@ -166,6 +218,8 @@ class Pipeline:
         Waits for no worker and for no other question.
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked.
         """
+        if request.by_accuracy:
+            return self._found_by_accuracy(request)
         asked = self._asked(request)
         question = self.questions.get(asked)
         if question is None:
@@ -186,8 +240,37 @@ class Pipeline:
 
     def find_planned(self, request: QueryRequest) -> Found | None:
         """What `find` returns, if that takes a few reads of the ledger: of a question planned lately, else None."""
-        question = self.questions.get(self._asked(request))
-        return None if question is None else self._found(question, request)
+        question = None if request.by_accuracy else self.questions.get(self._asked(request))
+        if question is None or not self.remembering.at_once(question, request.analyst):
+            return None
+        return self._found(question, request)
+
+    def _found_by_accuracy(self, request: QueryRequest) -> Found:
+        """The question at the epsilon that its accuracy needs; what is free or exact is as ever."""
+        found = self._without_accuracy(request)
+        if not isinstance(found, Kept | ToMeasure):
+            return found
+        key = request.idempotency_key
+        earlier = self.ledger.charge_of(request.analyst, key) if key else None
+        if earlier is not None:  # sent again: what it was answered with, also where that missed what was wished
+            sent = replace(by_accuracy.without_accuracy(request), epsilon=earlier.charge.epsilon)
+            return self._found(self.question(sent), request)
+        choice = by_accuracy.chosen(self, request)
+        if isinstance(choice, by_accuracy.FirstPart):
+            return ToFindOut(choice, request)
+        return self._found(self.question(choice.request), request)
+
+    def _without_accuracy(self, request: QueryRequest) -> Found:
+        """What kind of statement it is. Raises: NoProposal for one of several questions."""
+        by_accuracy.accuracy_of(request)
+        found = self.find(replace(by_accuracy.without_accuracy(request), idempotency_key=""))
+        if isinstance(found, ToCompute) and found.composition.parts:
+            raise NoProposal(
+                "an accuracy is that of one question, and this statement is computed from the answers to"
+                f" {len(found.composition.parts)}",
+                hint="ask it with an epsilon, or each part alone with the accuracy: what is paid for is free here",
+            )
+        return found
 
     def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer what was looked up, and charge for it; all but what is measured is free.
@@ -201,10 +284,22 @@ class Pipeline:
           ComputationFailed and TooManyFailures, free, of queries over public tables.
         """
         analyst, request_id = request.analyst, request.request_id
+        if request.by_accuracy and not isinstance(found, ToExplain):
+            plain = by_accuracy.without_accuracy(request)
+            return by_accuracy.with_reached(self.finish(found, plain, cancelled), request)
         match found:
             case Kept(question, paid):
                 return self.kept.again(paid).response(question, request_id)
+            case Follows(question, derived):
+                return derived.response(question, self.ledger.budget(analyst), request_id)
             case ToMeasure(question, charge):
+                followed = self._followed(found, request, cancelled)
+                if followed is not found:
+                    return self.finish(followed, request, cancelled)
+                if request.reuse != "never":
+                    divided = self.periods.answer(question, request, cancelled, charge.sealing)
+                    if divided is not None:
+                        return divided
                 measure_anew = partial(self._released, question, charge, cancelled)
                 served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
                 return served.response(question, request_id)
@@ -219,12 +314,16 @@ class Pipeline:
                 return public_response(query, rows, budget, request_id)
             case ToCompute(composition):
                 return self._computed(composition, request, cancelled)
+            case ToFindOut(part, whole):
+                return by_accuracy.answered_in_two(part, self, whole, partial(self._part_answer, whole, cancelled))
             case ToExplain():
                 return explanation_answer(self.explain(request), self.ledger.budget(analyst), request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
         explained = explained_statement(request.sql)
+        if request.by_accuracy:
+            return self._explained_by_accuracy(request if explained is None else replace(request, sql=explained))
         statement = self._read(request, explained)
         try:
             if not self._names_private_table(statement, request):
@@ -241,22 +340,47 @@ class Pipeline:
             return composed_explanation(composition, parts, computed)
         return self._explained(bound, request)
 
+    def _part_answer(
+        self, whole: QueryRequest, cancelled: threading.Event | None, one: QueryRequest
+    ) -> QueryResponse:
+        """One of the releases of a question by accuracy; it is charged under the name of the whole request."""
+        asked = replace(whole, idempotency_key=one.idempotency_key)
+        found = self._found(self.question(one), asked)
+        return self.finish(found, by_accuracy.without_accuracy(asked), cancelled)
+
+    def _explained_by_accuracy(self, request: QueryRequest) -> Explanation:
+        if not isinstance(self._without_accuracy(request), Kept | ToMeasure):
+            return self.explain(by_accuracy.without_accuracy(request))
+        choice = by_accuracy.chosen(self, request)
+        told = self.explain(choice.request)
+        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request))
+        return replace(told, reason=f"{said} {told.reason}")
+
     def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:
-        plan = self._planned(bound, request)
-        rewritten = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        question = self._planned_question(bound, request, self.ledger.data_version())
+        plan, rewritten, measuring = question.plan, question.query, question.measuring
         domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
         n_groups = len(domain)
-        measuring = plan_measurements(plan, self.policy)
+        question = self.own(question, request.analyst)
+        plan, measuring = question.plan, question.measuring
         check_explained(plan, rewritten, measuring, n_groups)
         persons = with_person_tables(bound, self.schema, self.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
-        mirrored = None if self.mirror is None else self.mirror.query(plan)
-        source = self._source(mirrored, self.ledger.data_version())
+        source = self._source(question.mirrored, question.data_version)
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
+        told = self.periods.told(bound, request, self.ledger.data_version())
+        plan = replace(plan, notes=(*plan.notes, *told))
         kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
-        return explanation(persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds)
+        explained = explanation(
+            persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
+        )
+        return replace(explained, reuse=reuse_explained(self._derived(question, request, domain), question))
+
+    def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
+        """What follows from the paid answers of who asks, to be told of; no answer is given."""
+        return self.reusing.find(question, request.analyst, lambda: domain) if _may_follow(request) else None
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
@@ -271,6 +395,15 @@ class Pipeline:
     def delta_of_analyst(self) -> float:
         """What the policy gives a new analyst where no delta is named."""
         return self.policy.delta_of_analyst
+
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        """What was asked under a charge; None where it was not kept, or was sealed with a key that is not here."""
+        if self.question_keys is None or record.sealed_question is None:
+            return None
+        try:
+            return self.question_keys.opened(self.ledger.id, record.number, record.sealed_question)
+        except LedgerInvalid:
+            return None
 
     def catalog(self) -> Catalog:
         """What may be asked."""
@@ -303,6 +436,10 @@ class Pipeline:
             computed = self.public_reads.computed(self.backend, found.statement, analyst, rows=False)
             return computed_shape(found, computed)
 
+    def workers_alive(self) -> int:
+        """How many worker processes there are for questions about private rows."""
+        return self.workers.n_alive
+
     def check_ready(self) -> None:
         """Raises why a query could not be answered: as `Ledger.check_writable` and `Backend.check_schema`."""
         self.ledger.check_writable()
@@ -311,6 +448,10 @@ class Pipeline:
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query over private tables."""
         return self._question(self._read(request), request, self.ledger.data_version())
+
+    def own(self, question: Question, analyst: str) -> Question:
+        """A question as its analyst asks it: with what earlier answers say of its thresholds. Free."""
+        return self.remembering.own(question, analyst)
 
     def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
         """The public groups of a query, found on an analyst's behalf. Free."""
@@ -321,15 +462,42 @@ class Pipeline:
         statement = read_of(request.sql if sql is None else sql, self.policy.name)
         return expanded(statement, self.schema, self.policy, request.search_path)
 
-    def _found(self, question: Question, request: QueryRequest) -> Found:
+    def _found(self, question: Question, request: QueryRequest, sent: QueryRequest | None = None) -> Found:
+        """What becomes of a question of a request; of one that is a part of what was sent, that is told, too."""
         if question.shows_no_row:
             return ToShowNothing(question)
         if question.only_names_groups:
             return ToList(question)
         refuse_unchecked(self.schema, self.ledger)
+        question = self.own(question, request.analyst)
         charge = question.charge(request)
+        if self.question_keys is not None:
+            words = AskedText(request.sql, (sent or request).parameters)
+            charge = replace(charge, sealing=self.question_keys.sealing(self.ledger.id, words))
         paid = self.kept.find(charge)
         return ToMeasure(question, charge) if paid is None else Kept(question, paid)
+
+    def _followed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None) -> Found:
+        """What was found; instead of a question to be measured what follows from paid answers, if that is as good.
+
+        Raises: NothingFollows where only that is wanted.
+        """
+        if not isinstance(found, ToMeasure) or not _may_follow(request):
+            return found
+        question = found.question
+        again = self._found(question, request)  # it may have waited long, and be kept by now
+        if not isinstance(again, ToMeasure):
+            return again
+        groups = partial(self._groups, question, request.analyst, cancelled)
+        derived = self.reusing.find(question, request.analyst, groups)
+        if request.reuse == "only" and derived is None:
+            raise nothing_follows(question)
+        wanted = derived is not None and (derived.serves or request.reuse == "only")
+        return Follows(question, derived) if derived is not None and wanted else found
+
+    def _groups(self, question: Question, analyst: str, cancelled: threading.Event | None) -> Domain:
+        """The groups of a question whose keys are public; the one without GROUP BY."""
+        return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
 
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain)
@@ -338,8 +506,10 @@ class Pipeline:
     def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
         return self._planned_question(self._bound(statement, request), request, data_version)
 
-    def _planned_question(self, bound: BoundQuery, request: QueryRequest, data_version: int) -> Question:
-        plan = self._planned(bound, request)
+    def _planned_question(
+        self, bound: BoundQuery, request: QueryRequest, data_version: int, policy: Policy | None = None
+    ) -> Question:
+        plan = self._planned(bound, request, policy)
         measuring = plan_measurements(plan, self.policy)
         query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         mirrored = None if self.mirror is None else self.mirror.query(plan)
@@ -369,62 +539,97 @@ class Pipeline:
     def _computed(
         self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None
     ) -> QueryResponse:
-        """Release the answers, all of them reserved before the first is measured, and compute with them.
-
-        What surrounds them is tried over no rows before anything is charged.
-        """
-        analyst = request.analyst
-        compute = partial(self.public_reads.computed, self.backend, analyst=analyst, cancelled=cancelled)
-        found = [self._found(part.question, part.of(request)) for part in composition.parts]
-        if any(isinstance(one, ToMeasure) for one in found):
-            compute(composition.statement, rows=False)
+        """Release the answers, all of them reserved before the first is measured, and compute with them."""
+        parts = self.parts_found(composition, request, cancelled)
         with after_charges() as charged:
-            answers = self._answers(composition, found, request, charged, cancelled)
-            rows = {
-                part.relation: relation_rows(part.question, answer)
-                for part, answer in zip(composition.parts, answers, strict=True)
-            }
-            computed = compute(composition.statement.with_rows(rows))
-        budget = self.ledger.budget(analyst)
-        return computed_response(composition, answers, computed, budget, request.request_id)
+            wanted = [one for one in parts if isinstance(one, ToMeasure)]
+            served = self.released_together(wanted, charged, cancelled)
+            return self.compute_from(composition, parts, served, request, cancelled)
 
-    def _answers(
-        self,
-        composition: Composition,
-        found: Sequence[Found],
-        request: QueryRequest,
-        charged: list[str],
-        cancelled: threading.Event | None,
-    ) -> list[QueryResponse]:
-        """The answers to the parts: those to be measured together, the others as ever.
+    def parts_found(
+        self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None = None
+    ) -> list[Found]:
+        """What each part of a composed statement is; what surrounds them is tried over no rows. Free."""
+        asked = [(part, part.of(request)) for part in composition.parts]
+        found = [self._followed(self._found(part.question, one, request), one, cancelled) for part, one in asked]
+        if any(isinstance(one, ToMeasure) for one in found):
+            statement = composition.statement
+            self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)
+        return found
+
+    def released_together(
+        self, wanted: Sequence[ToMeasure], charged: list[str], cancelled: threading.Event | None
+    ) -> dict[str, Served]:
+        """Reserve every charge, then measure: all or nothing of what the budget must hold.
 
         Args:
-          composition: what is asked.
-          found: of each part.
-          request: the whole statement's.
-          charged: where the answer key of a part is noted once it is charged.
+          wanted: the questions.
+          charged: where the answer key of each is noted once it is charged.
           cancelled: ends waits early.
+        Returns: what is served, by answer key.
         """
-        wanted = {
-            part.relation: Wanted(
+        parts = [
+            Wanted(
                 one.charge,
                 partial(self._check_claim, one.question, one.charge, cancelled),
                 partial(self._released_under, one.question, cancelled),
                 one.question.plan.columns,
             )
-            for part, one in zip(composition.parts, found, strict=True)
-            if isinstance(one, ToMeasure)
-        }
+            for one in wanted
+        ]
         there = partial(self.backend.check_schema, self.schema.fingerprint)
         with self.outage.watched(there, cancelled):
-            together = self.kept.serve_together(list(wanted.values()), charged, cancelled)
-        served = dict(zip(wanted, together, strict=True))
-        return [
-            served[part.relation].response(part.question, request.request_id)
-            if part.relation in served
+            together = self.kept.serve_together(parts, charged, cancelled)
+        return {one.charge.answer_key: served for one, served in zip(wanted, together, strict=True)}
+
+    def compute_from(
+        self,
+        composition: Composition,
+        parts: Sequence[Found],
+        served: Mapping[str, Served],
+        request: QueryRequest,
+        cancelled: threading.Event | None,
+    ) -> QueryResponse:
+        """What is computed from answers: from those that were released together, by answer key, the others as ever.
+
+        Args:
+          composition: what is asked.
+          parts: by `parts_found`.
+          served: by `released_together`.
+          request: the whole statement's.
+          cancelled: ends waits early.
+        """
+        answers = [
+            served[one.charge.answer_key].response(one.question, request.request_id)
+            if isinstance(one, ToMeasure)
             else self.finish(one, part.of(request), cancelled)
-            for part, one in zip(composition.parts, found, strict=True)
+            for part, one in zip(composition.parts, parts, strict=True)
         ]
+        rows = {
+            part.relation: relation_rows(part.question, answer)
+            for part, answer in zip(composition.parts, answers, strict=True)
+        }
+        computed = self.public_reads.computed(
+            self.backend, composition.statement.with_rows(rows), request.analyst, cancelled
+        )
+        budget = self.ledger.budget(request.analyst)
+        return computed_response(composition, answers, computed, budget, request.request_id)
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        """Answer many questions under one reservation, all or nothing (`server.workload.answer_workload`)."""
+        return answer_workload(self, request, cancelled)
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        """What a workload would measure and cost. Reads public tables at most, charges nothing."""
+        return explain_workload(self, request)
+
+    def bound(self, request: QueryRequest) -> BoundQuery:
+        """Parse and bind a query over private tables."""
+        return self._bound(self._read(request), request)
+
+    def planned(self, bound: BoundQuery, request: QueryRequest, policy: Policy | None = None) -> Question:
+        """Plan a bound query, with the request's settings; `policy`: the one in force, or one beside it."""
+        return self._planned_question(bound, request, self.ledger.data_version(), policy)
 
     def _check_claim(self, question: Question, charge: Charge, cancelled: threading.Event | None) -> None:
         groups = partial(self.groups, analyst=charge.analyst, cancelled=cancelled)
@@ -446,11 +651,11 @@ class Pipeline:
         query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path)
         return query, write_public(query, dialect=self.backend.dialect)
 
-    def _planned(self, bound: BoundQuery, request: QueryRequest) -> Plan:
+    def _planned(self, bound: BoundQuery, request: QueryRequest, policy: Policy | None = None) -> Plan:
         return make_plan(
             bound,
             self.schema,
-            self.policy,
+            policy or self.policy,
             epsilon=request.epsilon,
             delta=request.delta,
             mechanism=request.mechanism,
@@ -478,6 +683,7 @@ class Pipeline:
         """Measure, and keep what was released with its charge."""
         released = Released(*self._measured(reservation, question, cancelled))
         try:
+            released = replace(released, outline=outline_of(question, released))
             with alone_if_large(released.n_values):
                 kept = encoded(released)
         except BaseException as error:
@@ -522,6 +728,11 @@ class Pipeline:
                     raise ended from None  # when it ended was the analyst's choice and says nothing
                 raise _charged_failure(reservation, error) from error
         raise AssertionError("the last attempt returns or raises")
+
+
+def _may_follow(request: QueryRequest) -> bool:
+    """May the answer follow from others? Who names a mechanism means that one, unless nothing is to be measured."""
+    return request.reuse == "only" or (request.reuse == "auto" and request.mechanism is None)
 
 
 def _charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:

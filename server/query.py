@@ -13,6 +13,9 @@ from server.answer_columns import LazyRows
 
 T = TypeVar("T")
 
+Reuse = Literal["auto", "never", "only"]
+"""`auto`: what follows from paid answers is served where it is as accurate as a new one; `never`; `only` that."""
+
 _CELL_BYTES = 64  # of a number or a short text, as an object
 
 Cell = str | int | float | bool | None
@@ -34,6 +37,10 @@ class QueryRequest:
       search_path: the schemas in which tables without one are looked for; None for the policy's.
       nobody_adds_more_than: what one person adds at most to a sum or count in one group, in its unit, as the analyst
         says: intervals are then for the truth, if it is true. None: nothing is said.
+      max_relative_error, max_absolute_error: how far an interval's end may be from its value, in multiples of it or
+        in its unit, one of the two at most: the least epsilon that is expected to do is spent, and `epsilon` is the
+        most that may be (`server/proposals/by_accuracy.py`). None: `epsilon` is spent.
+      reuse: whether the answer may follow from others that the analyst has paid for, or must.
     """
 
     analyst: str
@@ -47,6 +54,15 @@ class QueryRequest:
     idempotency_key: str = ""
     search_path: tuple[str, ...] | None = None
     nobody_adds_more_than: float | None = None
+    max_relative_error: float | None = None
+    max_absolute_error: float | None = None
+
+    @property
+    def by_accuracy(self) -> bool:
+        """Is it an accuracy that decides about epsilon?"""
+        return (self.max_relative_error, self.max_absolute_error) != (None, None)
+
+    reuse: Reuse = "auto"
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,22 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class KeptPeriods:
+    """Groups of an answer that were measured over an earlier load of the data, and hold for this one.
+
+    Attributes:
+      version: of the data that they were measured over.
+      first, last: the days, as ISO text, that their rows lie between; None: no end.
+      groups: how many.
+    """
+
+    version: int
+    first: str | None
+    last: str | None
+    groups: int
+
+
+@dataclass(frozen=True)
 class QueryResponse:
     """A released answer.
 
@@ -101,6 +133,9 @@ class QueryResponse:
         not, all values as they were released, for whoever adds them up; None in others.
       raw_intervals: the same of intervals, for what is computed from the answer; no client is sent them.
       nobody_adds_more_than: as in the request, where `covers` rests on it; else None.
+      kept: which groups are kept from earlier loads, since their rows are closed; the newest load first.
+      derived_from: the numbers of the analyst's charges from whose answers it was computed; empty where it was
+        measured.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -121,6 +156,8 @@ class QueryResponse:
     raw: Sequence[tuple[Cell, ...]] = ()
     raw_intervals: Sequence[tuple[Interval | None, ...]] = ()
     nobody_adds_more_than: float | None = None
+    kept: tuple[KeptPeriods, ...] = ()
+    derived_from: tuple[int, ...] = ()
 
     @property
     def n_cells(self) -> int:
@@ -226,6 +263,8 @@ class Explanation:
       tables, conditions: the join graph.
       ownership: per owner, the foreign keys that lead to it.
       nobodys_rows: which rows belong to nobody, so that no answer counts them; None where each has an owner.
+      reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
+        where nothing follows.
       n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
       group_sources: per group key, its SQL and where its values come from.
       groups_reason: why one unit reaches `groups_per_unit` groups.
@@ -258,3 +297,4 @@ class Explanation:
     mechanisms: tuple[ReleaseMechanism, ...] = ()
     selection: str | None = None
     nobodys_rows: str | None = None
+    reuse: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -68,9 +68,19 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
-    words = request.sql, typed, request.epsilon, request.delta, request.mechanism, request.sampling_rate
+    words: tuple[object, ...] = (
+        request.sql,
+        typed,
+        request.epsilon,
+        request.delta,
+        request.mechanism,
+        request.sampling_rate,
+    )
     more = (request.search_path, request.nobody_adds_more_than)
-    return words if more == (None, None) else (*words, *more)
+    said: tuple[object, ...] = words if more == (None, None) else (*words, *more)
+    said = said if request.reuse == "auto" else (*said, request.reuse)
+    accuracy = request.max_relative_error, request.max_absolute_error
+    return (*said, "accuracy", *accuracy) if request.by_accuracy else said
 
 
 def request_hash(request: QueryRequest) -> str:
@@ -95,6 +105,7 @@ class Question:
       answer_key: names the answer under a policy, a data version and a moment.
       data_version: the custodian's.
       mirrored: what a mirror is asked instead; None where there is none, or the database alone can say it.
+      start: what it takes from earlier answers of the analyst who asks; None: it is the same whoever asks.
       serial: no other question of this process has it.
     """
 
@@ -104,6 +115,7 @@ class Question:
     answer_key: str
     data_version: int = 1
     mirrored: BackendQuery | None = None
+    start: Start | None = None
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
 
     @classmethod
@@ -129,6 +141,22 @@ class Question:
         """
         key = answer_key(plan, query, time_grain, data_version)
         return cls(plan, query, measuring, key, data_version, mirrored)
+
+    def starting_from(self, start: Start, note: str) -> Question:
+        """The same question of an analyst who has earlier answers to it; only that analyst's has this answer key.
+
+        Args:
+          start: what it takes from them.
+          note: says so to people.
+        """
+        return replace(
+            self,
+            plan=replace(self.plan, notes=(*self.plan.notes, *([note] if note else []))),
+            measuring=self.measuring.starting_from(start.rungs),
+            answer_key=f"{base_of(self.answer_key)}{start.suffix}",
+            start=start,
+            serial=next(_serials),
+        )
 
     @property
     def only_names_groups(self) -> bool:
@@ -176,6 +204,42 @@ class Question:
             idempotency_key=request.idempotency_key,
             request_hash=request_hash(request),
         )
+
+
+_MARK = "+"
+"""In an answer key, before what the question takes from earlier answers."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a question takes from its analyst's earlier answers: public to that analyst, and to nobody else.
+
+    Attributes:
+      number: of the charge of the newest of these answers, which is no other analyst's.
+      rungs: per release, the exponent of the threshold that it starts from, or None where one is chosen.
+    """
+
+    number: int
+    rungs: tuple[int | None, ...]
+
+    @property
+    def suffix(self) -> str:
+        """What an answer key ends with."""
+        return f"{_MARK}{self.number}:{','.join('' if rung is None else str(rung) for rung in self.rungs)}"
+
+    @classmethod
+    def of(cls, answer_key: str) -> Start | None:
+        """What the question of an answer key took from earlier ones; None for nothing."""
+        _, mark, suffix = answer_key.partition(_MARK)
+        if not mark:
+            return None
+        number, _, rungs = suffix.partition(":")
+        return cls(int(number), tuple(int(rung) if rung else None for rung in rungs.split(",")))
+
+
+def base_of(answer_key: str) -> str:
+    """What an answer key is without what the question took from earlier answers: the same whoever asks."""
+    return answer_key.partition(_MARK)[0]
 
 
 def plan_hash(query: BackendQuery) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from planner.errors import PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
+from planner.policy.append_only import AppendOnly, read_append_only
 from planner.policy.budgets import Budgets, read_budgets
 from planner.policy.database_limits import DatabaseLimits, read_database_limits
 from planner.policy.mirror import MirrorPolicy, read_mirror
@@ -77,6 +78,7 @@ class TablePolicy:
       accepted_null_owners: how many rows may belong to nobody, an exact number that the custodian has acknowledged.
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
+      append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
     """
 
     public: bool = False
@@ -87,6 +89,7 @@ class TablePolicy:
     keys: tuple[tuple[str, ...], ...] = ()
     accepted_null_owners: int | None = None
     parquet: str | None = None
+    append_only: AppendOnly | None = None
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,18 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_LATER = {"keys": (), "accepted_null_owners": None, "accepted_orphans": None, "parquet": None}
-"""Settings of tables and foreign keys that there have not always been, by what they are where nobody sets them."""
+_LATER = {
+    "keys": (),
+    "accepted_null_owners": None,
+    "accepted_orphans": None,
+    "parquet": None,
+    "event_delta": 0.0,
+    "renew": None,
+    "most_in_total": None,
+    "append_only": None,
+}
+"""Settings of tables, foreign keys and budgets that there have not always been, by what they are where nobody sets
+them."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +163,9 @@ class Policy:
         a size. Both are proved by one certificate, so the privacy is the same.
       mirror: where a copy of the tables is, if there is one; no part of the hash, since no answer and no charge
         depends on where the rows are read.
+      question_key_file: the file with the keys that the words of questions are sealed with, before the ledger keeps
+        them; None: it does not keep them. No part of the hash either.
+      remember_thresholds: may a question start from the thresholds of the analyst's own earlier answers to it?
     """
 
     name: str
@@ -171,6 +187,8 @@ class Policy:
     schemas: tuple[str, ...] = (PUBLIC,)
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
+    question_key_file: str | None = None
+    remember_thresholds: bool = False
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -194,14 +212,17 @@ class Policy:
     def hash(self) -> str:
         """SHA-256 of the canonical content: layout and comments of the file do not count."""
         content = asdict(self)
-        del content["mirror"]
+        del content["mirror"], content["question_key_file"]
         if self.solver == "certified":
             del content["solver"]  # the hash is that of policies from before there was a choice
         if self.schemas == (PUBLIC,):
             del content["schemas"]  # so is this one
         if self.database_limits == DatabaseLimits():
             del content["database_limits"]
-        for declared in (*content["tables"].values(), *content["foreign_keys"]):
+        if not self.remember_thresholds:
+            del content["remember_thresholds"]
+        budgets = [one for one in content["budgets"].values() if one is not None]
+        for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
             for name, unset in _LATER.items():
                 if declared.get(name, unset) == unset:
                     declared.pop(name, None)  # likewise
@@ -282,6 +303,8 @@ def parse_policy(text: str) -> Policy:
         schemas=schemas,
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
+        question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
+        remember_thresholds=privacy.flag("remember_thresholds", False),
     )
     for section in (document, database, ledger, privacy):
         section.finish()
@@ -350,13 +373,14 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
     rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
     rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
-    keys, parquet = section.keys("keys"), read_pattern(section)
+    keys, parquet, grows = section.keys("keys"), read_pattern(section), read_append_only(section)
     if section.nested():
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
     declared = {name: _column(columns.section(name)) for name in columns.names()}
-    return TablePolicy(public, declared, _counts(units, names), rows_are_units, rows, keys, nobodys, parquet)
+    per_unit = _counts(units, names)
+    return TablePolicy(public, declared, per_unit, rows_are_units, rows, keys, nobodys, parquet, grows)
 
 
 def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:

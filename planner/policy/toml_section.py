@@ -132,6 +132,22 @@ class TomlSection:
             raise self.problem(key, f"must be one of {', '.join(choices)}{_meant(value, choices)}")
         return str(value)
 
+    def choice_or_none(self, key: str, choices: Sequence[str]) -> str | None:
+        """One of several words, or None when absent. Raises: PolicyInvalid."""
+        if key in self._values:
+            return self.choice(key, choices, "")
+        self._known.append(key)
+        return None
+
+    def number_or_word(self, key: str, word: str) -> float | str | None:
+        """A finite number, one word that may stand for it, or None when absent. Raises: PolicyInvalid."""
+        value = self._taken(key)
+        if value is None or value == word:
+            return value  # type: ignore[no-any-return]
+        if isinstance(value, str):
+            raise self.problem(key, f'must be a number or "{word}"')
+        return self._finite(key, value)
+
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number under a key; `default` where the key is missing. Raises: PolicyInvalid."""
         value = self._taken(key, default)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from planner.errors import PolicyInvalid
+from planner.policy.append_only import AppendOnly
 from planner.policy.declared_domain import declared_domain
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.ownership import Ownership, row_key
@@ -104,6 +105,8 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
         if declared.rows_are_units and row_key(table) is None:
             yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts that are never NULL"
+        if declared.append_only is not None:
+            yield from _append_only(declared.append_only, table, public=declared.public)
         for column, settings in declared.columns.items():
             found = table.column(column)
             if found is None:
@@ -113,6 +116,16 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
                 if settings.discover and declared.public:
                     problems.append("a public column needs no `discover`")
                 yield from (f"tables.{name}.columns.{column}: {problem}" for problem in problems)
+
+
+def _append_only(promise: AppendOnly, table: Table, *, public: bool) -> Iterator[str]:
+    where, found = f"tables.{table.name}.append_only", table.column(promise.column)
+    if public:
+        yield f"{where}: is for private tables; what is public is compared as a whole"
+    if found is None:
+        yield f"{where}: no column {promise.column}{_meant(promise.column, _names(table))}"
+    elif not sql_type(found.type).is_moment:
+        yield f"{where}: {promise.column} is of type {found.type}; a date or a timestamp says when a row is closed"
 
 
 def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:

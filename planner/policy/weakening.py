@@ -144,6 +144,7 @@ def _table_rules(path: str) -> Mapping[str, _Change]:
         "rows": partial(_promise, f"{path}.rows"),
         "keys": keys,
         "accepted_null_owners": _harmless,  # it says how many rows no answer counts, and changes none
+        "append_only": _harmless,  # what is kept by it was released and charged before
     }
 
 
@@ -196,10 +197,12 @@ _POLICY: Mapping[str, _Change] = {
     "solver": _harmless,
     "database_limits": _harmless,  # of cost; whoever reads more learns no more from what is released
     "mirror": _harmless,  # the same rows in another place
+    "question_key_file": _harmless,  # analysts' words in the ledger, sealed; nobody's rows
     "time_grain": _harmless,
     "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
     "minimum_frequency": partial(_minimum, "privacy.minimum_frequency"),
     "budgets": _harmless,  # defaults: no account that there is changes by them
+    "remember_thresholds": _harmless,  # a public number of the analyst's own answers, or none
     "side_channels": _side_channels,
 }
 

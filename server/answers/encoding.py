@@ -1,12 +1,13 @@
 """Releases as bytes and back, exactly: the form in which the ledger keeps them.
 
-Format 2 is `NG`, the number of the format, and a zlib stream of a JSON document, its length before it, and of the
-arrays behind it. Every bit of a double returns, NaN and infinities included. An interval's ends, the noise's scale
-and the signal follow from the values and their tau but for rounding: what is written is by how much their bits differ
-from what follows, all first bytes, then all second ones, ... so that little but the values' own noise is left. Keys
-that JSON does not have carry their type. The ledger's hash chain covers the bytes as they were written.
+Format 3 is `NG`, the number of the format, and a zlib stream of a JSON document, its length before it, and of the
+arrays behind it. The document has an outline of the question, in hashes, where others may follow from it. Every bit
+of a double returns, NaN and infinities included. An interval's ends, the noise's scale and the signal follow from the
+values and their tau but for rounding: what is written is by how much their bits differ from what follows, all first
+bytes, then all second ones, ... so that little but the values' own noise is left. Keys that JSON does not have carry
+their type. The ledger's hash chain covers the bytes as they were written.
 
-Format 1 was one JSON document with arrays in base64; it stays readable.
+Format 2 is the same without an outline. Format 1 was one JSON document with arrays in base64. Both stay readable.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.reuse.outline import Outline
 from privacy.noisy_answer import Covers, NoiseKind, NoisyAnswer
 from server.answers.released import Released
 from server.backends.columns import Domain
@@ -30,16 +32,29 @@ from server.errors import LedgerInvalid
 
 Floats = NDArray[np.float64]
 
-FORMAT = 2
+FORMAT = 3
 """To be raised with every change of what is written; older formats stay readable."""
 
 _MAGIC = b"NG" + bytes([FORMAT])
+_READABLE = (_MAGIC, b"NG\x02")
 _LENGTH = struct.Struct("<Q")
 _LEVEL = 6
 _MOST_BYTES = 1 << 29
 """Of what is unpacked: an answer of a million cells takes a tenth of it."""
 
 _ARRAYS = ("values", "tau", "noise_scale", "low", "high", "signal")
+_DAMAGE = (
+    ValueError,
+    ArithmeticError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    struct.error,
+    zlib.error,
+)
+"""What bytes that are no answer raise."""
+
 _KINDS: Mapping[str, Callable[[str], object]] = {
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
@@ -51,7 +66,7 @@ _WORDS = ("confidence", "covers", "mechanism", "epsilon", "delta", "noise")
 def encoded(released: Released) -> bytes:
     """Write releases down.
 
-    Returns: format 2; some ten bytes per group and release, and the keys.
+    Returns: format 3; some ten bytes per group and release, and the keys.
     Cost: a second per million values.
     """
     arrays: list[bytes] = []
@@ -61,6 +76,7 @@ def encoded(released: Released) -> bytes:
         "selected": released.domain.selected,
         "withheld": released.domain.withheld,
         "releases": [_release(noisy, arrays) for noisy in released.noisy],
+        **({} if released.outline is None else {"outline": released.outline.document}),
     }
     head = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
     packer = zlib.compressobj(_LEVEL)
@@ -76,7 +92,7 @@ def decoded(content: bytes) -> Released:
     try:
         if content[:1] == b"{":
             return _format_1(json.loads(content))
-        if content[: len(_MAGIC)] != _MAGIC:
+        if content[: len(_MAGIC)] not in _READABLE:
             raise LedgerInvalid(
                 "a kept answer is of another format", hint="use the Noisegate that wrote it, or newer"
             )
@@ -93,20 +109,39 @@ def decoded(content: bytes) -> Released:
         ends = (start + size * place for place in range(len(document["releases"])))
         parts = (bytes(whole[end : end + size]) for end in ends)
         pairs = zip(document["releases"], parts, strict=True)
-        return Released(
-            domain, tuple(_noisy(one, _restored(part, one["ratios"], len(domain))) for one, part in pairs)
-        )
-    except (
-        ValueError,
-        ArithmeticError,
-        KeyError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        struct.error,
-        zlib.error,
-    ) as error:
+        noisy = tuple(_noisy(one, _restored(part, one["ratios"], len(domain))) for one, part in pairs)
+        return Released(domain, noisy, _outline(document))
+    except _DAMAGE as error:
         raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
+
+
+def outline_in(content: bytes) -> Outline | None:
+    """The outline in what `encoded` wrote, without its values; None where there is none, as in older formats.
+
+    Raises: LedgerInvalid for what is no answer.
+    Cost: that of the keys.
+    """
+    if content[: len(_MAGIC)] != _MAGIC:
+        return None
+    try:
+        unpacker = zlib.decompressobj()
+        whole = unpacker.decompress(content[len(_MAGIC) :], _LENGTH.size)
+        (size,) = _LENGTH.unpack_from(whole)
+        if size > _MOST_BYTES:
+            raise ValueError("the document is too long")
+        text = b""
+        while len(text) < size:
+            part = unpacker.decompress(unpacker.unconsumed_tail, size - len(text))
+            if not part and not unpacker.unconsumed_tail:
+                raise ValueError("the document ends too early")
+            text += part
+        return _outline(json.loads(text))
+    except _DAMAGE as error:
+        raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
+
+
+def _outline(document: Mapping[str, Any]) -> Outline | None:
+    return Outline.read(document["outline"]) if "outline" in document else None
 
 
 def _format_1(document: dict[str, Any]) -> Released:

@@ -125,6 +125,15 @@ class KeptAnswers:
         """
         return Served(self._released(paid.kept), paid.budget, 0.0, 0.0, paid.kept.number)
 
+    def released_to(self, answer_key: str, analyst: str) -> Released | None:
+        """The releases of a kept answer that the analyst was charged for; None where the analyst has none.
+
+        Raises: LedgerInvalid for bytes that are no answer.
+        Cost: one indexed read of the ledger.
+        """
+        kept = self.ledger.kept_answer(answer_key, analyst)
+        return None if kept is None or not kept.paid else self._released(kept)
+
     def serve(
         self, charge: Charge, measure: Measure, cancelled: threading.Event | None = None, columns: int = 1
     ) -> Served:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from planner.reuse.outline import Outline
 from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
 
@@ -23,10 +24,17 @@ class Released:
 
     An answer follows from it and the plan by post-processing. So what is kept is this, and not the rows that one
     client was shown: the same releases sorted or cut differently cost nothing.
+
+    Attributes:
+      domain: the groups.
+      noisy: one per release.
+      outline: of the question, by which later ones are seen to follow; None where none may, or an older version kept
+        it.
     """
 
     domain: Domain
     noisy: tuple[NoisyAnswer, ...]
+    outline: Outline | None = None
 
     @property
     def n_values(self) -> int:

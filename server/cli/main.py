@@ -18,6 +18,7 @@ from server.cli.commands import (
     first_proxy,
     ledger,
     ledger_backup,
+    ledger_questions,
     mirror,
     policy,
     serve,
@@ -26,6 +27,7 @@ from server.cli.commands import (
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.output.terminal import tell_failure
 from server.cli.shell.command import shell
+from server.cli.shell.workload import workload
 from server.errors import ServerError
 
 _HELP = """
@@ -34,8 +36,8 @@ SQL answers that protect people: a differentially private proxy in front of a da
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
 budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), and may compare the
-solvers behind an answer (`verify`). Analysts ask questions (`query`, or many in a `shell`), look at their price
-first (`explain`) and see what is left (`budget`).
+solvers behind an answer (`verify`). Analysts ask questions (`query`, many at once in a `workload`, or one after
+another in a `shell`), look at their price first (`explain`) and see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -62,6 +64,7 @@ app.command()(first_proxy.init)
 app.command()(serve.serve)
 app.command()(ask.query)
 app.command()(ask.explain)
+app.command()(workload)
 app.command()(shell)
 app.command()(budget.budget)
 app.command()(verify.verify)
@@ -88,6 +91,8 @@ ledger_app.command("verify")(ledger.verify)
 ledger_app.command("export")(ledger.export)
 ledger_app.command("backup")(ledger_backup.backup)
 ledger_app.command("restore")(ledger_backup.restore)
+ledger_app.command("questions")(ledger_questions.questions)
+ledger_app.command("new-question-key")(ledger_questions.new_question_key)
 mirror_app = typer.Typer(help="Copy the tables into a local file, where questions run quicker.", no_args_is_help=True)
 app.add_typer(mirror_app, name="mirror")
 mirror_app.command("refresh")(mirror.refresh)

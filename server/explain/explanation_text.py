@@ -52,6 +52,8 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "amplification", f"the sample pays for part of the noise; without its promise, {worst}"
     mechanism, reason = explanation.mechanism, explanation.reason
     yield "mechanism", reason if reason.startswith(mechanism) else f"{mechanism}: {reason}"
+    if explanation.reuse is not None:
+        yield "reuse", explanation.reuse
     for release in explanation.mechanisms:
         spent = f"epsilon {release.epsilon:g}" + (f", delta {release.delta:g}" if release.delta else "")
         yield "release", f"{release.release} by {release.mechanism}, {spent}: {release.reason}"

@@ -20,7 +20,7 @@ from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
 from server.http.readiness import Readiness
-from server.http.routes import budget, explain, health, history, jobs, propose, query, schema
+from server.http.routes import budget, explain, health, history, jobs, propose, query, schema, workload
 from server.http.routes.admin import accounts, analysts, dataset, records
 from server.http.services import Custody, Reloadable, Services
 from server.scheduling.jobs import Jobs
@@ -39,6 +39,7 @@ def _routes() -> tuple[BaseRoute, ...]:
         query,
         explain,
         propose,
+        workload,
         jobs,
         schema,
         budget,

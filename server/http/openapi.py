@@ -30,7 +30,8 @@ _CODES = {
     413: "54000: the body or the statement is too long",
     422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
     " that is none; 54001: too complex, or an answer that is too large; PD002: the policy does not bound the"
-    " sensitivity; PD003: no epsilon can be proposed; 23505: the idempotency key belongs to another request",
+    " sensitivity; PD003: no epsilon can be proposed; PD006: nothing follows from paid answers; 23505: the"
+    " idempotency key belongs to another request",
     500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
     429: "53400: the key asks too often (Retry-After says how long to wait), too many of the analyst's queries are"
     " under way or wait to be fetched, or too many failed within a day",

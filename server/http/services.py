@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,13 +13,16 @@ from server.http.limits.key_limits import KeyLimits
 from server.http.metrics import Metrics
 from server.http.readiness import Readiness
 from server.ledger.analyst import Act, Analyst
+from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Administration, Budgets, Records
+from server.ledger.question_texts import AskedText
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Explanation, QueryRequest
 from server.reloadable_pipeline import PolicyInForce
 from server.scheduling.jobs import Jobs
 from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
+from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 
 
 class Pipeline(Answers, Protocol):
@@ -46,8 +50,24 @@ class Pipeline(Answers, Protocol):
         """What may be asked."""
         ...
 
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        """What was asked under a charge, where it was kept and can be opened."""
+        ...
+
+    def workers_alive(self) -> int:
+        """How many worker processes are there for questions about private rows."""
+        ...
+
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
+        ...
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        """Answer many questions under one reservation."""
+        ...
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        """What a workload would measure and cost; reads nothing private, charges nothing."""
         ...
 
 

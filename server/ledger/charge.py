@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from privacy.accounting.event import PrivacyEvent
 
@@ -21,6 +21,14 @@ def shown_ms(at_ms: int) -> int:
 
 ChargeState = Literal["reserved", "committed", "failed", "released", "crashed"]
 """All but `released` count as spent."""
+
+
+class Sealing(Protocol):
+    """The words of a question, on their way into the ledger, which never sees them."""
+
+    def seal(self, number: int) -> str:
+        """The sealed words for a charge of that number, in ASCII."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class Charge:
       idempotency_key: the client's own name of this request, unique among the analyst's charges; empty for none.
       request_hash: what was sent under that key, so that a key that is used again for something else is noticed;
         empty without a key, and in charges that are older than it.
+      sealing: what seals the words of the question for the entry; None: they are not kept.
     """
 
     analyst: str
@@ -58,6 +67,7 @@ class Charge:
     repeats: int | None = None
     idempotency_key: str = ""
     request_hash: str = ""
+    sealing: Sealing | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,7 @@ class ChargeRecord:
       accounts: the accounts that paid.
       reserved_at_ms, settled_at_ms: milliseconds since the epoch; how far they lie apart depends on the data, so
         nobody is shown them but the analyst who asked, who is shown the former.
+      sealed_question: the words, as `question_texts.py` seals them; None where they were not kept.
     """
 
     number: int
@@ -92,6 +103,7 @@ class ChargeRecord:
     accounts: tuple[str, ...]
     reserved_at_ms: int
     settled_at_ms: int | None
+    sealed_question: str | None = None
 
     @property
     def shown_reserved_at_ms(self) -> int:

@@ -34,8 +34,10 @@ class EntryKind(StrEnum):
     POLICY = "policy"
     DATA = "data"
     CHECKED = "checked"
+    PERIODS = "periods"
     RESTORED = "restored"
     CLOCK = "clock"
+    RENEWED = "renewed"
 
     @property
     def is_act(self) -> bool:
@@ -56,8 +58,10 @@ class EntryKind(StrEnum):
                 | EntryKind.POLICY
                 | EntryKind.DATA
                 | EntryKind.CHECKED
+                | EntryKind.PERIODS
                 | EntryKind.RESTORED
                 | EntryKind.CLOCK
+                | EntryKind.RENEWED
             ):
                 return True
             case _:
@@ -109,6 +113,7 @@ class Reserved(_Content):
       request_hash: None in charges that are older than it.
       accounts: by name: the accounting, and when the window began, in milliseconds since the epoch.
       amounts: by accounting: what was taken, as `privacy.accounting.saved_spending` writes it.
+      sealed_question: the words of the question, sealed (`question_texts.py`); None where they are not kept.
     """
 
     kind = EntryKind.RESERVED
@@ -127,6 +132,7 @@ class Reserved(_Content):
     request_hash: str | None = None
     accounts: Mapping[str, Sequence[Any]]
     amounts: Mapping[Accounting, Mapping[str, object]]
+    sealed_question: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +247,7 @@ class Granted(_Act):
     @classmethod
     def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
         """As of every content."""
-        terms = Terms(**{field.name: json[field.name] for field in fields(Terms)})
+        terms = Terms(**{field.name: json[field.name] for field in fields(Terms) if field.name in json})
         return {"account": json["account"], "terms": terms, "by": json["by"], "reason": json["reason"]}
 
 
@@ -283,6 +289,34 @@ class KeysChecked(_Act):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeriodsNoted(_Act):
+    """Which periods of append-only tables are closed in a version of the data, and since when they are as they are.
+
+    No row follows from it: digests are made with a key that the custodian keeps beside the policy.
+
+    Attributes:
+      version: of the data that was read.
+      fingerprint: of the database's structure then.
+      key: which key the digests are made with, by a hash of it.
+      loads: the versions of which this was noted, with their fingerprints; the newest last.
+      tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
+        references (`planner.periods.reached_rows`): `shape`, a hash of what was read, and `periods`, by the name of
+        each (`server.periods.calendar`), the version since which it is so, and its digest.
+      whole: by public table: `shape`, `since` and `digest`.
+      reopened: what the custodian has called changed, or would not vouch for: table, period and version.
+    """
+
+    kind = EntryKind.PERIODS
+    version: int
+    fingerprint: str
+    key: str
+    loads: Sequence[Sequence[Any]]
+    tables: Mapping[str, Mapping[str, Any]]
+    whole: Mapping[str, Mapping[str, Any]]
+    reopened: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Restored(_Act):
     """The ledger was restored from a copy that lacks so many entries; None: nothing told how many."""
 
@@ -297,6 +331,15 @@ class ClockNoted(_Act):
     kind = EntryKind.CLOCK
     offset_ms: int
     behind_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewed(_Act):
+    """An account starts again from nothing: the period that it is in now has this number (`accounts/periods.py`)."""
+
+    kind = EntryKind.RENEWED
+    account: str
+    period: int
 
 
 Settlement: TypeAlias = Committed | Failed | Released | Crashed
@@ -315,8 +358,10 @@ EntryContent: TypeAlias = (
     | PolicyAccepted
     | DataBumped
     | KeysChecked
+    | PeriodsNoted
     | Restored
     | ClockNoted
+    | Renewed
 )
 """All of them: what branches over it ends with `assert_never`, so the type checker finds a branch that is missed."""
 

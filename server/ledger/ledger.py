@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
+from server.ledger.entry_contents import PeriodsNoted
+from server.ledger.outlook import Outlook
+from server.ledger.vitals import Vitals
 from server.query import Budget
 
 
@@ -17,6 +20,13 @@ class Budgets(Protocol):
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        ...
+
+    def outlook(self, analyst: str) -> Outlook:
+        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for.
+
+        One read. Raises UnknownAnalyst.
+        """
         ...
 
 
@@ -84,6 +94,16 @@ class Charges(Budgets, Protocol):
         """
         ...
 
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        """The keys under which the analyst was charged for answers, by how they begin; of several the newest.
+
+        Args:
+          answer_keys: the first 64 characters of each that is looked for.
+          analyst: whose.
+        Cost: one read of all charges of the analyst.
+        """
+        ...
+
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         """The analyst's charge that was made under an idempotency key. One indexed read."""
         ...
@@ -109,13 +129,17 @@ class Administration(Protocol):
         role: Role = "analyst",
         group: str | None = None,
         act: Act = CUSTODIAN,
+        grant: Grant | None = None,
     ) -> None:
-        """Make an analyst with a budget by basic composition, rounded down; `grant` gives other ones.
+        """Make an analyst with a budget by basic composition, rounded down, or with another grant.
 
         Args:
           name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`, the first a letter, a digit or `_`.
           key: the hash from `server.ledger.api_keys.key_hash`, or all credentials.
           epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
+          role, group: what the key opens, and whose account also pays.
+          act: who does it, and why.
+          grant: the whole grant, instead of epsilon and delta: the accounting is fixed by it.
         Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
         """
         ...
@@ -185,6 +209,13 @@ class Administration(Protocol):
         """
         ...
 
+    def note_periods(self, noted: PeriodsNoted) -> bool:
+        """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
+
+        Returns: is it noted? Not where the data is of another version by now, or it was noted of this one before.
+        """
+        ...
+
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
         """Say that the data is a new load: returns its version, one more than before. Resets no spending.
 
@@ -238,8 +269,18 @@ class Records(Protocol):
         """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
         ...
 
-    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        """The analyst's newest committed charge with an answer key for a plan. One indexed read."""
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+        Args:
+          analyst: whose.
+          plan_hash: of the plan.
+          named: how their answer keys begin; empty for any.
+          limit: the most charges.
+        Cost: one indexed read of the analyst's answers to the plan.
+        """
         ...
 
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
@@ -263,9 +304,17 @@ class Records(Protocol):
         reads of one state."""
         ...
 
+    def noted_periods(self) -> PeriodsNoted | None:
+        """What was last noted of closed periods, of whatever version of the data. One indexed read."""
+        ...
+
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
         this structure; none otherwise. Two indexed reads."""
+        ...
+
+    def vitals(self) -> Vitals:
+        """Counts for whoever watches the proxy."""
         ...
 
     def check_writable(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -14,19 +14,33 @@ from server.ledger.accounts.balance import Balance
 from server.ledger.analyst import Analyst
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
-from server.ledger.entry_contents import Committed, DataBumped, Failed, KeysChecked, PolicyAccepted, Released
+from server.ledger.entry_contents import (
+    Committed,
+    DataBumped,
+    Failed,
+    KeysChecked,
+    PeriodsNoted,
+    PolicyAccepted,
+    Released,
+)
 from server.ledger.integrity.verify import verify
+from server.ledger.outlook import OUTLOOK_CHARGES, Outlook, outlook
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.tables import account_rows, charge_rows
 from server.ledger.tables.entry_rows import ledger_time, read_entries
 from server.ledger.tables.schema import ACTS_OF_KIND
-from server.ledger.writes.administer import Administering, data_version
+from server.ledger.vitals import Vitals, vitals
+from server.ledger.writes.administer import Administering, data_version, noted_periods
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.ledger_clock import ClockBehind, check_clock, note_clock
 from server.ledger.writes.refusal import exhausted
+from server.ledger.writes.renewal import RenewalDue, note_renewals
 from server.ledger.writes.reserve import NotAllClaimed, Short, claim, claim_all, paying_accounts, reserve
 from server.ledger.writes.settle import Settled, recover, settle
 from server.query import Budget
+
+_NOTED_FIRST = 2
+"""So many things may have to be noted before a write: the clock, and that periods are over."""
 
 _NEWEST = f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1"
 
@@ -102,17 +116,35 @@ class StoreLedger(Administering):
         """The kept answer for which the analyst was charged, else the first one."""
         return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
 
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        """The keys under which the analyst was charged for answers, by how they begin; of several the newest."""
+        return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
+
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         """The analyst's charge that was made under an idempotency key."""
         return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
 
-    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        """The analyst's newest committed charge with an answer key for a plan."""
-        return self._store.read(lambda reading: charge_rows.newest_answered(reading, analyst, plan_hash))
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+        Args:
+          analyst, plan_hash: whose, and of which plan.
+          named: how their answer keys begin; empty for any.
+          limit: the most charges.
+        """
+        return self._store.read(
+            lambda reading: charge_rows.answered(reading, analyst, plan_hash, named=named, limit=limit)
+        )
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left."""
         return _budget(self._store.read(partial(_own_balance, analyst)))
+
+    def outlook(self, analyst: str) -> Outlook:
+        """What the accounts that pay for an analyst have left, and how many more questions that is."""
+        return self._store.read(partial(_outlook, analyst))
 
     def analyst_by_key(self, key_hash: str) -> str | None:
         """The enabled analyst who holds the key, or None."""
@@ -168,9 +200,17 @@ class StoreLedger(Administering):
         """The version of the data, and the copy that was made of it."""
         return self._store.read(_mirrored_load)
 
+    def noted_periods(self) -> PeriodsNoted | None:
+        """What was last noted of closed periods."""
+        return self._store.read(noted_periods)
+
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that this version of the data has been checked for."""
         return self._store.read(partial(_checked_keys, fingerprint))
+
+    def vitals(self) -> Vitals:
+        """Counts for whoever watches the proxy."""
+        return self._store.read(vitals)
 
     def check_writable(self) -> None:
         """Whether a charge could be written now."""
@@ -201,17 +241,24 @@ class StoreLedger(Administering):
             check_clock(writing)
             return work(Journal(writing, self._store.instance, operation), *args, **kwargs)
 
-        try:
-            return self._store.write(attempt)
-        except ClockBehind:  # rolled back: nothing of the work was written
-            noted = next(self._operations)
-            self._store.write(lambda writing: note_clock(Journal(writing, self._store.instance, noted)))
-            return self._store.write(attempt)
+        for _ in range(_NOTED_FIRST):  # rolled back: nothing of the work was written
+            try:
+                return self._store.write(attempt)
+            except ClockBehind:
+                self._note(note_clock)
+            except RenewalDue:
+                self._note(note_renewals)
+        return self._store.write(attempt)
+
+    def _note(self, work: Callable[[Journal], None]) -> None:
+        """A write of its own, before the one that needs it."""
+        noted = next(self._operations)
+        self._store.write(lambda writing: work(Journal(writing, self._store.instance, noted)))
 
 
 def _own_balance(analyst: str, reading: Reading) -> Balance:
     account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
-    return account_rows.balance(reading, analyst_account(analyst)).at(ledger_time(reading))
+    return account_rows.balance(reading, analyst_account(analyst)).as_of(*_now(reading))
 
 
 def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
@@ -219,8 +266,18 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
         found = account_rows.all_balances(reading)
     else:
         found = account_rows.balances(reading, paying_accounts(account_rows.analyst(reading, analyst)))
-    now = ledger_time(reading)
-    return tuple(one.at(now) for one in found)
+    now = _now(reading)
+    return tuple(one.as_of(*now) for one in found)
+
+
+def _now(reading: Reading) -> tuple[int, int]:
+    """The ledger's time and the clock's, in milliseconds since the epoch."""
+    at_ms = ledger_time(reading)
+    return at_ms, at_ms - reading.offset_ms
+
+
+def _outlook(analyst: str, reading: Reading) -> Outlook:
+    return outlook(_balances(analyst, reading), charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES))
 
 
 def _checked_keys(fingerprint: str, reading: Reading) -> frozenset[str]:

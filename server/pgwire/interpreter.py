@@ -12,6 +12,7 @@ from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
 from planner.sql.result_types import ResultType
 from server.errors import WireError
+from server.pgwire.codec.budget_table import budget_table
 from server.pgwire.codec.result_rows import NoRows, Result, Table, answer_table
 from server.pgwire.codec.result_values import Field, field_of
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
@@ -208,6 +209,9 @@ class Interpreter:
             sampling_rate=self.settings.number("sampling_rate"),
             search_path=self.settings.search_path(),
             nobody_adds_more_than=self.settings.number("nobody_adds_more_than"),
+            max_relative_error=self.settings.number("max_relative_error"),
+            max_absolute_error=self.settings.number("max_absolute_error"),
+            reuse=self.settings.reuse(),
         )
         try:
             response = await self._answered(request)
@@ -256,10 +260,7 @@ class Interpreter:
 
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
-            budget = await self._gateway.reads.budget(self._analyst)
-            cells = (budget.epsilon, budget.delta, budget.epsilon_left, budget.delta_left)
-            names = ("epsilon", "delta", "epsilon_left", "delta_left")
-            return Table.of([(column, "float8") for column in names], [cells])
+            return budget_table(self._analyst, await self._gateway.reads.outlook(self._analyst))
         if name.lower() == "all":
             return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = await self._value_of(name)

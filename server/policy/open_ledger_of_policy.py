@@ -8,7 +8,7 @@ from typing import cast
 from planner.policy.budgets import BudgetPolicy
 from planner.policy.policy import Policy
 from server.errors import LedgerMissing
-from server.ledger.account import DATASET, Accounting, Grant
+from server.ledger.account import DATASET, Accounting, Grant, Renewal
 from server.ledger.analyst import Act
 from server.ledger.integrity.high_water_mark import read_marker
 from server.ledger.sqlite.open import create_ledger, open_ledger
@@ -65,9 +65,15 @@ def open_or_create(policy: Policy, policy_path: Path) -> tuple[StoreLedger, bool
 def grant_of(budget: BudgetPolicy) -> Grant:
     """A default as the ledger takes it."""
     window_s = None if budget.window_days is None else round(budget.window_days * 86_400)
-    accounting = cast("Accounting", budget.accounting)
     return Grant(
-        budget.epsilon, budget.delta, accounting, window_s=window_s, per_query_epsilon=budget.per_query_epsilon
+        budget.epsilon,
+        budget.delta,
+        cast("Accounting", budget.accounting),
+        budget.event_delta,
+        window_s,
+        budget.per_query_epsilon,
+        cast("Renewal | None", budget.renew),
+        budget.most_in_total,
     )
 
 

@@ -103,6 +103,7 @@ def computed_response(
         taus=((None,) * width,) * len(rows),
         notes=tuple(_notes(composition, answers)),
         cached=bool(answers) and all(answer.cached for answer in answers),
+        derived_from=tuple(sorted({number for answer in answers for number in answer.derived_from})),
         nobody_adds_more_than=answers[0].nobody_adds_more_than if covers == ["truth"] else None,
     )
 
@@ -189,6 +190,8 @@ def composed_explanation(
         groups_reason=f"{len(explanations)} answers are released" if explanations else "",
         mechanisms=tuple(release for one in explanations for release in one.mechanisms),
         selection=" ".join(dict.fromkeys(one.selection for one in explanations if one.selection)) or None,
+        reuse=" ".join(f"{name}: {one.reuse}" for name, one in zip(names, explanations, strict=True) if one.reuse)
+        or None,
     )
 
 

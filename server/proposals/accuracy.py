@@ -15,35 +15,63 @@ Basis = Literal["public", "released", "kept"]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How wide intervals may be; exactly one of the two is set.
+    """How wide intervals may be; exactly one of the three is set.
 
     Attributes:
       interval_width: the widest interval from end to end, in the answer's own unit; > 0.
       max_relative_error: how far an end may be from its value, in multiples of the value; > 0. Rows that are cut
         are passed over: of a value near zero no epsilon makes the relative error small.
+      max_absolute_error: the same in the answer's own unit, of all rows; > 0.
     """
 
     interval_width: float | None = None
     max_relative_error: float | None = None
+    max_absolute_error: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.interval_width is None) == (self.max_relative_error is None):
-            raise InvalidSetting("give either interval_width or max_relative_error")
+        if len([one for one in self._all if one is not None]) != 1:
+            raise InvalidSetting("give one of interval_width, max_relative_error and max_absolute_error")
         if not (math.isfinite(self.wanted) and self.wanted > 0):
             raise InvalidSetting("an accuracy is a positive number")
 
     @property
     def wanted(self) -> float:
         """The number that is set."""
-        wanted = self.max_relative_error if self.interval_width is None else self.interval_width
-        assert wanted is not None, "one of the two is set"
-        return wanted
+        return next(one for one in self._all if one is not None)
+
+    @property
+    def _all(self) -> tuple[float | None, ...]:
+        return self.interval_width, self.max_relative_error, self.max_absolute_error
+
+    @property
+    def is_relative(self) -> bool:
+        """Is it in multiples of a value, which somebody has to have been told?"""
+        return self.max_relative_error is not None
+
+    def __str__(self) -> str:
+        if self.max_relative_error is not None:
+            return f"a relative error of {100 * self.max_relative_error:.4g}%"
+        what = "an interval width" if self.interval_width is not None else "an error"
+        return f"{what} of {self.wanted:,.6g}"
 
     def reached(self, answer: QueryResponse) -> float:
         """What `wanted` would have had to be for this answer: of its worst interval. Infinite where one is open."""
         if self.interval_width is not None:
             return widest(answer)
+        if self.max_absolute_error is not None:
+            return worst_error(answer)
         return worst_relative_error(answer)
+
+
+def worst_error(answer: QueryResponse) -> float:
+    """The largest distance of an interval's end from its value; 0 where there is none."""
+    errors = [
+        max(_open(interval.high) - value, value - _open(interval.low, -1))
+        for row, intervals in answer.as_released()
+        for value, interval in zip(row, intervals, strict=True)
+        if interval is not None and isinstance(value, int | float)
+    ]
+    return max(errors, default=0.0)
 
 
 def widest(answer: QueryResponse) -> float:

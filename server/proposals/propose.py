@@ -24,7 +24,12 @@ from server.results.response import response
 from server.workers.group_limits import is_in_range
 
 _STEPS = 24  # of bisection, over four to five orders of magnitude
-_ASK_FIRST = "ask once with a small epsilon: a proposal then follows from that answer"
+_ASK_FIRST = (
+    "ask once with a small epsilon: a proposal then follows from that answer; a question with `max_relative_error` or"
+    " `max_absolute_error` does both"
+)
+_LOOKED_AT = 8
+"""So many of the analyst's newest answers to the query are looked at for one that will do."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,19 @@ class Known:
     released: Released
 
 
+def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
+    """The newest answers to a query that an analyst was charged for. Nobody else's: it would tell what they said."""
+    found = []
+    for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
+        kept = ledger.kept_answer(record.charge.answer_key, analyst)
+        if kept is not None and kept.paid:
+            found.append(Known(record.number, record.charge.epsilon, record.charge.answer_key, decoded(kept.answer)))
+    return found
+
+
 def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
-    """The newest answer to a query that an analyst was charged for. Nobody else's: it would tell what that said."""
-    record = ledger.newest_answer(analyst, plan_hash)
-    kept = ledger.kept_answer(record.charge.answer_key, analyst) if record else None
-    if record is None or kept is None or not kept.paid:
-        return None
-    return Known(record.number, record.charge.epsilon, record.charge.answer_key, decoded(kept.answer))
+    """The newest of `known_answers`."""
+    return next(iter(known_answers(ledger, analyst, plan_hash)), None)
 
 
 class Planning(Protocol):
@@ -73,6 +84,10 @@ class Planning(Protocol):
         """Parse, bind and plan."""
         ...
 
+    def own(self, question: Question, analyst: str) -> Question:
+        """The question as the analyst would ask it now."""
+        ...
+
 
 def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
     """Find the smallest epsilon from what is public and what the analyst has been told.
@@ -84,12 +99,45 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
     Cost: some 25 plans; reads no private row.
     """
+    found = least(planning, request, accuracy, planning.policy.max_epsilon)
+    if isinstance(found, Unknown):
+        raise found.refusal
+    return found
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing that is public, and nothing that the analyst was told, says how wide intervals will be.
+
+    Attributes:
+      question: at the most that may be spent.
+      told: has the analyst an answer, from which it does not follow?
+      refusal: why, and what to do.
+    """
+
+    question: Question
+    told: bool
+    refusal: NoProposal
+
+
+def least(
+    planning: Planning, request: QueryRequest, accuracy: Accuracy, most_epsilon: float, aim: float = 1.0
+) -> Proposal | Unknown:
+    """The smallest epsilon up to a limit, as `propose`.
+
+    Args:
+      planning, request, accuracy: as of `propose`.
+      most_epsilon: the limit, at most the policy's.
+      aim: which share of the accuracy is aimed at where an answer says what to expect, so that the next one, with
+        another value, still reaches it; in (0, 1]. Not where that is more than can be had.
+    Raises: as `propose`, but for what is Unknown.
+    """
     policy = planning.policy
 
     def question_at(epsilon: float) -> Question:
-        return planning.question(replace(request, epsilon=epsilon))
+        return planning.own(planning.question(replace(request, epsilon=epsilon)), request.analyst)
 
-    most = question_at(policy.max_epsilon)
+    most = question_at(most_epsilon)
     if most.only_names_groups:
         raise NoProposal("naming groups is exact and free", hint="ask")
     if any(release.ranked is not None for release in most.plan.releases):
@@ -98,34 +146,38 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
         raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)
-    known = known_answer(planning.ledger, request.analyst, most.plan_hash)
+    all_known = known_answers(planning.ledger, request.analyst, most.plan_hash)
+    known = all_known[0] if all_known else None
     left = planning.ledger.budget(request.analyst).epsilon_left
-    if known is None and accuracy.max_relative_error is not None:
-        raise NoProposal("a relative error depends on a value that you have not been told", hint=_ASK_FIRST)
-    if known is not None and known.epsilon <= policy.max_epsilon:
-        own = question_at(known.epsilon)
-        if own.answer_key == known.answer_key and accuracy.reached(_told(own, known)) <= accuracy.wanted:
-            return _proposal(own, _told(own, known), known, left)
+    if known is None and accuracy.is_relative:
+        why = "a relative error depends on a value that you have not been told"
+        return Unknown(most, False, NoProposal(why, hint=_ASK_FIRST))
+    for one in all_known:
+        own = question_at(one.epsilon) if one.epsilon <= policy.max_epsilon else most
+        if own.answer_key == one.answer_key and accuracy.reached(_told(own, one)) <= accuracy.wanted:
+            return _proposal(own, _told(own, one), one, left)
     domain = planning.groups(most.query, request.analyst) if most.plan.group_keys else Domain(())
     n_groups = len(domain)
     expect = _expectation(known, domain)
     best = accuracy.reached(expect(most))
     if math.isinf(best):
-        raise _unknown(known)
+        return Unknown(most, known is not None, _unknown(known))
     if best > accuracy.wanted:
+        whose = "one query may ask for" if most_epsilon == policy.max_epsilon else "this question may spend"
         raise NoProposal(
-            f"the most that one query may ask for, epsilon {policy.max_epsilon:g}, is expected to reach {best:.4g}",
+            f"the most that {whose}, epsilon {most_epsilon:g}, is expected to reach {best:.4g}",
             hint="ask for less accuracy, or about fewer groups",
         )
+    wanted = accuracy.wanted * aim if known is not None and best <= accuracy.wanted * aim else accuracy.wanted
 
     def enough(epsilon: float) -> bool:
         asked = question_at(epsilon)
         if not is_in_range(asked.plan, asked.query, asked.measuring, n_groups):
             return False  # it would be refused
-        return accuracy.reached(expect(asked)) <= accuracy.wanted
+        return accuracy.reached(expect(asked)) <= wanted
 
-    least = least_epsilon(most.plan.size, policy.side_channels, policy.max_epsilon)
-    question = question_at(_smallest(enough, least, policy.max_epsilon))
+    smallest = least_epsilon(most.plan.size, policy.side_channels, policy.max_epsilon)
+    question = question_at(_smallest(enough, min(smallest, most_epsilon), most_epsilon))
     return _proposal(question, expect(question), known, left)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from server.ledger.ledger import Budgets
+from server.ledger.outlook import Outlook
 from server.query import Budget
 from server.scheduling.thread_pool import ThreadPool
 
@@ -33,6 +34,13 @@ class LedgerReads:
     async def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left. Raises: UnknownAnalyst; also as `call`."""
         return await self.call(self._ledger.budget, analyst)
+
+    async def outlook(self, analyst: str) -> Outlook:
+        """The same of all accounts that pay, and how many more questions that is; milliseconds, so in a thread.
+
+        Raises: as `budget`; TooManyQueries.
+        """
+        return await self._threads.call(self._ledger.outlook, analyst)
 
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs

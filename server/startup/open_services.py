@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from planner.errors import PolicyInvalid
 from planner.policy.declared_keys import with_declared_keys
+from planner.policy.policy import Policy
 from planner.policy.validate import validate
 from planner.schema import Schema
 from planner.views.declared import check_declared_views
@@ -22,8 +23,10 @@ from server.http.app import create_app
 from server.ledger.analyst import Act
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
+from server.ledger.question_texts import QuestionKeys
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
@@ -78,6 +81,7 @@ def open_services(
       LedgerInvalid.
     """
     prepared = prepare(policy_path)
+    question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is opened
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
     database_s = prepared.file.policy.database_limits.seconds
     workers = WorkerPool(limits.beside(database_s), preload=measure.__module__)
@@ -87,6 +91,7 @@ def open_services(
     try:
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
         check_keys(prepared, ledger, Act("proxy", "start"))
+        note_first(prepared.file.policy, policy_path, ledger, Act("proxy", "start"))
         workers.warm()
         public_workers.warm()
         crashed = ledger.recover()
@@ -95,9 +100,9 @@ def open_services(
         file = prepared.file
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
         public = PublicReads(public_workers)
-        first = Pipeline(
-            file.policy, prepared.schema, prepared.backend, ledger, workers, public=public, mirror=mirror
-        )
+        keys = question_keys(file.policy, policy_path.parent)
+        parts = (file.policy, prepared.schema, prepared.backend, ledger, workers)
+        first = Pipeline(*parts, public=public, mirror=mirror, question_keys=keys)
         pipeline = ReloadablePipeline(first, partial(_renew, policy_path))
         if mirror is not None:
             schedule = MirrorSchedule(lambda: pipeline.current.policy, mirror, refreshing(policy_path))
@@ -129,6 +134,12 @@ def prepare(policy_path: Path) -> Prepared:
     return Prepared(file, schema, backend, url)
 
 
+def question_keys(policy: Policy, folder: Path) -> QuestionKeys | None:
+    """The keys that the words of questions are sealed with, if the policy names any. Raises: ConfigurationInvalid."""
+    named = policy.question_key_file
+    return None if named is None else QuestionKeys.read(folder / named)
+
+
 def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
     """Count the keys that the policy declares, unless the ledger says that this version of the data was counted.
 
@@ -153,9 +164,14 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
     if prepared.file.policy.database_limits.seconds > before.policy.database_limits.seconds:
         hint = "workers are given as long when they start"
         raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
+    question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is accepted
     check_keys(prepared, before.ledger, act)
+    note_first(prepared.file.policy, policy_path, before.ledger, act)
     weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
     policy, schema = prepared.file.policy, prepared.schema
     mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)
-    renewed = replace(before, policy=policy, schema=schema, backend=prepared.backend, mirror=mirror)
+    keys = question_keys(policy, policy_path.parent)
+    renewed = replace(
+        before, policy=policy, schema=schema, backend=prepared.backend, mirror=mirror, question_keys=keys
+    )
     return renewed, weaker

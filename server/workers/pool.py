@@ -115,6 +115,12 @@ class WorkerPool:
         finally:
             self._give_back(worker, turn)
 
+    @property
+    def n_alive(self) -> int:
+        """How many workers live, those that are being started included."""
+        with self._lock:
+            return sum(worker.alive for worker in self._all)
+
     def warm(self) -> None:
         """Wait until every worker has imported what it needs, so that the first question is as quick as the next.
 

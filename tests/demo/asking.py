@@ -44,12 +44,12 @@ def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
 
 
 def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
-    """Send one question and compare the answer with the truth.
+    """Send one question, to be measured whatever was answered before, and compare the answer with the truth.
 
     Raises: RuntimeError when the proxy refuses.
     """
     start = time.perf_counter()
-    reply = client.post("/v1/query", json={"sql": query.sql, "epsilon": epsilon})
+    reply = client.post("/v1/query", json={"sql": query.sql, "epsilon": epsilon, "reuse": "never"})
     seconds = time.perf_counter() - start
     if reply.is_error:
         raise RuntimeError(f"{query.name}: {reply.status_code} {reply.text}")

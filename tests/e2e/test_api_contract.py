@@ -176,5 +176,7 @@ def _meaningful(
     case.path_parameters = {**(case.path_parameters or {}), **(names or {})}
     if isinstance(case.body, dict) and "sql" in case.body:
         case.body = {**case.body, **(body or {})}
+    if isinstance(case.body, dict) and "queries" in case.body and body is not None:
+        case.body = {**case.body, "queries": [{"sql": body["sql"]}, {"sql": "SELECT count(*) FROM orders"}]}
     case.headers = {**(case.headers or {}), **(headers or {})}
     return case

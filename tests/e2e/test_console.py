@@ -213,3 +213,31 @@ def test_an_analysts_key_opens_no_administration(open_page: Open, demonstration:
     page = open_page("/admin")
     sign_in(page, add_analyst(demonstration, 1.0))
     expect(page.locator("#sign-in-problem")).to_contain_text("needs the role")
+
+
+def test_several_statements_are_asked_together(open_page: Open, demonstration: Demonstration) -> None:
+    statements = (
+        "SELECT c_mktsegment, count(*) AS n FROM customer GROUP BY 1; -- the segments; alone\n"
+        "SELECT c_acctbal < 0 AS in_debt, count(*) AS n FROM customer GROUP BY 1;\n"
+        "SELECT c_mktsegment, c_acctbal < 0 AS in_debt, count(*) AS n FROM customer GROUP BY 1, 2;"
+    )
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("SQL", exact=True).fill(statements)
+    expect(page.get_by_role("button", name="Ask all")).to_be_visible()
+    expect(page.locator("#run")).to_be_hidden()
+    expect(page.locator("#together-words")).to_contain_text("estimated together")
+    expect(page.locator("#together-answers li")).to_have_count(3)
+    expect(page.locator("#budget .words")).to_contain_text("this question takes 1")
+    page.get_by_role("button", name="Ask all").click()
+    expect(page.locator("#panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
+    expect(page.locator("#together-words")).to_contain_text("Charged epsilon 1")
+    expect(page.locator("#budget .words")).to_contain_text("2 of 3 left")
+    page.locator("#together-answers button").nth(2).click()
+    page.get_by_role("tab", name="Table").click()
+    expect(page.locator("#panel-table tbody tr")).to_have_count(10)
+    picture(page, "together")
+    assert_accessible(page)
+    page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
+    expect(page.get_by_role("button", name="Run")).to_be_visible()
+    expect(page.locator("#together")).to_be_hidden()

@@ -211,7 +211,7 @@ def _ask_as_analysts_do(running: WireProxy, key: str) -> None:
 
 def _look_after(walk: Walk) -> None:
     lines = commands("--reason") + commands("admin accounts")
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         walk.step(line)
     verify, again = commands("ledger verify")

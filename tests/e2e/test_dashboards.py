@@ -117,6 +117,26 @@ def test_the_notebook_recipes_run_as_they_are_written(
     assert spent(http) == 0.5
 
 
+def test_the_recipe_of_a_dashboard_at_once_runs_as_it_is_written(
+    new_client: NewClient, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http = new_client(10.0)
+    monkeypatch.setenv("NOISEGATE_URL", address)
+    monkeypatch.setenv("NOISEGATE_KEY", http.headers["Authorization"].removeprefix("Bearer "))
+    names: dict[str, Any] = {}
+    before = spent(http)
+    try:
+        exec(compile(recipe("python", "Arrow"), str(RECIPES), "exec"), names)
+        before = spent(http)
+        exec(compile(recipe("python", "A dashboard at once"), str(RECIPES), "exec"), names)
+    finally:
+        names["proxy"].close()
+    assert [len(rows) for rows in names["rows"]] == [5, 2, 10]
+    assert names["board"]["charge"]["epsilon"] == pytest.approx(spent(http) - before) == pytest.approx(0.5, abs=1e-6)
+    assert names["price"]["charge"] == names["board"]["charge"]
+    assert names["board"]["summary"]["error_of_alone"] < 0.8
+
+
 def test_the_grafana_recipe_is_a_request_that_gives_rows(new_client: NewClient) -> None:
     query = json.loads(recipe("json", "Grafana"))
     http = new_client(10.0)

@@ -121,8 +121,10 @@ def test_an_old_copy_is_taken_only_when_that_is_meant(place: Place, tmp_path: Pa
         _gone(place)
     else:
         place.marker.unlink()
-    with pytest.raises(LedgerInvalid, match="lacks 6 entries"):
+    with pytest.raises(LedgerInvalid, match="lacks 6 entries") as refused:
         restore(copy.ledger, place, WHY)
+    told = "gives spent budgets back (analyst:ada epsilon 1.5)" in refused.value.message
+    assert told == (known_by == "ledger"), "the ledger in place tells how much"
     if known_by == "ledger":
         assert _spent(place) == 1.5
     restore(copy.ledger, place, WHY, forget=True)

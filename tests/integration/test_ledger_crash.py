@@ -9,12 +9,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.ledger.account import UNLIMITED, Grant
+from server.ledger.analyst import Act
 from server.ledger.api_keys import key_hash
+from server.ledger.charge import Charge
+from server.ledger.entry_contents import EntryKind
 from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
 from server.ledger.sqlite.open import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
@@ -137,3 +142,51 @@ ledger = open_ledger(Path(sys.argv[1]), Path(sys.argv[2]))
 print(ledger.reserve(Charge("ada", 0.1, 0.0, "request", "policy", "plan", "gem")).id, flush=True)
 time.sleep(600)
 """
+
+
+@pytest.mark.parametrize("how", ["sqlite", "postgres"])
+def test_who_dies_while_a_budget_is_renewed_gives_it_once(
+    how: str, tmp_path: Path, embedded_postgres: EmbeddedPostgres
+) -> None:
+    """At every step of the first charge of a month: the renewal stands whole before it, or is not there."""
+    marker = tmp_path / "marker.json"
+    where = empty_ledger_database(embedded_postgres) if how == "postgres" else str(tmp_path / "ledger.sqlite")
+    lately = time.time()
+
+    def book(clock: Callable[[], float] | None = None) -> StoreLedger:
+        if how == "postgres":
+            return open_postgres_ledger(where, marker, clock)
+        return open_ledger(Path(where), marker, *(() if clock is None else (clock,)))
+
+    with closing(
+        create_postgres_ledger(where, marker, lambda: lately - 4000 * 86_400)
+        if how == "postgres"
+        else create_ledger(Path(where), marker, lambda: lately - 4000 * 86_400)
+    ) as ledger:
+        ledger.add_analyst("ada", key_hash("ng_ada"), 1.0, 0.0)
+    deaths = renewed = 0
+    with victims(how, where, marker) as kill:
+        for point in range(0, 90, 3):
+            # Once more a month that ended long ago, and of which everything is spent.
+            past_s = lately - (3900 - 40 * point) * 86_400
+            with closing(book(partial(float, past_s))) as ledger:
+                ledger.grant("analyst:ada", Grant(1.0, renew="month", most_in_total=UNLIMITED), Act())
+                ledger.recover()
+                left = ledger.budget("ada").epsilon_left
+                if left:
+                    charge = Charge("ada", left, 0.0, "request", "policy", "plan", "gem")
+                    ledger.commit(ledger.reserve(charge))
+                before = len(ledger.charges(limit=10_000))
+                began = [entry.kind for entry in ledger.entries(limit=10_000)].count(EntryKind.RENEWED)
+            outcome = kill(point)
+            assert outcome["killed"] is True
+            with closing(book()) as ledger:
+                ledger.recover()
+                made = len(ledger.charges(limit=10_000)) - before
+                entries = [entry.kind for entry in ledger.entries(limit=10_000)].count(EntryKind.RENEWED) - began
+                assert entries in ((0, 1) if made == 0 else (1,))
+                assert ledger.budget("ada").epsilon_left == pytest.approx(1.0 - made * EPSILON, abs=1e-10)
+                assert ledger.verify().fault is None
+                deaths += made == 0
+                renewed += entries
+    assert deaths and renewed, "some died before the charge, some after the renewal"

@@ -22,6 +22,7 @@ from server.errors import (
     BackendFailed,
     BackendUnavailable,
     BudgetExhausted,
+    KeyReused,
     NoProposal,
     QueryCancelled,
     QueryFailed,
@@ -31,6 +32,7 @@ from server.errors import (
 from server.found import Found, Kept, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
+from server.ledger.question_texts import QuestionKeys, add_key
 from server.ledger.sqlite.open import create_ledger
 from server.ledger.writes.failure_limit import MAX_FAILURES
 from server.pipeline import Pipeline
@@ -43,6 +45,7 @@ from tests.support.backends import FailingBackend
 from tests.support.proxies import POLICY
 from tests.support.tpch_schema import tpch_schema
 
+BOUNDED = "[tables.orders]\nrows_per_unit = { customer = 64 }"
 QUESTION = QueryRequest("ada", "SELECT count(*) FROM orders", epsilon=1.0, request_id="request-1")
 
 
@@ -134,6 +137,71 @@ def test_naming_the_groups_is_free_and_reads_nothing(
         answering.propose(asked, Accuracy(interval_width=5.0))
     assert _left(ledger) == 2.0
     assert not (tmp_path / "reads").exists()
+
+
+def test_a_question_by_accuracy_finds_out_and_is_free_once_it_is_known(
+    pipeline: Callable[..., Pipeline], ledger: Ledger
+) -> None:
+    """A thousand people: what 5% of them takes is not known before, and is said to be found out."""
+    answering = pipeline()
+    asked = QueryRequest(
+        "ada", QUESTION.sql, request_id="request-1", max_relative_error=0.05, idempotency_key="order-7"
+    )
+    explained = answering.explain(asked)
+    assert "two releases are made, and both are charged" in explained.reason
+    assert any(
+        "two releases" in str(line) for (line,) in ask(answering, replace(asked, sql=f"EXPLAIN {asked.sql}")).rows
+    )
+    assert _left(ledger) == 2.0
+    answer = ask(answering, asked)
+    charges = ledger.charges()
+    assert [one.charge.idempotency_key for one in charges] == ["", "order-7"]
+    assert charges[0].charge.epsilon == explained.epsilon
+    assert answer.epsilon == pytest.approx(sum(one.charge.epsilon for one in charges), abs=1e-8)
+    assert answer.budget.epsilon_left == _left(ledger) == pytest.approx(2.0 - answer.epsilon, abs=1e-8)
+    assert any(note.startswith("Two releases were made and charged") for note in answer.notes)
+    again = ask(answering, asked)
+    assert (again.epsilon, again.cached, again.rows) == (0.0, True, answer.rows), "sent again"
+    with pytest.raises(KeyReused):
+        ask(answering, replace(asked, max_relative_error=0.5))
+    coarser = replace(asked, max_relative_error=0.5, idempotency_key="")
+    again = ask(answering, coarser)
+    assert (again.epsilon, again.cached) == (0.0, True), "what is kept does for less"
+    assert len(ledger.charges()) == 2
+    assert "free (you have this answer already" in answering.explain(coarser).reason
+
+
+def test_what_no_accuracy_is_of_is_answered_or_refused_as_ever(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
+) -> None:
+    answering = replace(pipeline(), backend=GroupsBackend(tmp_path / "reads"))
+    with pytest.raises(NoProposal, match="computed from the answers to 2"):
+        two = f"{QUESTION.sql} UNION ALL SELECT count(*) FROM customer"
+        ask(answering, QueryRequest("ada", two, max_relative_error=0.05))
+    with pytest.raises(InvalidSetting, match="max_absolute_error"):
+        ask(answering, replace(QUESTION, max_relative_error=0.05, max_absolute_error=5.0))
+    with pytest.raises(NoProposal, match="this question may spend"):
+        bounded = parse_policy(POLICY.read_text().replace("[tables.orders]", BOUNDED))
+        ask(replace(answering, policy=bounded), replace(QUESTION, epsilon=0.5, max_absolute_error=1e-3))
+    assert ledger.charges() == ()
+    assert _left(ledger) == 2.0
+
+
+def test_the_words_of_a_question_are_sealed_beside_its_charge(
+    pipeline: Callable[..., Pipeline], ledger: Ledger, tmp_path: Path
+) -> None:
+    add_key(tmp_path / "questions.key")
+    answering = replace(pipeline(), question_keys=QuestionKeys.read(tmp_path / "questions.key"))
+    ask(answering, replace(QUESTION, sql="SELECT count(*) FROM orders WHERE o_orderkey > $1", parameters=(3,)))
+    (charge,) = ledger.charges()
+    words = answering.words(charge)
+    assert words is not None
+    assert (words.sql, words.parameters) == ("SELECT count(*) FROM orders WHERE o_orderkey > $1", (3,))
+    assert "SELECT" not in (charge.sealed_question or "SELECT")
+    add_key(tmp_path / "other.key")
+    other = replace(answering, question_keys=QuestionKeys.read(tmp_path / "other.key"))
+    assert other.words(charge) is None, "another key opens nothing"
+    assert replace(answering, question_keys=None).words(charge) is None
 
 
 class ManyGroupsBackend(FailingBackend):
@@ -262,7 +330,7 @@ def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger:
 def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:
     """A thousand people with one row each: plenty for epsilon 1, next to nothing for epsilon 0.001."""
     assert ask(pipeline(), QUESTION).weak == (False,)
-    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001))
+    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001, reuse="never"))
     assert weak.weak == (True,)
     assert "Too little budget" in weak.notes[-1]
 

@@ -225,8 +225,8 @@ def test_a_server_that_forgot_is_refused(ledger: StoreLedger, ledger_url: str, m
 
 def test_another_version_is_refused(ledger: StoreLedger, ledger_url: str, marker: Path) -> None:
     with psycopg.connect(ledger_url, autocommit=True) as connection:
-        connection.execute(f"UPDATE {SCHEMA}.version SET number = 3".encode())
-    with pytest.raises(LedgerInvalid, match="version 3"):
+        connection.execute(f"UPDATE {SCHEMA}.version SET number = 4".encode())
+    with pytest.raises(LedgerInvalid, match="version 4"):
         open_postgres_ledger(ledger_url, marker)
 
 

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
 from server.ledger.analyst import Act
 from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
+from server.ledger.outlook import Outlook
 from server.query import Budget
 
 
@@ -99,11 +101,38 @@ class MemoryLedger:
         number = next((number for number in kept if number in paid), kept[0])
         return KeptAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
 
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
+        own = [one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")]
+        return {key[:64]: key for key in own if key and key[:64] in answer_keys}
+
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
 
-    def newest_answer(self, analyst: str, plan_hash: str) -> ChargeRecord | None:
-        return self._newest(lambda charge: (charge.analyst, charge.plan_hash) == (analyst, plan_hash))
+    def outlook(self, analyst: str) -> Outlook:
+        own = self.budget(analyst)
+        grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
+        return Outlook((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
+
+    def answers_to(
+        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
+    ) -> tuple[ChargeRecord, ...]:
+        found = [
+            ChargeRecord(number, charge, "committed", (), 0, 0)
+            for number, (charge, state) in enumerate(self.charged, 1)
+            if (charge.analyst, charge.plan_hash, state) == (analyst, plan_hash, "committed")
+            and charge.answer_key.startswith(named)
+            and charge.answer_key
+        ]
+        return tuple(reversed(found))[:limit]
+
+    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
+        listed = enumerate(self.charged, 1)
+        found = [self._record(number) for number, (charge, _) in listed if analyst in (None, charge.analyst)]
+        return tuple(record for record in found if record.number > after)[:limit]
+
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        found = [one for one in self.charges(analyst) if before is None or one.number < before]
+        return tuple(found[::-1][:limit])
 
     def budget(self, analyst: str) -> Budget:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)
@@ -145,7 +174,11 @@ class MemoryLedger:
         self.charged[reservation.id - 1] = (charge, state)
 
     def _newest(self, wanted: Callable[[Charge], bool]) -> ChargeRecord | None:
-        for number, (charge, state) in reversed(list(enumerate(self.charged, 1))):
+        for number, (charge, _) in reversed(list(enumerate(self.charged, 1))):
             if wanted(charge):
-                return ChargeRecord(number, charge, state, (charge.analyst,), 0, None)
+                return self._record(number)
         return None
+
+    def _record(self, number: int) -> ChargeRecord:
+        charge, state = self.charged[number - 1]
+        return ChargeRecord(number, charge, state, (charge.analyst,), 0, None)

@@ -12,7 +12,9 @@ from server.answers.kept_answers import Paid
 from server.connections.outgoing_bytes import Outgoing
 from server.errors import BudgetExhausted, CancelledByClient
 from server.found import Found, Kept, ToExplain
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.outlook import Outlook
 from server.pgwire.codec.result_rows import CatalogResult
 from server.pgwire.codec.result_values import Field
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
@@ -86,6 +88,13 @@ class ScriptedGateway:
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
         return QueryResponse(
             COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak, self.cut
+        )
+
+    def outlook(self, analyst: str) -> Outlook:
+        own = self.budget(analyst)
+        grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
+        return Outlook(
+            (AccountBalance(analyst_account(analyst), grant, *left, None),), 18, 10, analyst_account(analyst)
         )
 
     def budget(self, analyst: str) -> Budget:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy, check_scale, checked
@@ -34,7 +35,7 @@ class L2Clip:
     with less in most of them than in all together: the noise of a group is tau / sqrt(2 rho), whatever L0 is.
 
     The tuples must not have gone through `keep_groups`: a group that enters is not a partial removal, and there
-    is no need for it.
+    is no need for it. A ladder of one threshold leaves nothing to choose: the release then gets everything.
     Source: privacy.md section 5.
 
     Attributes:
@@ -86,10 +87,8 @@ class L2Clip:
         """
         vectors = ClippedVectors(tuples, row)
         control.check("clip")
-        lengths = vectors.lengths(self.ladder)
+        index = self._choose(vectors, entropy)
         control.check("clip")
-        choice = self.budget.choose(lengths, self._scores(vectors.n_groups), self._selecting, entropy)
-        index = int(choice.index[0])
         scale = self._scale(vectors.n_groups)
         tau = float(self.ladder.taus[index])
         step = tau / STEPS
@@ -108,18 +107,32 @@ class L2Clip:
             covers="truncated_full",
             mechanism=self.name,
             epsilon=self.epsilon,
-            signal=max(0.0, float(values.sum())) / (self._doubt(vectors.n_groups) * tau) * everywhere,
+            signal=self._signal(values, tau) * everywhere,
             delta=self.delta,
             noise=self.budget.noise,
         )
+
+    def _choose(self, vectors: ClippedVectors, entropy: Entropy) -> int:
+        """The index of the threshold, for eps_s; nothing is drawn where there is one."""
+        if len(self.ladder) == 1:
+            return 0
+        scores = self._scores(vectors.n_groups)
+        return int(self.budget.choose(vectors.lengths(self.ladder), scores, self._selecting, entropy).index[0])
+
+    def _signal(self, values: NDArray[np.float64], tau: float) -> float:
+        """As in NoisyAnswer, of all groups together."""
+        if len(self.ladder) == 1:
+            return math.inf
+        return max(0.0, float(values.sum())) / (self._doubt(len(values)) * tau)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        self._scores(n_groups)
-        check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+        if len(self.ladder) > 1:
+            self._scores(n_groups)
+            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
         check_scale(self._scale(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
@@ -132,13 +145,18 @@ class L2Clip:
         return [(tau, reach * tau) for tau in self.ladder.taus.tolist()]
 
     @property
+    def _split(self) -> float:
+        """The share of the budget that the choice gets."""
+        return 0.0 if len(self.ladder) == 1 else self.selection.split
+
+    @property
     def _selecting(self) -> Fraction:
         """eps_s, rounded down."""
-        return self.budget.selecting(self.selection.split)
+        return self.budget.selecting(self._split)
 
     def _scale(self, n_groups: int) -> float:
         """sigma of every group's noise in steps, rounded up."""
-        rho = float(self.budget.releasing(self.selection.split)) * DOWN
+        rho = float(self.budget.releasing(self._split)) * DOWN
         return sum_sensitivity(n_groups) / math.sqrt(2 * rho) * (1 + 2.0**-50)
 
     def _reach(self, n_groups: int) -> int:

@@ -63,3 +63,7 @@ class Custody(Protocol):
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""
         ...
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a statement in the database's own dialect that selects whole numbers. Raises: BackendFailed."""
+        ...

@@ -113,3 +113,13 @@ class FilesCustody:
             raise BackendFailed("the files changed while they were counted", hint="try again")
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        try:
+            found = self.connection.execute(statement).fetchall()
+        except duckdb.Error as error:
+            raise BackendFailed("the database refused to compare rows", hint="is the file readable?") from error
+        if self.backend.changed():
+            raise BackendFailed("the files changed while they were compared", hint="try again")
+        return [tuple(map(int, row)) for row in found]

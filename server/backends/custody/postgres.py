@@ -84,3 +84,12 @@ class PostgresCustody:
             raise BackendFailed("the database refused to count", hint="may the role SELECT it?") from error
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        try:
+            with self.connection.transaction():
+                found = self.connection.execute(statement.encode()).fetchall()
+        except psycopg.Error as error:
+            raise BackendFailed("the database refused to compare rows", hint="may the role SELECT them?") from error
+        return [tuple(map(int, row)) for row in found]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated
 
 import typer
 
+from planner.policy.budgets import UNLIMITED
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
 from server.cli.output.answer_view import privacy_text
 from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import tell
 
 _ACCOUNTS = (
-    "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "window_s", "renews",
-    "per_query_epsilon",
+    "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "epsilon_left_basic", "window_s",
+    "renews", "per_query_epsilon", "protects",
 )  # fmt: skip
 _CHARGES = (
     "number", "analyst", "epsilon", "delta", "state", "reserved", "mechanism", "repeats", "request_id", "accounts",
@@ -28,14 +30,22 @@ Delta = Annotated[float, typer.Option(help="The delta.")]
 def accounts(
     policy: PolicyFile,
     analyst: Annotated[str | None, typer.Option(help="Only the accounts that pay for this analyst.")] = None,
+    low: Annotated[
+        bool, typer.Option("--low", help="Only what is about to run out: a tenth is left, or less.")
+    ] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show who may spend how much, and what is left.
+    """Show who may spend how much, what is left, and at what it protects: per period and in total.
 
     Example:  noisegate admin accounts --policy policy.toml
+
+    Example:  noisegate admin accounts --policy policy.toml --low
     """
+    from server.ledger.accounts.guarantee import guarantee
+    from server.ledger.accounts.low import is_low
+
     with opened(policy) as ledger:
-        balances = ledger.accounts(analyst)
+        balances = [one for one in ledger.accounts(analyst) if not low or is_low(one)]
     rows = [
         (
             one.name,
@@ -44,9 +54,11 @@ def accounts(
             one.grant.delta,
             one.delta_left,
             one.grant.accounting,
+            None if one.basic is None else one.basic.epsilon_left,
             one.grant.window_s,
             moment(one.renews_at_ms),
             one.grant.per_query_epsilon,
+            guarantee(one),
         )
         for one in balances
     ]
@@ -67,17 +79,33 @@ def grant(
         float | None, typer.Option(help="Start again from nothing after so many days.", min=0.001)
     ] = None,
     per_query_epsilon: Annotated[float | None, typer.Option(help="The most that one query may spend.")] = None,
+    renew: Annotated[
+        str | None,
+        typer.Option(
+            help="Start again with each day, week, month, quarter or year of the calendar.", metavar="PERIOD"
+        ),
+    ] = None,
+    most_in_total: Annotated[
+        str | None,
+        typer.Option(help="Beside --renew: the epsilon all periods may come to, or unlimited.", metavar="EPSILON"),
+    ] = None,
 ) -> None:
     """Set what an account may spend, all of it; what was spent stays spent.
 
     The accounts of groups and of the dataset are made by it. The dataset pays for every release, whoever asks.
 
     Example:  noisegate admin grant dataset --epsilon 100 --policy policy.toml --reason "what the board allows"
+
+    Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
+    --reason "a report each month, for half a year"
     """
     from server.ledger.account import Grant, delta_of_grant
+    from server.ledger.accounts.guarantee import guarantee
 
     if accounting not in ("basic", "zcdp", "renyi"):
         raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
+    if renew not in (None, "day", "week", "month", "quarter", "year"):
+        raise typer.BadParameter("must be day, week, month, quarter or year", param_hint="--renew")
     window_s = None if window_days is None else round(window_days * 86_400)
     if window_s is not None:
         tell(
@@ -86,11 +114,33 @@ def grant(
         )
     with opened(policy) as ledger:
         granted = delta_of_grant(ledger, account, delta)
-        made = Grant(epsilon, granted, accounting, event_delta, window_s, per_query_epsilon)  # type: ignore[arg-type]
+        made = Grant(
+            epsilon,
+            granted,
+            accounting,  # type: ignore[arg-type]
+            event_delta,
+            window_s,
+            per_query_epsilon,
+            renew,  # type: ignore[arg-type]
+            _most(most_in_total),
+        )
         ledger.grant(account, made, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
-    tell(f"{account} may spend {privacy_text(epsilon, granted)} in all; {left} is left.")
+    tell(f"{account} may spend {guarantee(now)}; {left} is left.")
+
+
+def _most(text: str | None) -> float | None:
+    """What all periods may come to. Raises: BadParameter."""
+    if text is None or text == UNLIMITED:
+        return None if text is None else math.inf
+    try:
+        most = float(text)
+    except ValueError:
+        most = math.nan
+    if not (math.isfinite(most) and most > 0):
+        raise typer.BadParameter(f"must be a number above 0, or {UNLIMITED}", param_hint="--most-in-total")
+    return most
 
 
 def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilon = 0.0, delta: Delta = 0.0) -> None:
@@ -100,11 +150,13 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
 
     Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
+    from server.ledger.accounts.guarantee import guarantee
+
     with opened(policy) as ledger:
         ledger.top_up(account, epsilon, delta, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
-    tell(f"{account} may spend {privacy_text(now.grant.epsilon, now.grant.delta)} in all; {left} is left.")
+    tell(f"{account} may spend {guarantee(now)}; {left} is left.")
 
 
 def charges(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.policy.budgets import ACCOUNTINGS
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
 from server.cli.output.answer_view import privacy_text
@@ -54,6 +55,9 @@ def add(
     ] = None,
     role: RoleOption = RoleName.ANALYST,
     group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
+    accounting: Annotated[
+        str | None, typer.Option(help="basic, zcdp or renyi; fixed now. The policy's if left out.", metavar="NAME")
+    ] = None,
     reason: Reason = "",
 ) -> None:
     """Add an analyst and print the new key, once: only its hash is kept.
@@ -67,27 +71,26 @@ def add(
 
     Exit codes: 0 added, 2 not added.
     """
-    from server.ledger.account import Grant, analyst_account
-    from server.ledger.accounts.amounts import granted_delta, granted_epsilon
+    from server.ledger.accounts.terms import Terms
     from server.ledger.api_keys import credentials_of, new_key
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import ledger_name, open_or_create
 
     named = read_policy(policy)
     grant = _grant(named, epsilon, delta, role)
-    granted_epsilon(grant.epsilon)  # refuses what is no budget, before a ledger is made for it
-    granted_delta(grant.delta)
+    if accounting is not None:
+        if accounting not in ACCOUNTINGS:
+            raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
+        grant = replace(grant, accounting=accounting)  # type: ignore[arg-type]
+    Terms.of(grant)  # refuses what is no budget, before a ledger is made for it
     made, first = open_or_create(named, policy)
     with closing(made) as ledger:
         if first:
             where = ledger_name(named, policy)
             tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
         key, why = new_key(), act(reason)
-        ledger.add_analyst(
-            name, credentials_of(key), grant.epsilon, grant.delta, role=role.value, group=group, act=why
-        )
-        if grant != Grant(grant.epsilon, grant.delta):  # a window or a cap, too
-            ledger.grant(analyst_account(name), grant, why)
+        new = credentials_of(key)
+        ledger.add_analyst(name, new, grant.epsilon, grant.delta, role=role.value, group=group, act=why, grant=grant)
         beyond = _beyond_dataset(grant, ledger) if role is RoleName.ANALYST else None
     if beyond is not None:
         tell(f"warning: {beyond}", style="yellow")

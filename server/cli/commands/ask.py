@@ -43,6 +43,14 @@ class ExplanationFormat(StrEnum):
     JSON = "json"
 
 
+class ReuseChoice(StrEnum):
+    """Whether an answer may follow from others."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ONLY = "only"
+
+
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
 URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
 
@@ -86,6 +94,13 @@ AddsAtMost = Annotated[
         callback=_finite,
     ),
 ]
+Reusing = Annotated[
+    ReuseChoice,
+    typer.Option(
+        help="auto: what follows from answers that you have paid for is free, and given where it is as good as a new "
+        "one; only: that or nothing; never: a new one."
+    ),
+]
 KeyFile = Annotated[
     Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
 ]
@@ -124,8 +139,19 @@ def query(
     max_relative_error: Annotated[
         float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
     ] = None,
+    max_absolute_error: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: the same in the answer's unit.", callback=_finite)
+    ] = None,
     nobody_adds_more_than: AddsAtMost = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Spend what is proposed without asking; for scripts.")] = False,
+    reuse: Reusing = ReuseChoice.AUTO,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Spend what an accuracy needs without asking; where nothing tells what that is, two releases are"
+            " charged.",
+        ),
+    ] = False,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
     ] = None,
@@ -133,7 +159,8 @@ def query(
     """Ask a question; its noisy answer is charged to your budget.
 
     The same question gets the same answer, free, until the data is a new load. With an accuracy instead of an epsilon
-    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have.
+    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have. With --yes
+    it spends that, --epsilon at most; where nothing tells what it is, a small release comes first, charged as well.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -151,15 +178,21 @@ def query(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     key = read_key(key_file)
-    if interval_width is not None or max_relative_error is not None:
-        if epsilon is not None or mechanism is not None:
+    errors: dict[str, object] = {
+        "max_relative_error": max_relative_error,
+        "max_absolute_error": max_absolute_error,
+    }
+    by_error = any(one is not None for one in errors.values())
+    if interval_width is not None or by_error:
+        if mechanism is not None or (epsilon is not None and not (yes and by_error)):
             raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
-        wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
-        wanted |= {"interval_width": interval_width, "max_relative_error": max_relative_error}
-        wanted |= {"nobody_adds_more_than": nobody_adds_more_than}
-        epsilon = proposed_epsilon(url, key, wanted, sql, yes=yes)
-    body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than}
+        if interval_width is not None or not yes:
+            wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+            wanted |= {"interval_width": interval_width, "nobody_adds_more_than": nobody_adds_more_than} | errors
+            epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
+    body: dict[str, object] = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
+    body |= {"parameters": values, "nobody_adds_more_than": nobody_adds_more_than} | errors
+    body["reuse"] = _sent(reuse)
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
@@ -188,6 +221,7 @@ def explain(
     key_file: KeyFile = None,
     parameters: Parameters = None,
     nobody_adds_more_than: AddsAtMost = None,
+    reuse: Reusing = ReuseChoice.AUTO,
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -200,7 +234,7 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than}
+    body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": _sent(reuse)}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output is ExplanationFormat.JSON:
         write(_indented(text, url))
@@ -210,6 +244,11 @@ def explain(
     except ValidationError as error:
         raise not_ours(url) from error
     show(explanation_view(explanation))
+
+
+def _sent(reuse: ReuseChoice) -> str | None:
+    """The field of a body: left out where it is the default, for proxies that are older than it."""
+    return None if reuse is ReuseChoice.AUTO else reuse.value
 
 
 def _statement(argument: str) -> str:

@@ -8,13 +8,15 @@ from server.cli.client.client import fetch, not_ours
 from server.cli.client.key import read_key
 from server.cli.commands.ask import DEFAULT_URL, URL, KeyFile
 from server.cli.output.listing import Format, Output, show_rows
-from server.http.bodies.answer_body import BudgetBody
+from server.http.bodies.budget_body import OutlookBody
 
-_COLUMNS = ("epsilon", "epsilon_left", "delta", "delta_left")
+_COLUMNS = ("epsilon", "epsilon_left", "delta", "delta_left", "questions_left", "limited_by", "protects")
 
 
 def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyFile = None) -> None:
-    """Show your budget and what is left of it.
+    """Show your budget, what is left of it, and at what it protects people, per period and in total.
+
+    `questions_left`: how many more questions like your last ten fit, and whose account is short first.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -23,7 +25,8 @@ def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyF
     Exit codes: 0 shown, 2 usage, configuration or connection.
     """
     try:
-        body = BudgetBody.model_validate_json(fetch(url, "/v1/budget", read_key(key_file)))
+        body = OutlookBody.model_validate_json(fetch(url, "/v1/budget", read_key(key_file)))
     except ValidationError as error:
         raise not_ours(url) from error
-    show_rows(_COLUMNS, [(body.epsilon, body.epsilon_left, body.delta, body.delta_left)], output)
+    amounts = (body.epsilon, body.epsilon_left, body.delta, body.delta_left)
+    show_rows(_COLUMNS, [(*amounts, body.questions_left, body.limited_by, body.guarantee)], output)

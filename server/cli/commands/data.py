@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
-from server.cli.output.terminal import tell, write
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.terminal import printable, tell, write
+
+if TYPE_CHECKING:
+    from server.policy.closed_periods import Reopen
+
+_TOLD = 40
+"""Changed periods that are listed."""
+
+
+class Reopening(StrEnum):
+    """What becomes of closed periods whose rows have changed."""
+
+    CHANGED = "changed"
+    ALL = "all"
+
+
+_REOPEN = (
+    "Closed periods that have changed since the load before are asked anew, which analysts notice: `changed` reopens "
+    "those, `all` every one alike, which tells less. Without it a load that changes one is refused."
+)
 
 
 def version(policy: PolicyFile) -> None:
@@ -15,15 +40,43 @@ def version(policy: PolicyFile) -> None:
         write(str(ledger.data_version()))
 
 
-def bump(policy: PolicyFile, reason: Reason) -> None:
+def bump(
+    policy: PolicyFile, reason: Reason, reopen: Annotated[Reopening | None, typer.Option(help=_REOPEN)] = None
+) -> None:
     """Say that the data is a new load.
 
-    From now on every question is measured, and charged, anew; kept answers to the old data are served no more. No
+    From now on every question is measured, and charged, anew; kept answers to the old data are served no more. Only
+    those about closed periods of tables that the policy calls append_only are, and their rows are compared now. No
     budget is given back: what was learned stays learned. Proxies that run notice at once.
 
     Example:  noisegate data bump --policy policy.toml --reason "the load of May"
+
+    Exit codes: 0 written, 1 closed rows have changed, and nothing is written, 2 not written for another reason.
     """
+    from server.policy.accepted_policy import read_policy
+    from server.policy.loads import bump_load
+
     with opened(policy) as ledger:
-        now = ledger.bump_data(act(reason))
+        word: Reopen | None = None if reopen is None else "all" if reopen is Reopening.ALL else "changed"
+        done = bump_load(read_policy(policy), policy, ledger, act(reason), word)
+    found = done.found
+    if found is not None:
+        for subject in found.subjects[:_TOLD]:
+            tell(f"changed since the load before, though closed: {printable(subject)}")
+        if len(found.subjects) > _TOLD:
+            tell(f"and {len(found.subjects) - _TOLD} more")
+    if done.version is None:
+        raise CommandFailed(
+            "rows of closed periods have changed, so nothing is written",
+            hint="analysts notice that a period is reopened, which may tell that somebody's old rows came or went: "
+            "--reopen changed if they may know, --reopen all to reopen every closed period alike",
+            exit_code=ExitCode.REFUSED,
+        )
+    if found is not None and not done.noted:
+        tell("Another load was written meanwhile: closed periods were not noted of either, and are asked anew.")
+    elif found is not None and found.incomparable:
+        tell("Closed periods are noted for the first time, or with another key: answers to them count from now on.")
+    elif found is not None:
+        tell(f"Closed periods that were compared: {found.periods}, changed: {len(found.changed)}.")
     tell("The data is a new load, of version:")
-    write(str(now))
+    write(str(done.version))

@@ -25,6 +25,7 @@ from server.cli.output.terminal import console, printable, show, tell
 if TYPE_CHECKING:
     from planner.policy.policy import Policy
     from planner.schema import Schema
+    from server.backends.custody.custody import Custody
     from server.ledger.store_ledger import StoreLedger
     from server.policy.finding import Finding
 
@@ -154,6 +155,8 @@ def check(
         if ledger is not None and version is not None:
             findings += missing_deltas(contract, ledger)
             _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
+            if not any(finding.severity == "error" for finding in findings):
+                findings += _periods(contract, policy, custody, ledger)
     counted = len(probes(contract, schema))
     number = Counter(finding.severity for finding in findings)
     if findings:
@@ -190,6 +193,18 @@ def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedge
         return
     ledger.note_checked(version, schema.fingerprint, believed, act("policy check"))
     tell(f"Noted in the ledger for version {version} of the data: {', '.join(map(printable, believed))} held once.")
+
+
+def _periods(contract: Policy, path: Path, custody: Custody, ledger: StoreLedger) -> list[Finding]:
+    """Closed rows that have changed since the last load; where nothing was noted of it, that is done now."""
+    from server.policy.finding import Finding
+    from server.policy.loads import compare_load, note_first
+
+    found = compare_load(contract, path, custody, ledger)
+    if note_first(contract, path, ledger, act("policy check")):
+        tell("Noted in the ledger which periods are closed: answers to them count from this version of the data on.")
+    message = "rows of a closed period have changed since the load that was noted last; the next one asks about it"
+    return [Finding("warning", subject, message) for subject in (() if found is None else found.subjects)]
 
 
 def _progress(status: Status) -> Callable[[str], None]:

@@ -72,6 +72,8 @@ def _price(response: QueryResponse) -> str:
     mechanism = printable(response.mechanism)
     if not response.cached:
         return f"Charged {privacy_text(response.epsilon, response.delta)} with {mechanism}."
+    if response.derived_from and not response.epsilon:
+        return "Nothing was charged: this follows from kept answers that you paid for before."
     if response.epsilon:
         return f"Charged {privacy_text(response.epsilon, response.delta)} for a kept answer of {mechanism}."
     return f"Nothing was charged: this is the kept answer of {mechanism} that you paid for before."

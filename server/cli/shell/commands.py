@@ -92,7 +92,12 @@ def _join(join: JoinOfTable) -> str:
 
 def _budget(session: Session, argument: str) -> None:
     del argument
-    show(Text(left(Budget(**session.budget().model_dump()))))
+    found = session.budget()
+    show(Text(left(Budget(found.epsilon, found.delta, found.epsilon_left, found.delta_left))))
+    show(Text(printable(f"Your budget protects at {found.guarantee}.")))
+    if found.questions_left is not None:
+        like = f"like your last {found.questions_like}" if found.questions_like > 1 else "like your last one"
+        show(Text(f"That is {found.questions_left:,} more questions {like}."))
 
 
 def _explain(session: Session, argument: str) -> None:
@@ -111,13 +116,26 @@ def _epsilon(session: Session, argument: str) -> None:
     tell(f"Each question spends {spent}.")
 
 
-def _positive(text: str) -> float:
+def _accuracy(session: Session, argument: str) -> None:
+    if argument == "default":
+        session.accuracy = None
+    elif argument:
+        session.accuracy = _positive(argument, "an accuracy", r"\accuracy 0.05")
+    if session.accuracy is None:
+        tell("Each question spends its epsilon, whatever its accuracy.")
+    else:
+        tell(
+            f"Each question spends the least that is expected to be within {100 * session.accuracy:g}% of its value."
+        )
+
+
+def _positive(text: str, what: str = "epsilon", example: str = r"\epsilon 0.5") -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise _refused("epsilon is a number above 0, or default", r"\epsilon 0.5")
+        raise _refused(f"{what} is a number above 0, or default", example)
     return value
 
 
@@ -143,6 +161,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\budget": Command("", "what is left of your budget", _budget),
         r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
         r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _epsilon),
+        r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _accuracy),
         r"\timing": Command("[on|off]", "say how long each question took", _timing),
         r"\x": Command("[on|off]", "one line per cell", _expanded),
         r"\q": Command("", "leave; so does Ctrl-D", _leave),

@@ -15,7 +15,8 @@ from server.cli.client.client import ask, fetch, not_ours
 from server.cli.output.answer_view import answer_table, expanded_answer
 from server.cli.output.explanation_view import explanation_view
 from server.cli.output.terminal import show, tell
-from server.http.bodies.answer_body import AnswerBody, BudgetBody
+from server.http.bodies.answer_body import AnswerBody
+from server.http.bodies.budget_body import OutlookBody
 from server.http.bodies.schema_body import SchemaBody
 from server.query import Explanation
 
@@ -30,6 +31,7 @@ class Session:
     Attributes:
       url, key: whom it asks, and as whom; the key is in no repr.
       epsilon: what each question spends; None: the policy's default.
+      accuracy: the relative error that each question may have; None: each spends its epsilon.
       timing: say how long a question took.
       expanded: one line per cell instead of one per row.
       last: the last statement that was asked, for `\explain`.
@@ -39,6 +41,7 @@ class Session:
     url: str
     key: str
     epsilon: float | None = None
+    accuracy: float | None = None
     timing: bool = False
     expanded: bool = False
     last: str = ""
@@ -52,9 +55,9 @@ class Session:
         """What may be asked; looked up once. Raises: CommandFailed."""
         return self._fetched("/v1/schema", SchemaBody)
 
-    def budget(self) -> BudgetBody:
+    def budget(self) -> OutlookBody:
         """What is left. Raises: CommandFailed."""
-        return self._fetched("/v1/budget", BudgetBody)
+        return self._fetched("/v1/budget", OutlookBody)
 
     def ask(self, statement: str) -> None:
         """Ask a statement and show its answer; EXPLAIN before it only explains. Raises: CommandFailed."""
@@ -81,7 +84,7 @@ class Session:
         show(explanation_view(explanation))
 
     def _question(self, statement: str) -> dict[str, object]:
-        return {"sql": statement, "epsilon": self.epsilon}
+        return {"sql": statement, "epsilon": self.epsilon, "max_relative_error": self.accuracy}
 
     def _timed(self, work: Callable[[], str]) -> str:
         begun = time.monotonic()

@@ -131,10 +131,12 @@ function submitted(id, act) {
 }
 
 // A delta that is left empty stays as it is.
-submitted("grant", ({ account, epsilon = 0, delta, reason: why }, act) => {
+submitted("grant", ({ account, epsilon = 0, delta, renew, most, reason: why }, act) => {
   const body = { epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), reason: why };
   const path = `/accounts/${encodeURIComponent(account)}`;
-  return act === "grant" ? send("PUT", path, body) : send("POST", `${path}/top-up`, body);
+  if (act !== "grant") return send("POST", `${path}/top-up`, body);
+  const total = most === undefined ? {} : { most_in_total: most === "unlimited" ? most : Number(most) };
+  return send("PUT", path, { ...body, ...(renew ? { renew } : {}), ...total });
 });
 submitted("add", async ({ epsilon, delta, ...fields }) => reveal(
   await send("POST", "/analysts", { ...fields, epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }) }),

@@ -49,6 +49,8 @@ export const api = {
   schema: async () => (await call("GET", "/v1/schema")).body,
   history: async () => (await call("GET", "/v1/history")).body,
   explain: async (question, signal) => (await call("POST", "/v1/explain", question, {}, signal)).body,
+  workload: async (questions) => (await call("POST", "/v1/workload", questions)).body,
+  explainWorkload: async (questions, signal) => (await call("POST", "/v1/workload/explain", questions, {}, signal)).body,
   cancel: (location) => call("DELETE", location),
 };
 

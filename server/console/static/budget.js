@@ -34,6 +34,9 @@ export class BudgetGauge {
     gauge.querySelector(".planned").style.width = `${(100 * planned) / epsilon}%`;
     const words = described(this.budget, this.planned);
     this.root.querySelector(".words").textContent = words;
+    const protects = this.root.querySelector(".protects");
+    show(protects, Boolean(this.budget.renew) || Boolean(this.budget.renews_at_ms));
+    protects.textContent = this.budget.guarantee ? `Protects at ${this.budget.guarantee}.` : "";
     gauge.setAttribute("aria-valuetext", words);
     const missing = shortage(this.budget, this.planned);
     show(byId("short"), Boolean(missing));
@@ -41,7 +44,8 @@ export class BudgetGauge {
   }
 }
 
-function described({ epsilon, epsilon_left: left, delta, delta_left: deltaLeft }, planned) {
+function described(budget, planned) {
+  const { epsilon, epsilon_left: left, delta, delta_left: deltaLeft, questions_left: questions, questions_like: like } = budget;
   const counted = planned.delta > 0 || delta > 0;
   const parts = [`epsilon ${amount(left)} of ${amount(epsilon)}`, ...(counted ? [`delta ${small(deltaLeft)} of ${small(delta)}`] : [])];
   const lacking = [
@@ -49,8 +53,9 @@ function described({ epsilon, epsilon_left: left, delta, delta_left: deltaLeft }
     ...(planned.delta > deltaLeft ? [`delta ${small(planned.delta)}`] : []),
   ];
   if (lacking.length) return `${parts.join(", ")} left: too little for ${lacking.join(" and ")}`;
+  const more = questions === null || questions === undefined ? "" : `, about ${amount(questions)} more like your last ${like}`;
   const taken = planned.epsilon ? `; this question takes ${amount(planned.epsilon)}${planned.delta ? ` and ${small(planned.delta)}` : ""}` : "";
-  return `${parts.join(", ")} left${taken}`;
+  return `${parts.join(", ")} left${more}${taken}`;
 }
 
 // Run stays open: an answer that is paid for opens again free, whatever is left.

@@ -21,6 +21,7 @@ function privateFacts(explanation) {
     ["Expect", explanation.expected_noise.map((noise, place) => expected(noise, explanation.weight_bounds[place][1])).join("; ")],
     ["Protects", protection(explanation)],
   ];
+  if (explanation.reuse) facts.push(["For free", explanation.reuse]);
   if (explanation.n_groups > 1) facts.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
   const { mechanism, reason } = explanation;
   facts.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);

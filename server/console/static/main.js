@@ -9,6 +9,8 @@ import { amount } from "./format.js";
 import { History } from "./history.js";
 import { Result } from "./result.js";
 import { SchemaTree } from "./schema.js";
+import { statements } from "./tokens.js";
+import { Together } from "./together.js";
 
 const PAUSE_MS = 350;
 const SMALLEST = 0.01;
@@ -16,6 +18,7 @@ const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it,
 
 const gauge = new BudgetGauge();
 const result = new Result();
+const together = new Together((answer) => result.set(answer));
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
 const tree = new SchemaTree((text) => editor.insert(text));
 const history = new History(reopen);
@@ -30,9 +33,15 @@ const epsilonOf = (place) => Number((SMALLEST * (largest / SMALLEST) ** (place /
 const placeOf = (epsilon) => Math.round((100 * Math.log(epsilon / SMALLEST)) / Math.log(largest / SMALLEST));
 const epsilon = () => Math.min(epsilonOf(Number(slider.value)), largest);
 
+// An accuracy in percent: what it needs is spent, and epsilon is the most that may be.
+const accuracy = () => (byId("accuracy").valueAsNumber > 0 ? byId("accuracy").valueAsNumber / 100 : null);
+
 // Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
-  return { sql: editor.sql, epsilon: epsilon(), ...(gauge.budget.delta ? {} : { delta: 0 }) };
+  const within = accuracy();
+  return {
+    sql: editor.sql, epsilon: epsilon(), ...(within ? { max_relative_error: within } : {}), ...(gauge.budget.delta ? {} : { delta: 0 }),
+  };
 }
 
 function tell(problem, where = byId("problem")) {
@@ -67,12 +76,18 @@ function offerExamples(examples) {
 
 function later() {
   byId("epsilon-shown").textContent = amount(epsilon());
+  byId("epsilon-means").textContent = accuracy() ? "Epsilon, at most" : "Epsilon";
   clearTimeout(timer);
   timer = setTimeout(look, PAUSE_MS);
 }
 
 async function look() {
   explaining?.abort();
+  const several = statements(editor.sql).length > 1;
+  show(byId("run"), !several);
+  show(byId("run-all"), several);
+  if (several) return lookAtAll();
+  together.hide();
   if (!editor.sql.trim()) {
     show(byId("explanation"), false);
     gauge.plan();
@@ -93,8 +108,56 @@ async function look() {
   }
 }
 
+// Several statements: what they would cost together, and how well each would be known.
+async function lookAtAll() {
+  show(byId("explanation"), false);
+  explaining = new AbortController();
+  try {
+    const found = await api.explainWorkload(questions(), explaining.signal);
+    tell(null);
+    gauge.plan(found.charge);
+    together.explain(found, statements(editor.sql));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Problem)) throw error;
+    gauge.plan();
+    together.hide();
+    tell({ ...error, message: error.message, position: null });
+  }
+}
+
+function questions() {
+  const { sql, ...settings } = question();
+  return { queries: statements(sql).map(({ text }) => ({ sql: text })), ...settings };
+}
+
+async function runAll() {
+  const asked = statements(editor.sql);
+  if (running || asked.length < 2) return;
+  clearTimeout(timer);
+  running = { location: null };
+  busy(true);
+  try {
+    const answered = await api.workload(questions());
+    tell(null);
+    gauge.set(answered.budget);
+    gauge.plan();
+    together.set(answered, asked);
+    history.set(await api.history());
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    show(byId("result"), false);
+    tell({ ...error, message: error.message, position: null });
+    gauge.set(await api.budget());
+  } finally {
+    running = null;
+    busy(false);
+  }
+}
+
 function busy(is) {
   byId("run").disabled = is;
+  byId("run-all").disabled = is;
   show(byId("progress"), is);
   show(byId("cancel"), false);
   byId("progress").querySelector("span").textContent = "";
@@ -112,7 +175,7 @@ async function run(asked = question()) {
       byId("progress").querySelector("span").textContent = `${state}, ${Math.round(elapsed)} s`;
     });
     tell(null);
-    gauge.set(answer.budget);
+    gauge.set(await api.budget());
     gauge.plan();
     history.remember(answer.request_id, asked);
     result.set(answer);
@@ -131,6 +194,7 @@ async function run(asked = question()) {
 
 function reopen(asked, answered) {
   slider.value = placeOf(asked.epsilon);
+  byId("accuracy").value = "";
   editor.sql = asked.sql;
   byId("epsilon-shown").textContent = amount(epsilon());
   if (answered) run(asked);
@@ -149,10 +213,12 @@ byId("sign-in").addEventListener("submit", async (event) => {
 });
 byId("sign-out").addEventListener("click", signOut);
 byId("run").addEventListener("click", () => run());
+byId("run-all").addEventListener("click", runAll);
 byId("cancel").addEventListener("click", () => running?.location && api.cancel(running.location));
 slider.addEventListener("input", later);
+byId("accuracy").addEventListener("input", later);
 editor.addEventListener("change", later);
-editor.addEventListener("run", () => run());
+editor.addEventListener("run", () => (statements(editor.sql).length > 1 ? runAll() : run()));
 
 if (key.get()) {
   signIn().catch((error) => {

@@ -50,10 +50,11 @@ export class Result {
   }
 }
 
-function cost({ charge, cached, covers, confidence, rows }) {
+function cost({ charge, cached, derived_from: derived, covers, confidence, rows }) {
   const size = `${number(rows.length, "int8")} ${rows.length === 1 ? "row" : "rows"}.`;
   if (covers === "exact") return `${size} Exact and free.`;
-  const paid = cached && !charge.epsilon ? "Free: you have paid for this answer." : `Charged epsilon ${amount(charge.epsilon)}.`;
+  const free = derived?.length ? "Free: it follows from answers that you have paid for." : "Free: you have paid for this answer.";
+  const paid = cached && !charge.epsilon ? free : `Charged epsilon ${amount(charge.epsilon)}.`;
   const what = covers === "truth" ? "truth, if what was declared is true," : "noise";
   return `${size} ${paid} Intervals cover the ${what} at ${Math.round(confidence * 100)}%.`;
 }

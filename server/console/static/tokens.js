@@ -19,3 +19,19 @@ export function tokens(sql) {
     return { text, kind, start: match.index, word: Boolean(word) };
   });
 }
+
+// The statements of a text, cut at each `;` that is no part of a string or a comment; empty ones are left out.
+export function statements(sql) {
+  const found = [];
+  let start = 0;
+  let said = false;
+  for (const { text, kind, start: at } of tokens(sql)) {
+    if (text === ";" && !kind) {
+      if (said) found.push({ text: sql.slice(start, at).trim(), start });
+      start = at + 1;
+      said = false;
+    } else if (kind !== "comment" && text.trim()) said = true;
+  }
+  if (said) found.push({ text: sql.slice(start).trim(), start });
+  return found;
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from planner.sql.result_types import ResultType
 from server.answer_columns import blocks
-from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
+from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
     "columns": [{"name": "count", "type": "int8"}],
@@ -25,9 +25,11 @@ _EXAMPLE: JsonDict = {
     "cut": [False],
     "raw": [],
     "nobody_adds_more_than": None,
+    "kept": [],
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "cached": False,
+    "derived_from": [],
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
@@ -50,6 +52,15 @@ class IntervalBody(BaseModel):
 
     low: float | None
     high: float | None
+
+
+class KeptPeriodsBody(BaseModel):
+    """Groups that were measured over an earlier load of the data, and hold for this one: their rows are closed."""
+
+    version: int = Field(description="Of the data that they were measured over.")
+    first: str | None = Field(description="The first of the days that their rows lie on; null: no first one.")
+    last: str | None = Field(description="The last of these days.")
+    groups: int = Field(description="How many groups of the answer, before HAVING and LIMIT.")
 
 
 class ChargeBody(BaseModel):
@@ -110,6 +121,10 @@ class AnswerBody(BaseModel):
     taus: list[list[list[float | None] | None]] = Field(description="Like rows: the contribution bounds chosen.")
     charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
     cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
+    derived_from: list[int] = Field(
+        default_factory=list,
+        description="The numbers of your charges from whose answers it was computed, free; empty where it was not.",
+    )
     budget: BudgetBody
     notes: list[str]
     raw: list[list[Cell]] = Field(
@@ -119,6 +134,9 @@ class AnswerBody(BaseModel):
     )
     nobody_adds_more_than: float | None = Field(
         default=None, description="As in the request, where `covers` rests on it."
+    )
+    kept: list[KeptPeriodsBody] = Field(
+        default_factory=list, description="Which groups are kept from earlier loads of the data, and cost nothing."
     )
     request_id: str
 
@@ -141,8 +159,10 @@ class AnswerBody(BaseModel):
             ],
             charge=ChargeBody(epsilon=response.epsilon, delta=response.delta),
             cached=response.cached,
+            derived_from=list(response.derived_from),
             budget=BudgetBody.of(response.budget),
             notes=list(response.notes),
+            kept=[KeptPeriodsBody(**asdict(one)) for one in response.kept],
             request_id=response.request_id,
         )
 
@@ -174,6 +194,8 @@ class AnswerBody(BaseModel):
             ),
             notes=tuple(self.notes),
             cached=self.cached,
+            kept=tuple(KeptPeriods(**one.model_dump()) for one in self.kept),
+            derived_from=tuple(self.derived_from),
         )
 
 

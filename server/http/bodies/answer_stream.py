@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.connections.outgoing_bytes import Held
+
+class Room(Protocol):
+    """What holds room for an answer: one `Held`, or several."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
 
 
 class AnswerStream(Response):
@@ -22,7 +29,7 @@ class AnswerStream(Response):
       held: the room that the answer takes, let go at the end.
     """
 
-    def __init__(self, pieces: Iterator[bytes], held: Held, media_type: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, pieces: Iterator[bytes], held: Room, media_type: str, headers: Mapping[str, str]) -> None:
         super().__init__(None, headers=headers, media_type=media_type)
         del self.headers["content-length"]
         self._pieces = pieces

@@ -106,6 +106,10 @@ class ExplanationBody(BaseModel):
     nobodys_rows: str | None = Field(None, description="Which rows belong to nobody, so that no answer counts them.")
     selection: str | None = Field(None, description="Which groups are shown, where not all of them are.")
 
+    reuse: str | None = Field(
+        None, description="What follows for free from answers that you have paid for, beside what a new one would be."
+    )
+
     @classmethod
     def of(cls, explanation: Explanation) -> ExplanationBody:
         """The body of an explanation."""

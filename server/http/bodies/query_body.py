@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from planner.binding.placeholders import MAX_PARAMETERS
 from privacy.registry import MechanismName
-from server.query import QueryRequest
+from server.query import QueryRequest, Reuse
 
 ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None
 """The value of a placeholder."""
@@ -62,6 +62,33 @@ class QueryBody(BaseModel):
             " intervals are then for the truth, if it is true.",
         ),
     ] = None
+    reuse: Annotated[
+        Reuse,
+        Field(
+            description="`auto`: an answer that follows from those that you have paid for is free, and given where it"
+            " is no less accurate than a new one is expected to be; `only`: such a one or none; `never`: a new one."
+        ),
+    ] = "auto"
+
+    max_relative_error: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="How far an interval's end may be from its value, 0.05 for 5%: the least epsilon that is"
+            " expected to do is spent, and `epsilon` is the most that may be. Where nothing tells what that is, two"
+            " releases are made and charged; /v1/explain says so beforehand.",
+        ),
+    ] = None
+    max_absolute_error: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False, description="The same in the answer's own unit.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_accuracy(self) -> Self:
+        if self.max_relative_error is not None and self.max_absolute_error is not None:
+            raise ValueError("give max_relative_error or max_absolute_error, not both")
+        return self
 
     def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> QueryRequest:
         """The question as the pipeline takes it."""
@@ -77,4 +104,7 @@ class QueryBody(BaseModel):
             self.sampling_rate,
             idempotency_key,
             nobody_adds_more_than=self.nobody_adds_more_than,
+            max_relative_error=self.max_relative_error,
+            max_absolute_error=self.max_absolute_error,
+            reuse=self.reuse,
         )

@@ -9,8 +9,10 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from server.http.authentication import Reader, services_of
+from server.http.ledger_metrics import ledger_metrics
 from server.http.metrics import MEDIA_TYPE
 from server.http.openapi import problems
+from server.http.services import Services
 
 router = APIRouter()
 
@@ -39,12 +41,22 @@ async def ready(request: Request) -> ReadyBody:
 
 
 @router.get(
-    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **problems(401, 403, 429)}
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **problems(401, 403, 429, 500, 503)},
 )
 async def metrics(request: Request, reader: Reader) -> Response:
-    """Counters for Prometheus; needs a key with the role auditor or admin."""
+    """Counters for Prometheus, of requests, accounts and the ledger; needs a key with the role auditor or admin."""
     del reader
-    return Response(services_of(request).metrics.text(), media_type=MEDIA_TYPE)
+    services = services_of(request)
+    gauges = await services.lookups.call(_gauges, services)
+    return Response(services.metrics.text() + gauges, media_type=MEDIA_TYPE)
+
+
+def _gauges(services: Services) -> bytes:
+    """What is counted when it is asked for."""
+    ledger = services.ledger
+    return ledger_metrics(ledger.accounts(), ledger.vitals(), services.pipeline.current.workers_alive())
 
 
 @router.get("/health")

@@ -9,8 +9,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from server.http.authentication import Analyst, services_of
+from server.http.bodies.query_body import ParameterValue
 from server.http.openapi import MAX_NUMBER, problems
 from server.ledger.charge import ChargeRecord, ChargeState
+from server.ledger.question_texts import AskedText
 
 router = APIRouter()
 
@@ -26,9 +28,11 @@ class PastCharge(BaseModel):
     mechanism: str
     request_id: str
     plan_hash: str = Field(description="The same for questions that differ in their literals only.")
+    sql: str | None = Field(None, description="What was asked, where the ledger keeps the words of questions.")
+    parameters: list[ParameterValue] = Field([], description="The values of its placeholders.")
 
     @classmethod
-    def of(cls, record: ChargeRecord) -> PastCharge:
+    def of(cls, record: ChargeRecord, words: AskedText | None) -> PastCharge:
         """The body of a charge."""
         charge = record.charge
         return cls(
@@ -40,11 +44,13 @@ class PastCharge(BaseModel):
             mechanism=charge.mechanism,
             request_id=charge.request_id,
             plan_hash=charge.plan_hash,
+            sql=None if words is None else words.sql,
+            parameters=[] if words is None else words.plain,
         )
 
 
 class HistoryBody(BaseModel):
-    """Charges, the newest first. The ledger does not keep the words of a question."""
+    """Charges, the newest first. The ledger keeps the words of questions where the custodian has it do so."""
 
     charges: list[PastCharge]
 
@@ -59,4 +65,5 @@ async def history(
     """What was charged to the analyst who asks. Asking such a question again is free."""
     services = services_of(request)
     found = await services.lookups.call(services.ledger.newest_charges, analyst, before=before, limit=limit)
-    return HistoryBody(charges=[PastCharge.of(record) for record in found])
+    words = services.pipeline.current.words
+    return HistoryBody(charges=[PastCharge.of(record, words(record)) for record in found])

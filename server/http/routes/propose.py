@@ -20,7 +20,7 @@ router = APIRouter()
 
 
 class AccuracyBody(BaseModel):
-    """One SELECT, and how well its answer should be known: one of the two."""
+    """One SELECT, and how well its answer should be known: one of the three."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -42,6 +42,9 @@ class AccuracyBody(BaseModel):
         float | None,
         Field(gt=0, allow_inf_nan=False, description="How far an interval's end may be from its value: 0.05 is 5%."),
     ] = None
+    max_absolute_error: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False, description="The same in the answer's own unit.")
+    ] = None
     delta: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False)] = None
     parameters: Annotated[list[ParameterValue], Field(max_length=MAX_PARAMETERS)] = []
     nobody_adds_more_than: Annotated[
@@ -51,8 +54,8 @@ class AccuracyBody(BaseModel):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.interval_width is None) == (self.max_relative_error is None):
-            raise ValueError("give either interval_width or max_relative_error")
+        if [self.interval_width, self.max_relative_error, self.max_absolute_error].count(None) != 2:
+            raise ValueError("give one of interval_width, max_relative_error and max_absolute_error")
         return self
 
     def request(self, analyst: str, request_id: str) -> QueryRequest:
@@ -67,8 +70,8 @@ class AccuracyBody(BaseModel):
         )
 
     def accuracy(self) -> Accuracy:
-        """The accuracy that is asked for: an interval width or a relative error."""
-        return Accuracy(self.interval_width, self.max_relative_error)
+        """The accuracy that is asked for: an interval width or an error."""
+        return Accuracy(self.interval_width, self.max_relative_error, self.max_absolute_error)
 
 
 class ProposalBody(BaseModel):

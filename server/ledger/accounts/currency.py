@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, reduce
 from typing import Any, cast
 
 from planner.errors import InvalidSetting
@@ -85,6 +86,27 @@ def less(spent: Spent, amount: Spent) -> Spent:
         femto = tuple(map(_femto_less, spent.femto, amount.femto))
         return RenyiSpent(femto, atto, spent.orders)
     raise InvalidParameter("only an amount of the same currency is given back")
+
+
+def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
+    """So many times the mean of what so many questions cost, rounded up.
+
+    Args:
+      amounts: what was paid for them, at least one, of one currency; for some nothing may have been paid.
+      times: how many questions more.
+      questions: how many the amounts were paid for.
+    """
+    total = reduce(plus, amounts)
+
+    def scaled(amount: int) -> int:
+        return min(UNBOUNDED, -(-amount * times // questions))
+
+    atto = -(-total.atto_delta * times // questions)
+    if isinstance(total, Amount):
+        return Amount(-(-total.nano_epsilon * times // questions), atto)
+    if isinstance(total, ZCDPSpent):
+        return ZCDPSpent(scaled(total.femto_rho), atto)
+    return RenyiSpent(tuple(map(scaled, total.femto)), atto, total.orders)
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import assert_never
 
+from privacy.accounting.amounts import Charge as Amount
 from privacy.accounting.saved_spending import Spent
 from server.ledger.account import DATASET, analyst_account, group_account
 from server.ledger.accounts.balance import Balance
@@ -24,14 +25,16 @@ from server.ledger.entry_contents import (
     KeyChanged,
     KeysChecked,
     Opened,
+    PeriodsNoted,
     PolicyAccepted,
     Released,
+    Renewed,
     Reserved,
     Restored,
     RoleChanged,
     Settlement,
 )
-from server.ledger.tables.charge_rows import payments_in
+from server.ledger.tables.charge_rows import basic_in, payments_in
 from server.ledger.tables.entry_rows import StoredEntry
 
 DIGEST_BYTES = 16
@@ -55,8 +58,9 @@ class Replay:
     def __init__(self) -> None:
         self.analysts: dict[str, list[object]] = {}
         self.balances: dict[str, Balance] = {}
-        self._open: dict[int, tuple[ChargeRow, Mapping[str, tuple[Spent, int]]]] = {}
+        self._open: dict[int, tuple[ChargeRow, Mapping[str, tuple[Spent, int]], Amount]] = {}
         self._digests = bytearray()
+        self._offset_ms = 0  # of the ledger's time from the clock
 
     @property
     def n_charges(self) -> int:
@@ -84,9 +88,10 @@ class Replay:
             case Granted():
                 self._grant(entry, said)
             case ClockNoted():
-                behind = said.behind_ms
-                self.balances = {name: one.at(entry.at_ms).delayed(behind) for name, one in self.balances.items()}
-            case Opened() | PolicyAccepted() | DataBumped() | KeysChecked() | Restored():
+                self._note_clock(entry, said)
+            case Renewed():
+                self._renew(entry, said)
+            case Opened() | PolicyAccepted() | DataBumped() | KeysChecked() | PeriodsNoted() | Restored():
                 pass  # no table follows from them
             case _:
                 assert_never(said)
@@ -108,10 +113,10 @@ class Replay:
             account = self.balances[name].at(entry.at_ms)
             if account.started_ms != started_ms or not account.admits(amount):
                 raise Contradiction(f"a charge that does not fit the account {name}")
-            self.balances[name] = account.charged(amount)
+            self.balances[name] = account.charged(amount, basic_in(content))
         texts = (content.analyst, content.plan_hash, content.answer_key, content.idempotency_key)
         row = (number, entry.number, *texts, content.repeats, entry.instance, "reserved", None, None)
-        self._open[number] = row, payments
+        self._open[number] = row, payments, basic_in(content)
         self._digests += bytes(DIGEST_BYTES)
 
     def _payers(self, content: Reserved) -> set[str]:
@@ -126,18 +131,36 @@ class Replay:
         number = content.charge
         if number not in self._open:
             raise Contradiction("the settlement of a charge that is not reserved")
-        row, payments = self._open.pop(number)
+        row, payments, basic = self._open.pop(number)
         settled = (*row[:8], entry.kind, entry.number, content.answer)
         self._digests[(number - 1) * DIGEST_BYTES : number * DIGEST_BYTES] = row_digest(settled)
         if isinstance(content, Released):
             for name, (amount, started_ms) in payments.items():
-                self.balances[name] = self.balances[name].at(entry.at_ms).refunded(amount, started_ms)
+                self.balances[name] = self.balances[name].at(entry.at_ms).refunded(amount, basic, started_ms)
 
     def _grant(self, entry: StoredEntry, content: Granted) -> None:
         name, terms = content.account, content.terms
-        there = self.balances.get(name)
-        new = Balance.opened(name, terms, entry.at_ms) if there is None else there.regranted(terms, entry.at_ms)
-        self.balances[name] = new
+        there, at = self.balances.get(name), (entry.at_ms, self._utc_ms(entry))
+        self.balances[name] = Balance.opened(name, terms, *at) if there is None else there.regranted(terms, *at)
+
+    def _renew(self, entry: StoredEntry, content: Renewed) -> None:
+        """Only into the period that it was by the clock, and only one later than the account has spent."""
+        account, utc_ms = self.balances[content.account], self._utc_ms(entry)
+        if not account.is_due(utc_ms):
+            raise Contradiction(f"a renewal of {account.name} before its period was over")
+        renewed = account.renewed(entry.at_ms, utc_ms)
+        if renewed.periods is None or renewed.periods.current != content.period:
+            raise Contradiction(f"a renewal of {account.name} into another period")
+        self.balances[account.name] = renewed
+
+    def _note_clock(self, entry: StoredEntry, content: ClockNoted) -> None:
+        self._offset_ms = content.offset_ms
+        behind, utc_ms = content.behind_ms, self._utc_ms(entry)
+        self.balances = {name: one.at(entry.at_ms).delayed(behind, utc_ms) for name, one in self.balances.items()}
+
+    def _utc_ms(self, entry: StoredEntry) -> int:
+        """The clock's time when the entry was written."""
+        return entry.at_ms - self._offset_ms
 
 
 def row_digest(row: ChargeRow) -> bytes:

@@ -11,6 +11,7 @@ import psycopg
 
 from server.errors import LedgerInvalid, LedgerUnavailable
 from server.ledger.entry_contents import Opened
+from server.ledger.integrity.count_basic import count_basic
 from server.ledger.integrity.high_water_mark import read_marker
 from server.ledger.integrity.startup_checks import absent, check_entries, check_marker, gone
 from server.ledger.postgres.connection import (
@@ -24,7 +25,7 @@ from server.ledger.postgres.connection import (
 from server.ledger.postgres.store import PostgresStore
 from server.ledger.postgres.triggers import POSTGRES_RULES, SCHEMA
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.tables.schema import FAILURES_INDEX, POSTGRES_TABLES, SCHEMA_VERSION
+from server.ledger.tables.schema import FAILURES_INDEX, POSTGRES_TABLES, SCHEMA_VERSION, SINCE_VERSION_2
 from server.ledger.writes.journal import Journal
 
 _NAME = "in PostgreSQL"
@@ -59,16 +60,24 @@ def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> 
         if not _exists(connection):
             raise absent(_NAME) if read_marker(marker) is None else gone(_NAME)
         with write_transaction(connection, clock, retried=False) as view:
-            (version,) = view.rows("SELECT number FROM version")[0]
-            if version != SCHEMA_VERSION:
-                raise LedgerInvalid(
-                    f"The ledger has version {version}; this Noisegate reads version {SCHEMA_VERSION}."
-                )
+            _migrate(view)
             if view.rows("SELECT to_regclass(?) IS NULL", f"{SCHEMA}.failures")[0][0]:
                 view.run(FAILURES_INDEX)
             check_marker(view, view.rows("SELECT id FROM identity")[0][0], marker, f"The ledger {_NAME}")
             check_entries(view)
     return StoreLedger(PostgresStore(url, marker, clock))
+
+
+def _migrate(view: PostgresView) -> None:
+    """Bring a ledger of an older version here, within the write that opens it; there is none older than 2."""
+    (version,) = view.rows("SELECT number FROM version")[0]
+    if version not in (2, SCHEMA_VERSION):
+        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 2 to {SCHEMA_VERSION}.")
+    if version == 2:
+        for statement in SINCE_VERSION_2:
+            view.run(statement)
+        count_basic(view)
+        view.run("UPDATE version SET number = ?", SCHEMA_VERSION)
 
 
 def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.errors import LedgerInvalid, LedgerUnavailable
+from server.ledger.accounts.amounts import delta_of, epsilon_of
 from server.ledger.analyst import Act
 from server.ledger.integrity.disk_space import refused
 from server.ledger.integrity.high_water_mark import (
@@ -23,12 +24,16 @@ from server.ledger.integrity.high_water_mark import (
 )
 from server.ledger.integrity.startup_checks import holds
 from server.ledger.integrity.verify import verify
-from server.ledger.sqlite.connection import connect, read_transaction, translated
+from server.ledger.sqlite.connection import connect, read_transaction, transaction, translated
+from server.ledger.sqlite.migrations import migrate
 from server.ledger.sqlite.open import open_ledger
 from server.ledger.sqlite.process_lock import is_open
 from server.ledger.sqlite.store import SqliteView
 from server.ledger.sqlite.triggers import APPLICATION_ID
 from server.ledger.store import Head
+from server.ledger.tables.charge_rows import reserved_in
+
+_NAMED = 10  # accounts in an error
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> H
                     else (f"The copy lacks {missing} entries that are known")
                 )
                 raise LedgerInvalid(
-                    f"{lacks}: to restore it gives spent budgets back.",
+                    f"{lacks}: to restore it gives spent budgets back{_told(_given_back(last, target.ledger))}.",
                     hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since"
                     " can spend the same budget again, on the same people.",
                 )
@@ -113,11 +118,14 @@ def _copied(source: Path, beside: Path) -> Iterator[Path]:
     copied = beside.with_name(f".{beside.name}.{uuid.uuid4()}")
     os.close(os.open(copied, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        with closing(connect(source)) as reading, closing(sqlite3.connect(copied)) as writing, translated():
+        whole = sqlite3.connect(copied, isolation_level=None)
+        with closing(connect(source)) as reading, closing(whole) as writing, translated():
             reading.backup(writing)  # in one step: in pieces it would begin anew with every write
             writing.execute("PRAGMA journal_mode = DELETE")
             if writing.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 raise LedgerInvalid(f"{source.name} is not a Noisegate ledger.")
+            with transaction(writing):
+                migrate(writing)
         with copied.open("rb") as file:
             os.fsync(file.fileno())
         yield copied
@@ -150,6 +158,38 @@ def _missing(copied: Path, identity: str, target: Place) -> int | None:
         if any(one.ledger != identity for one in lacking):
             raise LedgerInvalid("The copy is of another ledger.", hint="Restore a copy of this policy's ledger.")
         return max((max(1, one.entries - view.head.number) for one in lacking), default=0)
+
+
+def _given_back(copied: Head, ledger: Path) -> dict[str, tuple[int, int]]:
+    """By account, nano-epsilon and atto-delta of the charges that a copy lacks and the ledger in place holds; nothing
+    where it holds none, or is not there to tell."""
+    if not ledger.exists():
+        return {}
+    lost: dict[str, tuple[int, int]] = {}
+    with closing(connect(ledger)) as connection, read_transaction(connection):
+        view = SqliteView(connection, time.time)
+        for (content,) in view.rows(
+            "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
+            " WHERE e.number > ? AND c.state <> 'released'",
+            copied.number,
+        ):
+            charge = reserved_in(content)
+            for account in charge.accounts:
+                nano, atto = lost.get(account, (0, 0))
+                lost[account] = nano + charge.nano_epsilon, atto + charge.atto_delta
+    return lost
+
+
+def _told(lost: dict[str, tuple[int, int]]) -> str:
+    """What would be given back, for people; at most so many accounts by name."""
+    if not lost:
+        return ""
+    named = [
+        f"{account} epsilon {epsilon_of(nano):g}" + (f", delta {delta_of(atto):g}" if atto else "")
+        for account, (nano, atto) in sorted(lost.items())[:_NAMED]
+    ]
+    more = f", and {len(lost) - _NAMED} more accounts" if len(lost) > _NAMED else ""
+    return f" ({', '.join(named)}{more})"
 
 
 def _put_aside(ledger: Path) -> None:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from privacy.accounting.amounts import Charge as Amount
+from server.errors import LedgerInvalid
 from server.ledger.account import analyst_account
 from server.ledger.accounts.amounts import delta_of, epsilon_of
 from server.ledger.accounts.terms import Terms
 from server.ledger.analyst import Act, Credentials
 from server.ledger.charge import Charge
 from server.ledger.entry_contents import AnalystAdded, Opened, entry_content
+from server.ledger.integrity.count_basic import count_basic
 from server.ledger.sqlite.store import SqliteView
-from server.ledger.sqlite.triggers import SQLITE_RULES
+from server.ledger.sqlite.triggers import APPLICATION_ID, SQLITE_RULES
 from server.ledger.tables import account_rows, charge_rows
-from server.ledger.tables.schema import SCHEMA_VERSION, SQLITE_TABLES
+from server.ledger.tables.schema import SCHEMA_VERSION, SINCE_VERSION_2, SQLITE_TABLES
 from server.ledger.writes.administer import open_account, signed
 from server.ledger.writes.journal import Journal
 
@@ -50,6 +53,30 @@ def migrate_from_1(connection: sqlite3.Connection) -> None:
     for row, settled_at_ms in _with_settlement(charges):
         _add_charge(connection, row, settled_at_ms)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def migrate_from_2(connection: sqlite3.Connection) -> None:
+    """Version 2 knew no periods of the calendar, and nothing of basic composition beside zCDP and Renyi."""
+    for statement in SINCE_VERSION_2:
+        connection.execute(statement.replace("BIGINT", "INTEGER"))
+    count_basic(SqliteView(connection, time.time))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a ledger of an older version here, in the transaction that is open.
+
+    Raises: LedgerInvalid for what is no ledger, or one of a later version.
+    """
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise LedgerInvalid("The ledger file is not a Noisegate ledger.")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in range(1, SCHEMA_VERSION + 1):
+        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 1 to {SCHEMA_VERSION}.")
+    if version == 1:
+        migrate_from_1(connection)
+    if version == 2:
+        migrate_from_2(connection)
 
 
 def run_script(connection: sqlite3.Connection, script: str) -> None:
@@ -90,7 +117,7 @@ def _add_charge(connection: sqlite3.Connection, row: tuple[Any, ...], settled_at
     exact = replace(reserved, nano_epsilon=nano_epsilon, atto_delta=atto_delta)
     charge_rows.insert(journal.writing, number, journal.append(exact), charge, _OLD_INSTANCE)
     if state != "released":
-        account_rows.update_spent(journal.writing, account.charged(amount))
+        account_rows.update_spent(journal.writing, account.charged(amount, amount))
     if settled_at_ms is not None:
         entry = _journal(connection, settled_at_ms).append(entry_content(state, {"charge": number, "answer": None}))
         connection.execute("UPDATE charges SET state = ?, settled_by = ? WHERE number = ?", (state, entry, number))

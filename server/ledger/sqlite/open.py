@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 import uuid
 from contextlib import closing
@@ -15,7 +14,7 @@ from server.ledger.integrity.disk_space import refused
 from server.ledger.integrity.high_water_mark import read_marker, sync_directory
 from server.ledger.integrity.startup_checks import absent, check_entries, check_marker, gone
 from server.ledger.sqlite.connection import connect, transaction, translated
-from server.ledger.sqlite.migrations import migrate_from_1
+from server.ledger.sqlite.migrations import migrate
 from server.ledger.sqlite.store import Clock, SqliteStore, SqliteView
 from server.ledger.sqlite.triggers import APPLICATION_ID, SQLITE_RULES
 from server.ledger.store_ledger import StoreLedger
@@ -53,7 +52,7 @@ def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedg
     if not path.exists():
         raise absent(path.name) if read_marker(marker) is None else gone(path.name)
     with closing(connect(path)) as connection, transaction(connection):
-        _check_version(connection)
+        migrate(connection)
         connection.execute(FAILURES_INDEX.replace("INDEX", "INDEX IF NOT EXISTS", 1))
         view = SqliteView(connection, clock)
         (identity,) = connection.execute("SELECT id FROM identity").fetchone()
@@ -79,14 +78,3 @@ def _create_file(path: Path, clock: Clock) -> None:
     finally:
         temporary.unlink()
     sync_directory(path.parent)
-
-
-def _check_version(connection: sqlite3.Connection) -> None:
-    """Whether the file is a whole ledger of this version; one of version 1 becomes one."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise LedgerInvalid("The ledger file is not a Noisegate ledger.")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (1, SCHEMA_VERSION):
-        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 1 to {SCHEMA_VERSION}.")
-    if version == 1:
-        migrate_from_1(connection)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from privacy.accounting.amounts import Charge as Amount
 from privacy.accounting.saved_spending import load, save
 from server.errors import UnknownAccount, UnknownAnalyst
 from server.ledger.accounts.balance import Balance
+from server.ledger.accounts.periods import Periods
 from server.ledger.accounts.terms import Terms
 from server.ledger.analyst import Analyst
 from server.ledger.store import Reading, Writing
 
-_COLUMNS = "name, accounting, nano_epsilon, atto_delta, event_atto, window_ms, nano_cap, started_ms, spent"
+_COLUMNS = (
+    "name, accounting, nano_epsilon, atto_delta, event_atto, window_ms, nano_cap, renew, most_nano, most_atto,"
+    " started_ms, spent, progress"
+)
 
 
 def all_balances(reading: Reading) -> tuple[Balance, ...]:
@@ -53,15 +59,18 @@ def insert(writing: Writing, account: Balance) -> None:
 
 
 def update_spent(writing: Writing, account: Balance) -> None:
-    """Write what an account has spent."""
-    writing.run("UPDATE accounts SET started_ms = ?, spent = ? WHERE name = ?", *_spent(account), account.name)
+    """Write what an account has spent, in which period, and what ended before it."""
+    writing.run(
+        "UPDATE accounts SET started_ms = ?, spent = ?, progress = ? WHERE name = ?", *_spent(account), account.name
+    )
 
 
 def update(writing: Writing, account: Balance) -> None:
     """Write an account under new terms."""
     writing.run(
         "UPDATE accounts SET accounting = ?, nano_epsilon = ?, atto_delta = ?, event_atto = ?, window_ms = ?,"
-        " nano_cap = ?, started_ms = ?, spent = ? WHERE name = ?",
+        " nano_cap = ?, renew = ?, most_nano = ?, most_atto = ?, started_ms = ?, spent = ?, progress = ?"
+        " WHERE name = ?",
         *_terms(account),
         *_spent(account),
         account.name,
@@ -69,20 +78,34 @@ def update(writing: Writing, account: Balance) -> None:
 
 
 def _balance(row: tuple[Any, ...]) -> Balance:
-    name, accounting, nano, atto, event_atto, window_ms, nano_cap, started_ms, spent = row
-    return Balance(
-        name, Terms(accounting, nano, atto, event_atto, window_ms, nano_cap), started_ms, load(json.loads(spent))
-    )
+    name, *terms, started_ms, text, progress = row
+    spent, more = load(json.loads(text)), json.loads(progress)
+    basic = spent if isinstance(spent, Amount) else Amount(*more.get("basic", (0, 0)))
+    periods = Periods(**more["periods"]) if "periods" in more else None
+    return Balance(name, Terms(*terms), started_ms, spent, basic, periods)
 
 
 def _terms(account: Balance) -> tuple[object, ...]:
     terms = account.terms
     amounts = (terms.nano_epsilon, terms.atto_delta, terms.event_atto)
-    return terms.accounting, *amounts, terms.window_ms, terms.nano_cap
+    renewal = (terms.renew, terms.most_nano, terms.most_atto)
+    return terms.accounting, *amounts, terms.window_ms, terms.nano_cap, *renewal
 
 
-def _spent(account: Balance) -> tuple[int, str]:
-    return account.started_ms, json.dumps(save(account.spent), separators=(",", ":"))
+def _spent(account: Balance) -> tuple[int, str, str]:
+    """When the window or period began, what was spent in it, and what else is counted; that is empty where the
+    account counts by basic composition and never renews by the calendar."""
+    other = not isinstance(account.spent, Amount)
+    progress: dict[str, object] = {}
+    if other:
+        progress["basic"] = [account.basic.nano_epsilon, account.basic.atto_delta]
+    if account.periods is not None:
+        progress["periods"] = asdict(account.periods)
+    return account.started_ms, _json(dict(save(account.spent))), _json(progress)
+
+
+def _json(content: Mapping[str, object]) -> str:
+    return json.dumps(content, separators=(",", ":"))
 
 
 _ANALYST_COLUMNS = "name, role, belongs_to, enabled"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from privacy.accounting.amounts import Charge as Amount
 from privacy.accounting.saved_spending import Spent, load, save
 from server.ledger.account import Accounting
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
@@ -20,6 +21,9 @@ _RECORD = (
     "SELECT c.number, e.content, c.state, e.at_ms, s.at_ms FROM charges c JOIN entries e ON e.number = c.entry"
     " LEFT JOIN entries s ON s.number = c.settled_by"
 )
+
+_BEGIN = 64  # characters of an answer key that are the same whoever asks
+"""That one statement asks for at once."""
 
 
 def reserved_content(
@@ -49,6 +53,7 @@ def reserved_content(
         request_hash=charge.request_hash,
         accounts={account.name: [account.terms.accounting, account.started_ms] for account in accounts},
         amounts={accounting: save(amount) for accounting, amount in amounts.items()},
+        sealed_question=None if charge.sealing is None else charge.sealing.seal(number),
     )
 
 
@@ -79,6 +84,11 @@ def payments_in(content: Reserved) -> dict[str, tuple[Spent, int]]:
     """By account: what it paid, and when the window began from which it paid."""
     amounts = {accounting: load(saved) for accounting, saved in content.amounts.items()}
     return {name: (amounts[accounting], started) for name, (accounting, started) in content.accounts.items()}
+
+
+def basic_in(content: Reserved) -> Amount:
+    """What it cost by basic composition."""
+    return Amount(content.nano_epsilon, content.atto_delta)
 
 
 def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: str) -> None:
@@ -135,6 +145,35 @@ def newest(reading: Reading, analyst: str, before: int | None, limit: int) -> tu
     return tuple(map(_record, rows))
 
 
+def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ...]:
+    """Up to `limit` charges of an analyst that were not given back, the newest first."""
+    rows = reading.rows(
+        "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
+        " WHERE c.analyst = ? AND c.state <> 'released' ORDER BY c.number DESC LIMIT ?",
+        *(analyst, limit),
+    )
+    return tuple(charge_in(reserved_in(content)) for (content,) in rows)
+
+
+def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> dict[str, str]:
+    """The keys under which the analyst was charged for an answer, or for one that was kept already.
+
+    Args:
+      reading: the read transaction.
+      answer_keys: how they begin: an answer that starts from earlier ones of the analyst's says so behind.
+      analyst: whose.
+    Returns: the newest of each, by how it begins.
+    """
+    rows = reading.rows(
+        "SELECT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''"
+        " ORDER BY number",
+        analyst,
+    )
+    wanted = frozenset(answer_keys)
+    begun = ((str(key)[:_BEGIN], str(key)) for (key,) in rows)
+    return {begin: key for begin, key in begun if begin in wanted}
+
+
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
     """The analyst's charge that was made under a key."""
     # The second condition repeats the partial index's own.
@@ -144,20 +183,31 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
     return None if row is None else _record(row)
 
 
-def newest_answered(reading: Reading, analyst: str, plan_hash: str) -> ChargeRecord | None:
-    """The analyst's newest committed charge with an answer key for a plan."""
-    row = reading.row(
+def answered(reading: Reading, analyst: str, plan_hash: str, *, named: str, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+    Args:
+      reading: the read transaction.
+      analyst: whose.
+      plan_hash: of the plan.
+      named: how their answer keys begin.
+      limit: the most charges.
+    """
+    begins = " AND substr(c.answer_key, 1, ?) = ?" if named else ""
+    values = (plan_hash, analyst, *((len(named), named) if named else ()), limit)
+    rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
-        " ORDER BY c.number DESC LIMIT 1",
-        *(plan_hash, analyst),
+        f"{begins} ORDER BY c.number DESC LIMIT ?",
+        *values,
     )
-    return None if row is None else _record(row)
+    return tuple(map(_record, rows))
 
 
 def _record(row: tuple[Any, ...]) -> ChargeRecord:
     number, text, state, reserved_at_ms, settled_at_ms = row
     content = reserved_in(text)
-    return ChargeRecord(number, charge_in(content), state, tuple(content.accounts), reserved_at_ms, settled_at_ms)
+    times = reserved_at_ms, settled_at_ms
+    return ChargeRecord(number, charge_in(content), state, tuple(content.accounts), *times, content.sealed_question)
 
 
 _KEPT = (

@@ -13,8 +13,13 @@ from string import Template
 
 from server.ledger.entry_contents import EntryKind
 
-SCHEMA_VERSION = 2
-"""Raised with every change of the tables; `migrations.py` brings older ones here."""
+SCHEMA_VERSION = 3
+"""Raised with every change of the tables; `migrations.py` brings older ones here.
+
+1 had no entries; 2 knew no periods of the calendar, and nothing of basic composition beside zCDP."""
+
+RENEWALS = "('day', 'week', 'month', 'quarter', 'year')"
+"""The periods of the calendar."""
 
 CHARGE_KINDS = str(tuple(kind.value for kind in EntryKind if not kind.is_act))
 """The kinds of entries that are no acts."""
@@ -73,7 +78,11 @@ CREATE TABLE accounts (
     window_ms $integer CHECK (window_ms > 0),
     nano_cap $integer CHECK (nano_cap > 0),
     started_ms $integer NOT NULL,
-    spent TEXT NOT NULL
+    spent TEXT NOT NULL,
+    renew TEXT CHECK (renew IN {RENEWALS}),
+    most_nano $integer CHECK (most_nano > 0),
+    most_atto $integer CHECK (most_atto >= 0),
+    progress TEXT NOT NULL DEFAULT '{{}}'
 ) $strict;
 
 CREATE TABLE charges (
@@ -102,6 +111,14 @@ CREATE TABLE answers (
 ) $strict;
 CREATE INDEX answers_by_key ON answers (answer_key, number);
 """)
+
+SINCE_VERSION_2 = (
+    f"ALTER TABLE accounts ADD COLUMN renew TEXT CHECK (renew IN {RENEWALS})",
+    "ALTER TABLE accounts ADD COLUMN most_nano BIGINT CHECK (most_nano > 0)",
+    "ALTER TABLE accounts ADD COLUMN most_atto BIGINT CHECK (most_atto >= 0)",
+    "ALTER TABLE accounts ADD COLUMN progress TEXT NOT NULL DEFAULT '{}'",
+)
+"""What a ledger of version 2 lacks. SQLite's STRICT tables know BIGINT by no such name: there it is INTEGER."""
 
 SQLITE_TABLES = _TABLES.substitute(integer="INTEGER", bytes="BLOB", strict="STRICT")
 

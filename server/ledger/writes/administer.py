@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from server.ledger.entry_contents import (
     GroupChanged,
     KeyChanged,
     KeysChecked,
+    PeriodsNoted,
     PolicyAccepted,
     Restored,
     RoleChanged,
@@ -214,10 +216,32 @@ def note_checked(journal: Journal, version: int, fingerprint: str, keys: Sequenc
         journal.append(KeysChecked(version=version, fingerprint=fingerprint, keys=list(keys), **signed(act)))
 
 
+def note_periods(journal: Journal, noted: PeriodsNoted) -> bool:
+    """Write which periods are closed; nothing where the data is of another version, or this one's were noted.
+
+    Returns: is it written?
+    """
+    if journal.done_before() is not None:
+        return True
+    newest = noted_periods(journal.writing)
+    if data_version(journal.writing) != noted.version or (newest is not None and newest.version == noted.version):
+        return False
+    journal.append(noted)
+    return True
+
+
 def note_restored(journal: Journal, missing: int | None, act: Act) -> None:
     """Write that the ledger was restored from a copy."""
     if journal.done_before() is None:
         journal.append(Restored(missing=missing, **signed(act)))
+
+
+def noted_periods(reading: Reading) -> PeriodsNoted | None:
+    """What was last noted of closed periods."""
+    row = reading.row(
+        f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", PeriodsNoted.kind.value
+    )
+    return None if row is None else PeriodsNoted(**PeriodsNoted.arguments(json.loads(row[0])))
 
 
 def data_version(reading: Reading) -> int:
@@ -276,13 +300,13 @@ def open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:
       terms: what it may spend, and how that composes.
       act: who does it, and why.
     """
-    opened = Balance.opened(name, terms, journal.at_ms)
+    opened = Balance.opened(name, terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=name, terms=terms, **signed(act)))
     account_rows.insert(journal.writing, opened)
 
 
 def _regrant(journal: Journal, there: Balance, terms: Terms, act: Act) -> None:
-    regranted = there.regranted(terms, journal.at_ms)
+    regranted = there.regranted(terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=there.name, terms=terms, **signed(act)))
     account_rows.update(journal.writing, regranted)
 
@@ -304,15 +328,16 @@ class Administering(ABC):
         role: Role = "analyst",
         group: str | None = None,
         act: Act = CUSTODIAN,
+        grant: Grant | None = None,
     ) -> None:
-        """Make an analyst with a budget by basic composition.
+        """Make an analyst with a budget by basic composition, or with another grant.
 
         Args:
-          name, key, epsilon, delta, role, group, act: as of `Administration.add_analyst`.
+          name, key, epsilon, delta, role, group, act, grant: as of `Administration.add_analyst`.
         """
         credentials = Credentials(key) if isinstance(key, str) else key
         new = Analyst(name, role, group, enabled=True)
-        self._write(add_analyst, new, credentials, Grant(epsilon, delta), act)
+        self._write(add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
         """Rotate the key: the old one opens nothing from now on."""
@@ -364,6 +389,10 @@ class Administering(ABC):
           version, fingerprint, keys, act: as of `Ledger.note_checked`.
         """
         self._write(note_checked, version, fingerprint, keys, act)
+
+    def note_periods(self, noted: PeriodsNoted) -> bool:
+        """Say which periods of append-only tables are closed in a version of the data."""
+        return self._write(note_periods, noted)
 
     def note_restored(self, missing: int | None, act: Act) -> None:
         """Say that the ledger was restored from a copy, which lacks so many entries that were known."""

@@ -31,6 +31,11 @@ class Journal:
         window."""
         return max(self.writing.now_ms + self.writing.offset_ms, self.writing.head.at_ms)
 
+    @property
+    def utc_ms(self) -> int:
+        """The clock's time that belongs to the ledger's: it says which day it is, and it may go back."""
+        return self.at_ms - self.writing.offset_ms
+
     def append(self, content: EntryContent) -> int:
         """Write the next entry; returns its number."""
         head = self._last or self.writing.head

@@ -11,6 +11,10 @@
 So each process that begins while the clock is further ahead than before may lend each account one window's budget,
 and the clock's return pays one of them back by a window without. Windows are as good as the clock of the machine that
 the custodian runs: who cannot trust it gives budgets without windows.
+
+Periods of the calendar are begun by the clock itself, not by the ledger's time, which may be ahead of it: each at
+most once. A clock that ran ahead lends each account the budget of one period, however many were skipped; once it is
+noticed the account goes on in the period after the present one, which begins without a budget of its own.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ def note_clock(journal: Journal) -> None:
     offset_ms = writing.head.at_ms - writing.now_ms
     journal.append(ClockNoted(offset_ms=offset_ms, behind_ms=behind_ms, by=_ACT.by, reason=_ACT.reason))
     for account in account_rows.all_balances(writing):
-        delayed = account.at(journal.at_ms).delayed(behind_ms)
+        delayed = account.at(journal.at_ms).delayed(behind_ms, writing.now_ms)
         if delayed != account:
             account_rows.update_spent(writing, delayed)
 

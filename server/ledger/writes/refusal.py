@@ -7,6 +7,7 @@ from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import DATASET, analyst_account
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, epsilon_of
 from server.ledger.accounts.balance import Balance
+from server.ledger.accounts.periods import day_of
 from server.ledger.charge import Charge
 
 
@@ -25,7 +26,7 @@ def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance,
     fits = _fitting(charge, paying)
     return BudgetExhausted(
         f"The query asks for {' and '.join(wanted)}, but only {' and '.join(left)} is left{_of(charge, first)}.",
-        hint=" ".join(filter(None, (fits, _granting(charge, short, fits)))),
+        hint=" ".join(filter(None, (fits, _renewing(short), _granting(charge, short, fits)))),
     )
 
 
@@ -53,8 +54,22 @@ def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
     return wanted, left
 
 
+def _renewing(short: tuple[Balance, ...]) -> str | None:
+    """When all accounts that are short have their budgets again, if they renew by the calendar."""
+    ends = [account.renews_at_ms for account in short if account.terms.renew is not None]
+    if len(ends) < len(short) or None in ends:
+        return None
+    return f"It is renewed on {day_of(max(end for end in ends if end is not None))} (UTC)."
+
+
 def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> str | None:
     """Who gives more, and how: where a delta is short, since few can ask with less of one, and where nothing fits."""
+    stopped = next((account for account in short if account.is_cut_by_total), None)
+    if stopped is not None:
+        return (
+            f"All periods of {stopped.name} have come to what its custodian accepts in total; a custodian can accept"
+            " more: noisegate admin grant (with --renew and a larger --most-in-total)."
+        )
     lacking = [account.name for account in short if _delta_short(charge, account)]
     if not lacking and fits is not None:
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from privacy.accounting.amounts import Charge as Amount
 from server.errors import DuplicateRequest, LedgerInvalid, UnknownAnalyst
 from server.ledger.account import DATASET, analyst_account, group_account
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon
@@ -23,6 +24,7 @@ from server.ledger.writes.failure_limit import CLAIM_MS, asked_failures
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.refusal import too_expensive
 from server.ledger.writes.release_limit import asked_given_back
+from server.ledger.writes.renewal import check_renewed
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     _check_repeats(journal.writing, charge)
     names = paying_accounts(payer, releases=charge.repeats is None)
     paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, names))
+    check_renewed(journal, paying)
     _check_caps(charge, paying)
     amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
     short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
@@ -65,8 +68,9 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     number = last_number() + 1
     entry = journal.append(charge_rows.reserved_content(number, charge, paying, amounts))
     charge_rows.insert(journal.writing, number, entry, charge, journal.instance)
+    basic = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
     for one in paying:
-        account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting]))
+        account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting], basic))
     return Reservation(number, charge)
 
 

@@ -11,7 +11,7 @@ from server.ledger.charge import Reservation
 from server.ledger.entry_contents import Committed, Crashed, Failed, Released, Settlement
 from server.ledger.store import Store
 from server.ledger.tables import account_rows, charge_rows
-from server.ledger.tables.charge_rows import charge_in, payments_in, reserved_in
+from server.ledger.tables.charge_rows import basic_in, charge_in, payments_in, reserved_in
 from server.ledger.writes.journal import Journal
 
 Settled: TypeAlias = type[Committed] | type[Failed] | type[Released]
@@ -41,7 +41,7 @@ def settle(
         if settled is Released:
             _give_back(journal, entry)
             balance = account_rows.asked_balance(journal.writing, own)
-    return balance().at(journal.at_ms)
+    return balance().as_of(journal.at_ms, journal.utc_ms)
 
 
 def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
@@ -80,7 +80,8 @@ def _mark(journal: Journal, said: Settlement) -> None:
 def _give_back(journal: Journal, entry: int) -> None:
     row = journal.writing.row("SELECT content FROM entries WHERE number = ?", entry)
     assert row is not None, "a charge refers to its entry"
-    payments = payments_in(reserved_in(row[0]))
+    reserved = reserved_in(row[0])
+    payments, basic = payments_in(reserved), basic_in(reserved)
     for one in account_rows.balances(journal.writing, tuple(payments)):
         amount, started_ms = payments[one.name]
-        account_rows.update_spent(journal.writing, one.at(journal.at_ms).refunded(amount, started_ms))
+        account_rows.update_spent(journal.writing, one.at(journal.at_ms).refunded(amount, basic, started_ms))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast, get_args
 
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.limits import MAX_EPSILON, MIN_EPSILON
@@ -15,6 +16,7 @@ from privacy.registry import OFFERED, MechanismName, why_not_served
 from server.errors import WireError
 from server.pgwire.errors import unknown_savepoint
 from server.pgwire.state.search_path import OWN_SCHEMA, default_path, read_path
+from server.query import Reuse
 
 SERVER_VERSION = "14.0"
 """Which PostgreSQL clients take us for.
@@ -121,6 +123,12 @@ def _interval_style(name: str, value: str) -> str:
     return value.lower()
 
 
+def _reuse(name: str, value: str) -> str:
+    if value.lower() not in get_args(Reuse):
+        raise InvalidSetting(f"{name} is one of {', '.join(get_args(Reuse))}")
+    return value.lower()
+
+
 def _only(wanted: str) -> Callable[[str, str], str]:
     def check(name: str, value: str) -> str:
         if value.lower() not in (wanted, "true" if wanted == "on" else wanted):
@@ -153,6 +161,19 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
             "",
             _epsilon,
             about="what one person adds at most, as you say: intervals are for the truth then; empty: unsaid",
+        ),
+        "noisegate.max_relative_error": _Setting(
+            "",
+            _epsilon,
+            about="0.05 for 5%: spend the least epsilon that will do, noisegate.epsilon at most; empty: unsaid",
+        ),
+        "noisegate.max_absolute_error": _Setting(
+            "", _epsilon, about="the same in the answer's own unit; empty: unsaid"
+        ),
+        "noisegate.reuse": _Setting(
+            "auto",
+            _reuse,
+            about="auto, never or only: may an answer follow, free, from those that you have paid for?",
         ),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "noisegate.empty_rows": _Setting(
@@ -372,6 +393,10 @@ class Settings:
     def mechanism(self) -> MechanismName | None:
         """The mechanism asked for, or None."""
         return self._values["noisegate.mechanism"] or None  # checked when it was set
+
+    def reuse(self) -> Reuse:
+        """Whether answers may follow from paid ones."""
+        return cast(Reuse, self._values["noisegate.reuse"])  # checked when it was set
 
     def search_path(self) -> tuple[str, ...] | None:
         """Where the session looks for tables without a schema; None where it has set nothing else than the policy."""

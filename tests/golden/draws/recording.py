@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from privacy.mechanisms.groups.sums import Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.s4s import S4S
+from privacy.mechanisms.start_from import at_rung
 from privacy.noisy_answer import NoisyAnswer
 from privacy.published.laplace_global import LaplaceGlobal
 from privacy.published.pmsja_published import PmsjaAsPublished
@@ -88,6 +90,7 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         name: measurement(name, epsilon, 2, gap, 64.0, False, MOST) for name in ("gem", "r2t", "s4s", "fixed")
     }
     made["concentrated_gem"] = ConcentratedGem(budget, 2, gap)
+    made["gem from a remembered threshold"] = at_rung(made["gem"], 4)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
     made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
     if gap == 0:
@@ -138,6 +141,15 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         (made,) = group_measurements(name, [one], delta, 2, sample)
         return lambda seed: _arrays(made.release(coded, 0, SimulatedEntropy(seed)))
 
+    def remembered(name: str, delta: float) -> Release:
+        (made,) = group_measurements(name, [replace(one, bound=MOST)], delta, 2)
+        started = at_rung(made, 4)
+        return lambda seed: _arrays(started.release(coded, 0, SimulatedEntropy(seed)))
+
+    for name, delta in (("group_lp", 0.0), ("group_lp", DELTA), ("bound_first", 0.0), ("l2_clip", DELTA)):
+        if name != "l2_clip" or owners == 1:
+            case = f"{name}{'' if delta else ', pure'} from a remembered threshold"
+            yield f"{case}, {owners} owners, epsilon {epsilon}", remembered(name, delta)
     yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
     for delta in (0.0, DELTA) if owners > 1 else ():

@@ -99,6 +99,8 @@ SENT = QueryRequest(
         {"sampling_rate": 0.25},
         {"sampling_rate": None},
         {"parameters": (1.0,)},
+        {"max_relative_error": 0.05},
+        {"max_absolute_error": 0.05},
     ],
     ids=str,
 )

@@ -9,12 +9,13 @@ export function panel(account, charges) {
   const used = account.epsilon - account.epsilon_left;
   return element(
     "div", { class: "panel" },
-    element("h3", {}, account.account),
+    element("h3", {}, account.account, account.low ? element("span", { class: "bad" }, " about to run out") : ""),
     element("div", { class: "gauge", role: "meter", "aria-label": `Budget of ${account.account}`, "aria-valuemin": 0,
       "aria-valuemax": account.epsilon, "aria-valuenow": account.epsilon_left }, left(account)),
     element("p", { class: "hint" }, `epsilon ${amount(account.epsilon_left)} of ${amount(account.epsilon)} left, ` +
       (account.delta ? `delta ${small(account.delta_left)} of ${small(account.delta)} left, ` : "") + `counted by ${COUNTED[account.accounting]}` +
-      (account.window_s ? `, renewed every ${amount(account.window_s / 3600)} h` : "")),
+      (account.epsilon_left_basic === null ? "" : ` (basic composition would have epsilon ${amount(account.epsilon_left_basic)} left)`)),
+    element("p", { class: "hint" }, `Protects at ${account.guarantee}.`),
     used > 0 && charges.length > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
   );
 }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from server.http.authentication import Admin, Reader, services_of
+from server.http.bodies.budget_body import Protection, protection
 from server.http.openapi import problems
 from server.http.routes.admin.admin_common import AccountName, ActBody, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
-from server.ledger.account import AccountBalance, Accounting, Grant, delta_of_grant
+from server.ledger.account import UNLIMITED, AccountBalance, Accounting, Grant, Renewal, delta_of_grant
+from server.ledger.accounts.low import is_low
 from server.ledger.analyst import Act
 
 router = admin_router()
@@ -21,36 +23,42 @@ _WINDOW = (
     "learned over all time: k windows are k budgets."
 )
 
+_TOTAL = (
+    "Beside `renew`, and there it must be said: the epsilon that all periods may come to, where renewal stops, or "
+    "`unlimited`."
+)
 
-class AccountBody(BaseModel):
-    """An account: what it may spend, and what is left."""
+
+class AccountBody(Protection):
+    """An account: what it may spend, what is left, and what it protects at."""
 
     account: str
     epsilon: float
     delta: float
-    accounting: Accounting
     event_delta: float
     window_s: int | None
     per_query_epsilon: float | None
     epsilon_left: float = Field(description="The largest epsilon of one more query that fits; caps aside.")
     delta_left: float
-    renews_at_ms: int | None = Field(description="When the window ends, in milliseconds since 1970.")
+    low: bool = Field(description="Is it about to run out: a tenth is left, or less?")
 
     @classmethod
     def of(cls, balance: AccountBalance) -> AccountBody:
         """The body of a balance."""
         grant = balance.grant
-        return cls(
-            account=balance.name,
-            epsilon=grant.epsilon,
-            delta=grant.delta,
-            accounting=grant.accounting,
-            event_delta=grant.event_delta,
-            window_s=grant.window_s,
-            per_query_epsilon=grant.per_query_epsilon,
-            epsilon_left=balance.epsilon_left,
-            delta_left=balance.delta_left,
-            renews_at_ms=balance.renews_at_ms,
+        return cls.model_validate(
+            {
+                "account": balance.name,
+                "epsilon": grant.epsilon,
+                "delta": grant.delta,
+                "event_delta": grant.event_delta,
+                "window_s": grant.window_s,
+                "per_query_epsilon": grant.per_query_epsilon,
+                "epsilon_left": balance.epsilon_left,
+                "delta_left": balance.delta_left,
+                "low": is_low(balance),
+                **protection(balance),
+            }
         )
 
 
@@ -63,10 +71,22 @@ class GrantBody(ActBody):
     event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
     window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
     per_query_epsilon: Annotated[Epsilon | None, Field(description="The most that one query may spend.")] = None
+    renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
+    most_in_total: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_TOTAL)] = None
 
     def grant(self, delta: float) -> Grant:
         """The grant as the ledger takes it, with this delta."""
-        return Grant(self.epsilon, delta, self.accounting, self.event_delta, self.window_s, self.per_query_epsilon)
+        most = UNLIMITED if self.most_in_total == "unlimited" else self.most_in_total
+        return Grant(
+            self.epsilon,
+            delta,
+            self.accounting,
+            self.event_delta,
+            self.window_s,
+            self.per_query_epsilon,
+            self.renew,
+            most,
+        )
 
 
 class TopUpBody(ActBody):

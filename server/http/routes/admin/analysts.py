@@ -11,6 +11,7 @@ from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
 from server.http.routes.admin.admin_common import ActBody, AnalystName, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
+from server.ledger.account import Accounting, Grant
 from server.ledger.analyst import Act, Analyst, Role
 from server.ledger.api_keys import credentials_of, new_key
 
@@ -32,13 +33,15 @@ class AnalystBody(BaseModel):
 
 
 class NewAnalystBody(ActBody):
-    """Somebody new, with a budget by basic composition; other grants follow at /v1/admin/accounts."""
+    """Somebody new, with a budget; windows, periods and caps follow at /v1/admin/accounts."""
 
     name: Name
     epsilon: Epsilon
     delta: Delta | None = Field(None, description="Left out, it is the policy's for an analyst, and 0 for others.")
     role: Role = "analyst"
     group: Name | None = None
+    accounting: Annotated[Accounting, Field(description="How charges add up; fixed now.")] = "basic"
+    event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
 
 
 class ChangedAnalystBody(ActBody):
@@ -120,7 +123,10 @@ async def change(request: Request, admin: Admin, name: AnalystName, body: Change
 def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str:
     key = new_key()
     credentials = credentials_of(key)
-    ledger.add_analyst(body.name, credentials, body.epsilon, delta, role=body.role, group=body.group, act=act)
+    grant = Grant(body.epsilon, delta, body.accounting, body.event_delta)
+    ledger.add_analyst(
+        body.name, credentials, body.epsilon, delta, role=body.role, group=body.group, act=act, grant=grant
+    )
     return key
 
 

@@ -69,7 +69,10 @@ async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody
 
 @router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
-    """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending."""
+    """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending.
+
+    Closed periods are compared by `noisegate data bump` alone, which has the custodian's key: none is kept by this.
+    """
     services = services_of(request)
     await services.lookups.call(services.ledger.bump_data, body.act(admin))
     return await DatasetBody.of(services)

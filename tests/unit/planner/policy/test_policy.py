@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from planner.errors import PolicyInvalid
@@ -168,6 +170,38 @@ def test_settings_that_nobody_uses_keep_the_hash_of_older_versions() -> None:
     for wrong in ("keys = [[]]", 'keys = "id"', "accepted_null_owners = -1"):
         with pytest.raises(PolicyInvalid):
             parse_policy(MINIMAL + wrong)
+
+
+BUDGETS = """
+[budgets.analyst]
+epsilon = 2
+[budgets.dataset]
+epsilon = 9
+delta = 1e-6
+accounting = "zcdp"
+window_days = 30
+"""
+
+
+def test_budgets_that_do_not_renew_keep_the_hash_of_older_versions() -> None:
+    plain = parse_policy(MINIMAL + BUDGETS)
+    assert plain.hash == "003a9601e043568cd94ca4b0d7f1f84bc868a264bb0e638f4f5f2090296c07c6"
+    renewed = parse_policy(MINIMAL + BUDGETS.replace("window_days = 30", 'renew = "month"\nmost_in_total = 90'))
+    assert renewed.hash != plain.hash
+    dataset = renewed.budgets.dataset
+    assert dataset is not None and (dataset.renew, dataset.most_in_total) == ("month", 90.0)
+    unlimited = parse_policy(
+        MINIMAL + BUDGETS.replace("window_days = 30", 'renew = "week"\nmost_in_total = "unlimited"')
+    )
+    assert unlimited.budgets.dataset is not None and unlimited.budgets.dataset.most_in_total == math.inf
+
+
+def test_whether_the_words_of_questions_are_kept_decides_about_no_answer() -> None:
+    kept = parse_policy(MINIMAL.replace('path = "l"\n', 'path = "l"\nquestion_key_file = "questions.key"\n'))
+    assert kept.question_key_file == "questions.key"
+    assert kept.hash == parse_policy(MINIMAL).hash
+    with pytest.raises(PolicyInvalid, match=r"ledger\.question_key_file"):
+        parse_policy(MINIMAL.replace('path = "l"\n', 'path = "l"\nquestion_key_file = 7\n'))
 
 
 def test_a_table_may_name_its_files() -> None:

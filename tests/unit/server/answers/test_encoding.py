@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from planner.reuse.outline import KeyOutline, Outline, Period, ReleaseOutline
 from privacy.noisy_answer import NoisyAnswer
-from server.answers.encoding import decoded, encoded
+from server.answers.encoding import decoded, encoded, outline_in
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import LedgerInvalid
@@ -127,7 +128,7 @@ def repacked(before: bytes, after: bytes) -> bytes:
         OLD.replace(b'"a"', b'["date","a"]'),
         NEW[:-1],
         NEW + b"0",
-        NEW[:2] + b"\3" + NEW[3:],
+        NEW[:2] + b"\4" + NEW[3:],
         NEW[:3],
         NEW[:3] + zlib.compress(b""),
         NEW[:3] + zlib.compress(b"\xff" * 8),
@@ -173,3 +174,28 @@ def test_a_large_answer_takes_some_ten_bytes_a_value() -> None:
 def test_a_key_of_another_type_is_kept_as_its_text() -> None:
     back = decoded(encoded(Released(Domain(((complex(1, 2),),)), (noisy_answer([1.0]),))))
     assert back.domain.keys == (("(1+2j)",),)
+
+
+def test_an_outline_returns_and_is_read_without_the_values() -> None:
+    period = Period("month", ("a", "b"), ("c",), "2022-01-01 00:00:00", "2024-12-31 00:00:00", whole_days=True)
+    key = KeyOutline("k", "i", "timestamp", period=period, lacks_null=True)
+    releases = ReleaseOutline("w", True, "cut"), ReleaseOutline(None, False, "")
+    outline = Outline("rows", 3, ("c1", "c1"), (key,), releases)
+    released = Released(Domain((("x", "y"),)), (noisy_answer([1.0, 2.0]),) * 2, outline)
+    content = encoded(released)
+    assert decoded(content).outline == outline == outline_in(content)
+    plain = encoded(replace(released, outline=None))
+    assert decoded(plain).outline is None and outline_in(plain) is None
+
+
+def test_answers_of_format_2_are_read_and_have_no_outline() -> None:
+    content = encoded(Released(Domain(()), (noisy_answer([1.0]),)))
+    older = b"NG\x02" + content[3:]
+    assert decoded(older).noisy[0].values.tolist() == [1.0] and outline_in(older) is None
+
+
+@pytest.mark.parametrize("place", [3, 10, 40])
+def test_a_damaged_outline_is_no_outline(place: int) -> None:
+    content = encoded(Released(Domain(()), (noisy_answer([1.0]),), Outline("rows", 1, (), (), ())))
+    with pytest.raises(LedgerInvalid):
+        outline_in(content[:place])

@@ -16,6 +16,24 @@ SCALAR: dict[str, Any] = {
     "notes": ["The bias of cutting contributions is outside of it."],
 }
 
+BUDGET: dict[str, Any] = SCALAR["budget"] | {
+    "accounting": "basic",
+    "epsilon_left_basic": None,
+    "delta_left_basic": None,
+    "renew": "month",
+    "renews_at_ms": 1_798_761_600_000,
+    "period": "2026-12",
+    "past_epsilon": 12.5,
+    "total_epsilon": 22.5,
+    "total_delta": 0.0,
+    "most_in_total": 50.0,
+    "guarantee": "epsilon 10 per month; by the end of 2026-12 at most epsilon 22.5 over all periods; at most epsilon"
+    " 50 in total, where renewal stops",
+    "questions_left": 17,
+    "questions_like": 10,
+    "limited_by": "analyst:ada",
+}
+
 GROUPED: dict[str, Any] = SCALAR | {
     "columns": [{"name": "n_name", "type": "text"}, {"name": "revenue", "type": "float8"}],
     "rows": [["FRANCE", 1048576.25], ["[red]\x1b[31m", -3.5]],

@@ -15,11 +15,24 @@ from server.explain.catalog import Catalog
 from server.found import Found, ToExplain
 from server.http.app import create_app
 from server.http.services import Custody
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act, Analyst, Role
 from server.ledger.api_keys import key_hash
+from server.ledger.charge import ChargeRecord
+from server.ledger.outlook import Outlook
+from server.ledger.question_texts import AskedText
+from server.ledger.vitals import Vitals
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce
+from server.workload.workload import (
+    MeasuredPart,
+    QueryPlanned,
+    WorkloadExplanation,
+    WorkloadRequest,
+    WorkloadResponse,
+    WorkloadSummary,
+)
 
 KEY = "ng_ada"
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
@@ -62,6 +75,14 @@ def explanation(request: QueryRequest) -> Explanation:
     )
 
 
+def summary(questions: int) -> WorkloadSummary:
+    every = tuple(range(1, questions + 1))
+    together = QueryPlanned("together", 1.5, 3.0, 9.0)
+    return WorkloadSummary(
+        0.5, 0.0, (MeasuredPart(("ward",), 0.5, 0.0, 0.5, every),), (together,) * questions, 0.5, float("inf"), "All."
+    )
+
+
 @dataclass
 class FakePipeline:
     """Remembers what it was asked."""
@@ -69,6 +90,7 @@ class FakePipeline:
     answering: Callable[[QueryRequest], QueryResponse] = answer
     explaining: Callable[[QueryRequest], Explanation] = explanation
     asked: list[QueryRequest] = field(default_factory=list)
+    workloads: list[WorkloadRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
     @property
@@ -96,6 +118,12 @@ class FakePipeline:
     def check_ready(self) -> None:
         pass
 
+    def words(self, record: ChargeRecord) -> AskedText | None:
+        return None if record.sealed_question is None else AskedText("SELECT count(*) FROM t WHERE x = $1", (7,))
+
+    def workers_alive(self) -> int:
+        return 2
+
     def catalog(self) -> Catalog:
         return Catalog("demo", ("public",), (), 1.0, 0.001, 5.0, 0.0, "day", 1.0, False, False, None, ())
 
@@ -106,6 +134,15 @@ class FakePipeline:
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         self.asked.append(request)
         return Proposal(0.25, 0.0, 0.25, 9.0, accuracy.wanted, None, "public", "holds whatever the data")
+
+    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
+        self.workloads.append(request)
+        answers = tuple(self.answering(request.of(place)) for place in range(len(request.items)))
+        return WorkloadResponse(answers, summary(len(answers)), 0.5, 0.0, BUDGET, request.request_id)
+
+    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
+        self.workloads.append(request)
+        return WorkloadExplanation(summary(len(request.items)), 0.5, 0.0, BUDGET)
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
         self.reloads.append((act, confirmed))
@@ -122,6 +159,19 @@ class FakeKeys:
 
     def analyst_by_key(self, key_hash_: str) -> str | None:
         return "ada" if key_hash_ == key_hash(KEY) else None
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        return self.outlook("ada").accounts
+
+    def vitals(self) -> Vitals:
+        return Vitals(entries=12, crashed=1, failed=2, head_age_hours=3)
+
+    def outlook(self, analyst: str) -> Outlook:
+        own = self.budget(analyst)
+        grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
+        return Outlook(
+            (AccountBalance(analyst_account(analyst), grant, *left, None),), 18, 10, analyst_account(analyst)
+        )
 
     def budget(self, analyst: str) -> Budget:
         assert analyst == "ada"

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from server.http.ledger_metrics import MAX_ACCOUNTS, ledger_metrics
 from server.http.metrics import Metrics
+from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import Role
+from server.ledger.vitals import Vitals
 from tests.unit.server.http.fakes import assert_problem, send
 
 
@@ -39,6 +42,19 @@ def test_custodians_read_them(role: Role) -> None:
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "noisegate_requests_open 1.0" in response.text
+    assert 'noisegate_account_epsilon_left{account="analyst:ada"} 9.0' in response.text
+    for line in ("charges_crashed 1.0", "charges_failed 2.0", "ledger_entries 12.0", "ledger_head_age_hours 3.0"):
+        assert f"noisegate_{line}" in response.text
+    assert "noisegate_workers 2.0" in response.text and "noisegate_accounts_low 0.0" in response.text
+    assert "second" not in response.text.lower()
+
+
+def test_no_more_accounts_than_so_many_have_a_line_and_those_are_the_shortest() -> None:
+    accounts = [AccountBalance(f"analyst:{n}", Grant(10.0), n / 100, 0.0, None) for n in range(MAX_ACCOUNTS + 50)]
+    text = ledger_metrics(accounts, Vitals(1, 0, 0, 0), 1).decode()
+    assert text.count("noisegate_account_epsilon_left{") == MAX_ACCOUNTS
+    assert 'epsilon_left{account="analyst:0"}' in text and f'"analyst:{MAX_ACCOUNTS}"' not in text
+    assert f"noisegate_accounts {MAX_ACCOUNTS + 50}.0" in text and "noisegate_accounts_low 101.0" in text
 
 
 def test_analysts_do_not() -> None:

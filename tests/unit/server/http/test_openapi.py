@@ -28,6 +28,8 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
         "POST /v1/query",
         "POST /v1/explain",
         "POST /v1/propose",
+        "POST /v1/workload",
+        "POST /v1/workload/explain",
         "GET /v1/budget",
         "GET /v1/schema",
         "GET /v1/history",

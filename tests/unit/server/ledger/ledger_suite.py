@@ -11,11 +11,25 @@ from tests.unit.server.ledger.suite.crashes import Crashes
 from tests.unit.server.ledger.suite.failures import Failures
 from tests.unit.server.ledger.suite.grants import Grants
 from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
+from tests.unit.server.ledger.suite.questions import Questions
 from tests.unit.server.ledger.suite.records import Records
+from tests.unit.server.ledger.suite.renewals import Renewals
 from tests.unit.server.ledger.suite.reservations import Reservations
 
 
 class LedgerSuite(
-    Analysts, Reservations, Claims, Clocks, Failures, Accounts, Accountings, Grants, KeptAnswers, Crashes, Records
+    Analysts,
+    Reservations,
+    Claims,
+    Clocks,
+    Failures,
+    Accounts,
+    Accountings,
+    Grants,
+    Renewals,
+    Questions,
+    KeptAnswers,
+    Crashes,
+    Records,
 ):
     """To be inherited with the fixtures `ledger` (ada may spend epsilon 1, delta 1e-6), `clock` and `reopen`."""

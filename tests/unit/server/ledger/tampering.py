@@ -31,10 +31,20 @@ EDITS = {
     "nothing spent": (f"UPDATE accounts SET spent = '{SPENT_NOTHING}' WHERE name = 'dataset'",),
     "a larger budget": ("UPDATE accounts SET nano_epsilon = nano_epsilon + 1 WHERE name = 'analyst:ada'",),
     "a window": ("UPDATE accounts SET window_ms = 1000 WHERE name = 'analyst:ada'",),
+    "a period": ("UPDATE accounts SET renew = 'day' WHERE name = 'analyst:ada'",),
+    "an earlier period": (
+        "UPDATE accounts SET progress = replace(progress, '\"current\":', '\"current\":1')"
+        " WHERE name = 'group:monthly'",
+    ),
+    "a forgotten past": (
+        "UPDATE accounts SET progress = replace(progress, '\"past_nano\":0', '\"past_nano\":-1')"
+        " WHERE name = 'group:monthly'",
+    ),
+    "a larger total": ("UPDATE accounts SET most_nano = most_nano + 1 WHERE name = 'group:monthly'",),
     "an account less": ("DELETE FROM accounts WHERE name = 'dataset'",),
     "an account more": (
         "INSERT INTO accounts SELECT 'group:mine', accounting, nano_epsilon, atto_delta, event_atto, window_ms,"
-        " nano_cap, started_ms, spent FROM accounts WHERE name = 'dataset'",
+        " nano_cap, started_ms, spent, renew, most_nano, most_atto, progress FROM accounts WHERE name = 'dataset'",
     ),
     "a key": (f"UPDATE analysts SET key_hash = '{key_hash('ng_eve')}' WHERE name = 'ada'",),
     "a verifier": ("UPDATE analysts SET scram_verifier = 'SCRAM-SHA-256$1:eve$eve:eve' WHERE name = 'ada'",),
@@ -61,3 +71,4 @@ def fill(ledger: StoreLedger) -> None:
     ledger.fail(ledger.reserve(charge(0.25)))
     ledger.release(ledger.reserve(charge(0.125)))
     ledger.reserve(charge(0.125))
+    ledger.grant("group:monthly", Grant(1.0, renew="month", most_in_total=9.0), ACT)

@@ -11,6 +11,7 @@ import pytest
 
 from server.admission import Admission
 from server.connections.outgoing_bytes import Outgoing
+from server.ledger.outlook import Outlook
 from server.pgwire.gateway import CatalogShape, SearchPath
 from server.pgwire.pipeline_gateway import PipelineGateway
 from server.pgwire.shadow.shadow import ShadowDatabase
@@ -39,6 +40,9 @@ class Busy:
     def describe(self, sql: str, search_path: SearchPath = None, analyst: str = "") -> StatementShape:
         assert "ann" not in sql or self.free.wait(20)
         return StatementShape((), (), ())
+
+    def outlook(self, analyst: str) -> Outlook:
+        return Outlook((), None, 0, None)
 
     def budget(self, analyst: str) -> Budget:
         return Budget(1.0, 0.0, 1.0, 0.0)

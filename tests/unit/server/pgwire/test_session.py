@@ -306,11 +306,14 @@ def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:
 def test_settings_reach_the_question() -> None:
     talk = Talk()
     sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25;"
-    sets += " SET noisegate.nobody_adds_more_than = 30"
+    sets += " SET noisegate.nobody_adds_more_than = 30; SET noisegate.max_relative_error = 0.05;"
+    sets += " SET noisegate.reuse = 'Never'"
     talk.say(query(sets), query("SELECT count(*) FROM t"))
     asked = talk.gateway.asked[0]
     assert (asked.analyst, asked.epsilon, asked.mechanism, asked.sampling_rate) == ("ann", 0.5, "r2t", 0.25)
-    assert asked.nobody_adds_more_than == 30.0
+    assert (asked.nobody_adds_more_than, asked.max_relative_error, asked.max_absolute_error) == (30.0, 0.05, None)
+    assert asked.reuse == "never"
+    assert error(talk.say(query("SET noisegate.reuse = 'always'")))["C"] == "22023"
 
 
 def test_intervals_are_columns_of_their_own() -> None:
@@ -351,7 +354,9 @@ def test_a_dry_run_explains() -> None:
 
 
 def test_the_budget_is_shown() -> None:
-    assert rows(Talk().say(query("SHOW noisegate.budget"))) == [[b"10", b"0", b"9", b"0"]]
+    assert rows(Talk().say(query("SHOW noisegate.budget"))) == [
+        [b"10", b"0", b"9", b"0", b"18", b"epsilon 10 in total"]
+    ]
 
 
 def test_all_settings_are_shown_ours_first() -> None:

@@ -58,9 +58,10 @@ def test_rounding_costs_next_to_nothing() -> None:
 
 
 def test_noise_is_for_tau_whatever_a_unit_reaches() -> None:
+    """One threshold leaves nothing to choose, and the whole budget for the release."""
     clip = L2Clip(BUDGET, Ladder(3, 3), selection=SelectionSettings(0.2))
     released = clip.release(PEOPLE, 0, SimulatedEntropy(1))
-    assert released.noise_scale == pytest.approx(np.full(30, 8 / math.sqrt(2 * 0.8 * BUDGET.rho)), rel=1e-6)
+    assert released.noise_scale == pytest.approx(np.full(30, 8 / math.sqrt(2 * BUDGET.rho)), rel=1e-6)
     assert clip.event == ZCDP(BUDGET.rho)
     assert (released.mechanism, released.noise, released.delta) == ("l2_clip", "gaussian", 1e-7)
     assert clip.epsilon_if_bound_fails(30) == released.epsilon == BUDGET.epsilon

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.server.cli.answers import SCALAR
+from tests.unit.server.cli.answers import BUDGET, SCALAR
 from tests.unit.server.cli.conftest import FakeProxy
 
 Run = Callable[..., int]
@@ -56,6 +56,15 @@ def test_a_script_agrees_beforehand(proxy: FakeProxy, run: Run) -> None:
     assert len(proxy.requests) == 2
 
 
+def test_an_error_is_asked_by_where_a_script_agrees(proxy: FakeProxy, run: Run) -> None:
+    """The proxy spends the least that will do, also where a first release has to tell what that is."""
+    told(proxy)
+    assert run("query", COUNT, "--max-relative-error", "0.05", "--epsilon", "0.5", "--yes") == 0
+    ((path, _, asked),) = proxy.requests
+    assert (path, asked) == ("/v1/query", {"sql": COUNT, "max_relative_error": 0.05, "epsilon": 0.5})
+    assert run("query", COUNT, "--max-relative-error", "0.05", "--epsilon", "0.5") == 2, "nobody agreed"
+
+
 def test_what_the_budget_cannot_pay_is_not_asked(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
     told(proxy, epsilon_left=0.1)
     assert run("query", COUNT, "--interval-width", "500", "--yes") == 3
@@ -82,9 +91,11 @@ def test_a_kept_answer_says_that_it_was_free(proxy: FakeProxy, run: Run, capsys:
 
 
 def test_the_budget_is_shown(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
-    proxy.answer({"epsilon": 10.0, "delta": 0.0, "epsilon_left": 2.5, "delta_left": 0.0})
+    proxy.answer(BUDGET | {"epsilon_left": 2.5})
     assert run("budget", "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)[0]["epsilon_left"] == 2.5
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["epsilon_left"], row["questions_left"], row["limited_by"]) == (2.5, 17, "analyst:ada")
+    assert row["protects"].endswith("at most epsilon 50 in total, where renewal stops")
     assert run("budget") == 0
     assert "2.5" in capsys.readouterr().out
     proxy.answer({"something": "else"})

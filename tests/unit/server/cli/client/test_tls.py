@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -11,17 +12,18 @@ from pathlib import Path
 import pytest
 import trustme
 
+from tests.unit.server.cli.answers import BUDGET
 from tests.unit.server.cli.conftest import KEY
 
-BUDGET = b'{"epsilon": 2.0, "delta": 0.0, "epsilon_left": 1.5, "delta_left": 0.0}'
+BODY = json.dumps(BUDGET | {"epsilon_left": 1.5}).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
-        self.send_header("Content-Length", str(len(BUDGET)))
+        self.send_header("Content-Length", str(len(BODY)))
         self.end_headers()
-        self.wfile.write(BUDGET)
+        self.wfile.write(BODY)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
         pass

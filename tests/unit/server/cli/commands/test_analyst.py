@@ -156,6 +156,6 @@ def test_a_grant_says_what_is_left(policy: Path, run: Run, capsys: Capture) -> N
     capsys.readouterr()
     why = ("--policy", str(policy), "--reason", "a test")
     assert run("admin", "grant", "analyst:ada", "--epsilon", "2", *why) == 0
-    assert "may spend epsilon 2, delta 1e-07 in all; epsilon 2, delta 1e-07 is left." in capsys.readouterr().err
+    assert "may spend epsilon 2, delta 1e-07 in total; epsilon 2, delta 1e-07 is left." in capsys.readouterr().err
     assert run("admin", "top-up", "analyst:ada", "--epsilon", "1", *why) == 0
-    assert "may spend epsilon 3, delta 1e-07 in all; epsilon 3, delta 1e-07 is left." in capsys.readouterr().err
+    assert "may spend epsilon 3, delta 1e-07 in total; epsilon 3, delta 1e-07 is left." in capsys.readouterr().err

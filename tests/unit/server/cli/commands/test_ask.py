@@ -26,6 +26,16 @@ def test_the_key_travels_in_the_header_only(proxy: FakeProxy, run: Run) -> None:
     ]
 
 
+def test_whether_an_answer_may_follow_from_others_is_sent(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    proxy.answer(SCALAR | {"cached": True, "charge": {"epsilon": 0.0, "delta": 0.0}, "derived_from": [3, 4]})
+    assert run("query", "SELECT count(*) FROM orders", "--reuse", "only") == 0
+    assert run("query", "SELECT count(*) FROM orders", "--reuse", "auto") == 0
+    bodies = [body for _, _, body in proxy.requests]
+    assert bodies == [{"sql": "SELECT count(*) FROM orders", "reuse": "only"}, {"sql": "SELECT count(*) FROM orders"}]
+    assert "Nothing was charged: this follows from kept answers that you paid for before." in capsys.readouterr().out
+    assert run("query", "SELECT count(*) FROM orders", "--reuse", "always") == 2
+
+
 def test_the_table_shows_value_interval_charge_and_what_is_left(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
     proxy.answer(SCALAR)
     assert run("query", "SELECT count(*) FROM orders") == 0

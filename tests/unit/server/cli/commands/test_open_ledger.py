@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from planner.schema import Column, Schema, Table
+from privacy.accounting.event import ZCDP
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
+from server.ledger.question_texts import AskedText, QuestionKeys
 from server.ledger.sqlite.open import open_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import PolicyFile
@@ -126,6 +128,70 @@ def test_accounts_are_granted_and_topped_up(shell: Shell) -> None:
     assert accounts["dataset"]["window_s"] == 30 * 86_400
     assert accounts["dataset"]["per_query_epsilon"] == 1.0
     assert accounts["dataset"]["renews"] is not None
+    assert "k windows are k budgets" in accounts["dataset"]["protects"]
+
+
+def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None:
+    monthly = ("--epsilon", "10", "--renew", "month", *WHY)
+    shell("admin", "grant", "analyst:ada", *monthly, code=2)
+    assert "say what epsilon all periods may come to" in shell.err
+    shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "never", code=2)
+    shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "35")
+    assert "may spend epsilon 10 per month; by the end of 20" in shell.err
+    (ada,) = shell.rows("admin", "accounts")
+    assert ada["renews"].endswith("-01 00:00:00")
+    assert ada["protects"].endswith("at most epsilon 35 in total, where renewal stops")
+    shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "unlimited")
+    assert "in total nothing bounds it: k periods are k budgets" in shell.err
+    shell("admin", "grant", "analyst:ada", "--epsilon", "1", "--renew", "fortnight", *WHY, code=2)
+
+
+def test_what_is_about_to_run_out_is_listed(shell: Shell) -> None:
+    shell("admin", "grant", "dataset", "--epsilon", "20", *WHY)
+    assert shell.rows("admin", "accounts", "--low") == []
+    shell("admin", "grant", "analyst:ada", "--epsilon", "5", *WHY)
+    spend(shell, 9)
+    (low,) = shell.rows("admin", "accounts", "--low")
+    assert (low["account"], low["epsilon_left"]) == ("analyst:ada", 0.5)
+
+
+def test_who_asked_what_is_listed_for_who_holds_the_key(
+    shell: Shell, run: Callable[..., int], tmp_path: Path
+) -> None:
+    spend(shell)
+    path = tmp_path / "questions.key"
+    assert run("ledger", "new-question-key", str(path)) == 0
+    keys = QuestionKeys.read(path)
+    with closing(shell.ledger()) as ledger:
+        for text in (AskedText("SELECT 1"), AskedText("SELECT count(*) FROM t WHERE x = $1", ("A",))):
+            sealing = keys.sealing(ledger.id, text)
+            ledger.commit(ledger.reserve(Charge("ada", 0.5, 0.0, "r", "p", "q", "gem", sealing=sealing)))
+    listed = ("ledger", "questions", "--key", str(path))
+    rows = shell.rows(*listed)
+    assert [(row["charge"], row["analyst"], row["question"]) for row in rows] == [
+        (2, "ada", "SELECT 1"),
+        (3, "ada", "SELECT count(*) FROM t WHERE x = $1\n-- $1 = 'A'"),
+    ]
+    assert "1 charges have no question beside them" in shell.err
+    assert "SELECT" not in shell("ledger", "export"), "the export has what is sealed"
+    assert run("ledger", "new-question-key", str(path)) == 0
+    assert shell.rows(*listed) == rows, "a rotated key file opens what the old key sealed"
+    path.unlink()
+    assert run("ledger", "new-question-key", str(path)) == 0
+    shell(*listed, code=2)
+    assert "The question of charge 2 was sealed with the key" in shell.err
+
+
+def test_an_analyst_may_count_in_zcdp_and_sees_what_basic_composition_would_leave(shell: Shell) -> None:
+    shell("analyst", "add", "eve", "--epsilon", "2", "--delta", "0", "--accounting", "zcdp", code=2)
+    assert "delta" in shell.err
+    shell("analyst", "add", "eve", "--epsilon", "2", "--delta", "1e-6", "--accounting", "zcdp")
+    with closing(shell.ledger()) as ledger:
+        for _ in range(8):
+            ledger.commit(ledger.reserve(Charge("eve", 0.2, 0.0, "request-1", "policy", "plan", "gem", ZCDP(0.0005))))
+    (eve,) = shell.rows("admin", "accounts", "--analyst", "eve")
+    assert (eve["accounting"], eve["epsilon_left_basic"]) == ("zcdp", 0.4)
+    assert eve["epsilon_left"] > eve["epsilon_left_basic"]
 
 
 @pytest.mark.parametrize(
@@ -225,6 +291,8 @@ def test_every_command_has_help(run: Callable[..., int], capsys: Capture, comman
     assert "Usage: noisegate" in capsys.readouterr().out
 
 
+UNLIMITED = '"unlimited"'
+
 BUDGETS = """
 [budgets.analyst]
 epsilon = 3.0
@@ -252,6 +320,20 @@ def test_the_policy_grants_where_nothing_else_is_said(
     assert (dataset["epsilon"], dataset["accounting"], dataset["window_s"]) == (20.0, "zcdp", 30 * 86_400)
 
 
+def test_a_policy_renews_and_says_up_to_which_total(tmp_path: Path, run: Callable[..., int], capsys: Capture) -> None:
+    policy = tmp_path / "policy.toml"
+    renewed = 'epsilon = 3.0\ndelta = 1e-6\naccounting = "renyi"\nrenew = "week"\nmost_in_total = 50.0\n'
+    policy.write_text(f"{POLICY}[budgets.analyst]\n{renewed}[budgets.dataset]\n{renewed.replace('50.0', UNLIMITED)}")
+    shell = Shell(policy, run, capsys)
+    shell("analyst", "add", "ada")
+    dataset, ada = shell.rows("admin", "accounts")[1], shell.rows("admin", "accounts")[0]
+    assert (
+        "epsilon 3, delta 1e-06 per week" in ada["protects"]
+        and "at most epsilon 50, delta 1.7e-05 in" in ada["protects"]
+    )
+    assert "in total nothing bounds it" in dataset["protects"]
+
+
 def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
     shell("analyst", "add", "grace", code=2)
     assert "--epsilon" in shell.err
@@ -261,7 +343,15 @@ def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
     "budgets",
     [
         "[budgets.analyst]\nepsilon = 0",
-        "[budgets.analyst]\nepsilon = 1.0\naccounting = 'zcdp'",
+        "[budgets.analyst]\nepsilon = 1.0\naccounting = 'zcdp'",  # without a delta
+        "[budgets.analyst]\nepsilon = 1.0\naccounting = 'pld'\ndelta = 1e-6",
+        "[budgets.analyst]\nepsilon = 1.0\nrenew = 'month'",  # silence does not say what the total is
+        "[budgets.analyst]\nepsilon = 1.0\nrenew = 'month'\nmost_in_total = 'none'",
+        "[budgets.analyst]\nepsilon = 1.0\nrenew = 'month'\nmost_in_total = 0.5",
+        "[budgets.analyst]\nepsilon = 1.0\nrenew = 'moon'\nmost_in_total = 5.0",
+        "[budgets.analyst]\nepsilon = 1.0\nrenew = 'month'\nmost_in_total = 5.0\nwindow_days = 3",
+        "[budgets.analyst]\nepsilon = 1.0\nmost_in_total = 5.0",
+        "[budgets.analyst]\nepsilon = 1.0\ndelta = 1e-6\nevent_delta = 1e-7",
         "[budgets.dataset]\nepsilon = 1.0\ndelta = 1.0",
         "[budgets.dataset]\nepsilon = 1.0\nwindow_days = -1",
         "[budgets.group]\nepsilon = 1.0",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.server.cli.answers import EXPLANATION, GROUPED, SCALAR, refusal
+from tests.unit.server.cli.answers import BUDGET, EXPLANATION, GROUPED, SCALAR, refusal
 from tests.unit.server.cli.conftest import FakeProxy
 from tests.unit.server.cli.conftest import proxy as proxy
 from tests.unit.server.cli.conftest import run as run
@@ -103,9 +103,21 @@ def test_unknown_tables_and_commands_are_said_to_be(proxy: FakeProxy, shell: She
 
 
 def test_the_budget_is_shown(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
-    proxy.bodies = {"/v1/budget": json.dumps(SCALAR["budget"])}
+    proxy.bodies = {"/v1/budget": json.dumps(BUDGET)}
     assert shell("\\budget\n") == 0
-    assert "Left: epsilon 8.5 of epsilon 10." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Left: epsilon 8.5 of epsilon 10." in out
+    assert "Your budget protects at epsilon 10 per month;" in out
+    assert "That is 17 more questions like your last 10." in out
+
+
+def test_an_accuracy_stands_in_place_of_an_epsilon(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
+    proxy.answer(SCALAR)
+    assert shell("\\accuracy 0.05\nSELECT 1;\n\\accuracy default\nSELECT 2;\n\\accuracy much\n", "--keep-going") == 1
+    err = capsys.readouterr().err
+    assert "expected to be within 5% of its value" in err and "an accuracy is a number above 0" in err
+    asked = [body.get("max_relative_error") for path, _, body in proxy.requests if path == "/v1/query"]
+    assert asked == [0.05, None]
 
 
 def test_expanded_display_gives_each_cell_a_line(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
@@ -133,5 +145,5 @@ def test_leaving_ends_a_script(proxy: FakeProxy, shell: Shell) -> None:
 def test_help_names_every_command(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     assert shell("\\?") == 0
     out = capsys.readouterr().out
-    for name in ("\\d", "\\dt", "\\budget", "\\explain", "\\epsilon", "\\timing", "\\x", "\\q"):
+    for name in ("\\d", "\\dt", "\\budget", "\\explain", "\\epsilon", "\\accuracy", "\\timing", "\\x", "\\q"):
         assert f"  {name} " in out

@@ -154,6 +154,28 @@ def test_budgets_are_set_and_topped_up(ask: Send, ledger: StoreLedger) -> None:
     assert_problem(ask("POST", "/accounts/group:nobody/top-up", json={"epsilon": 1.0, **WHY}), 404, "42704")
 
 
+def test_a_grant_by_the_calendar_says_up_to_which_total(ask: Send) -> None:
+    monthly = {"epsilon": 2.0, "renew": "month"}
+    assert_problem(ask("PUT", "/accounts/analyst:ada", json={**monthly, **WHY}), 422, "22023")
+    body = ask("PUT", "/accounts/analyst:ada", json={**monthly, "most_in_total": 9.0, **WHY}).json()
+    assert (body["renew"], body["most_in_total"], body["total_epsilon"], body["past_epsilon"]) == (
+        "month",
+        9.0,
+        2.0,
+        0,
+    )
+    body = ask("PUT", "/accounts/analyst:ada", json={**monthly, "most_in_total": "unlimited", **WHY}).json()
+    assert body["most_in_total"] == "unlimited" and "k periods are k budgets" in body["guarantee"]
+    assert_problem(ask("PUT", "/accounts/analyst:ada", json={**monthly, "most_in_total": "all", **WHY}), 422, "08P01")
+
+
+def test_an_analyst_is_added_in_another_accounting(ask: Send) -> None:
+    new = {"name": "eve", "epsilon": 1.0, "delta": 1e-6, "accounting": "zcdp", **WHY}
+    assert ask("POST", "/analysts", json=new).status_code == 201
+    (account,) = ask("GET", "/accounts", params={"analyst": "eve"}).json()
+    assert (account["accounting"], account["epsilon_left_basic"]) == ("zcdp", 1.0)
+
+
 def test_a_grant_that_names_no_delta_leaves_it_as_it_is(ask: Send) -> None:
     assert ask("PUT", "/accounts/dataset", json={"epsilon": 1.0, "delta": 1e-6, **WHY}).json()["delta"] == 1e-6
     assert ask("PUT", "/accounts/dataset", json={"epsilon": 2.0, **WHY}).json()["delta"] == 1e-6

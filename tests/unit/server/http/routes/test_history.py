@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -42,7 +42,18 @@ def test_only_ones_own_charges_are_listed() -> None:
         "mechanism": "gem",
         "request_id": "request-9",
         "plan_hash": "plan",
+        "sql": None,
+        "parameters": [],
     }
+
+
+def test_the_words_are_there_where_the_ledger_keeps_them() -> None:
+    class Kept(Past):
+        def newest_charges(self, analyst: str, *, before: int | None, limit: int) -> list[ChargeRecord]:
+            return [replace(record(9), sealed_question="1.key.text")]
+
+    (charge,) = send("GET", "/v1/history", ledger=Kept().custody()).json()["charges"]
+    assert (charge["sql"], charge["parameters"]) == ("SELECT count(*) FROM t WHERE x = $1", [7])
 
 
 def test_pages_go_back() -> None:

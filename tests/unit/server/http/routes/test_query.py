@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import InvalidSyntax
-from server.errors import BackendFailed, BudgetExhausted, DuplicateRequest, KeyReused, ServerError, TooManyQueries
+from server.errors import (
+    BackendFailed,
+    BudgetExhausted,
+    DuplicateRequest,
+    KeyReused,
+    NothingFollows,
+    ServerError,
+    TooManyQueries,
+)
 from server.ledger.analyst import Role
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import FakePipeline, answer, assert_problem, raising, send
@@ -36,6 +44,8 @@ def test_an_answer_has_the_documented_shape() -> None:
         "taus": [[None, [4.0], [8.0, 16.0]], [None, [4.0], [None]]],
         "charge": {"epsilon": 1.0, "delta": 0.0},
         "cached": False,
+        "derived_from": [],
+        "kept": [],
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
         "notes": ["Noise only."],
         "request_id": response.headers["x-request-id"],
@@ -55,6 +65,21 @@ def test_what_is_left_out_is_left_to_the_policy() -> None:
     send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1", "epsilon": None})
     (asked,) = pipeline.asked
     assert (asked.epsilon, asked.delta, asked.mechanism) == (None, None, None)
+
+
+def test_whether_an_answer_may_follow_from_others_reaches_the_pipeline() -> None:
+    pipeline = FakePipeline()
+    for reuse in ({}, {"reuse": "only"}, {"reuse": "never"}):
+        send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1", **reuse})
+    assert [asked.reuse for asked in pipeline.asked] == ["auto", "only", "never"]
+    refused = send("POST", "/v1/query", pipeline=pipeline, json={"sql": "SELECT 1", "reuse": "always"})
+    assert_problem(refused, 422, "08P01")
+
+
+def test_where_nothing_follows_it_says_what_to_do() -> None:
+    error = NothingFollows("the answer does not follow", hint="with reuse = auto it is measured")
+    body = assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"}), 422, "PD006")
+    assert body["hint"] == "with reuse = auto it is measured"
 
 
 def test_a_planners_error_points_into_the_statement() -> None:

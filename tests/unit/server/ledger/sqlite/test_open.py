@@ -12,6 +12,7 @@ from server.errors import LedgerInvalid, LedgerMissing
 from server.ledger.api_keys import key_hash
 from server.ledger.sqlite.open import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
+from server.ledger.tables.schema import SCHEMA_VERSION
 from tests.unit.server.ledger.charges import charge
 
 
@@ -149,8 +150,8 @@ def test_another_sqlite_file_is_not_a_ledger(path: Path, marker: Path) -> None:
 
 def test_another_version_is_refused(ledger: StoreLedger, path: Path, marker: Path) -> None:
     ledger.close()
-    edit(path, "PRAGMA user_version = 3")
-    with pytest.raises(LedgerInvalid, match="version 3"):
+    edit(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(LedgerInvalid, match=f"version {SCHEMA_VERSION + 1}"):
         open_ledger(path, marker)
 
 

@@ -85,8 +85,25 @@ class KeptAnswers(LedgerCase):
             ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
         ledger.reserve(charge(0.3, answer_key="unanswered"))
         ledger.commit(ledger.reserve(charge(0.3)), b"not kept")
-        newest = ledger.newest_answer("ada", "plan")
-        assert newest is not None
-        assert newest.charge.answer_key == "at 0.2"
-        assert ledger.newest_answer("eve", "plan") is None
-        assert ledger.newest_answer("ada", "another plan") is None
+        newest = ledger.answers_to("ada", "plan", limit=5)
+        assert [one.charge.answer_key for one in newest] == ["at 0.2", "at 0.1"]
+        assert ledger.answers_to("ada", "plan") == newest[:1]
+        assert ledger.answers_to("eve", "plan") == ()
+        assert ledger.answers_to("ada", "another plan") == ()
+
+    def test_an_analysts_answers_to_a_plan_the_newest_first(self, ledger: StoreLedger) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        for key in ("one", "two", "one+1:3"):
+            ledger.commit(ledger.reserve(charge(0.1, answer_key=key)), b"noisy")
+        ledger.commit(ledger.reserve(charge(0.1, analyst="eve", answer_key="two")), b"noisy")
+        ledger.commit(ledger.reserve(charge(0.1)))
+        ledger.fail(ledger.reserve(charge(0.1, answer_key="one")))
+
+        def keys(named: str = "", limit: int = 9) -> list[str]:
+            return [one.charge.answer_key for one in ledger.answers_to("ada", "plan", named, limit=limit)]
+
+        assert keys() == ["one+1:3", "two", "one"]
+        assert keys(limit=2) == ["one+1:3", "two"]
+        assert keys("one") == ["one+1:3", "one"]
+        assert keys("on_") == keys("%") == []
+        assert ledger.answers_to("ada", "another plan") == ()

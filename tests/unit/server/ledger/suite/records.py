@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from server.errors import InvalidRequest, LedgerUnavailable
 from server.ledger.account import Grant
 from server.ledger.api_keys import key_hash
+from server.ledger.entry_contents import PeriodsNoted
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
+
+
+def _noted(version: int) -> PeriodsNoted:
+    way = {"shape": "s", "periods": {"2026-01": [version, "d"]}}
+    return PeriodsNoted(
+        version=version,
+        fingerprint="structure",
+        key="k",
+        loads=[[version, "structure"]],
+        tables={"visit": {"before": "2026-02-01", "ways": {"": way}}},
+        whole={},
+        reopened=[],
+        by="grace",
+        reason="a load",
+    )
 
 
 class Records(LedgerCase):
@@ -64,6 +82,37 @@ class Records(LedgerCase):
         ledger.note_checked(2, "structure", ["visit (id)"], ACT)
         assert ledger.checked_keys("structure") == {"visit (id)"}
         assert ledger.verify().fault is None
+
+    def test_closed_periods_are_noted_once_for_each_version(self, ledger: StoreLedger) -> None:
+        assert ledger.noted_periods() is None
+        assert ledger.note_periods(_noted(1))
+        assert ledger.noted_periods() == _noted(1)
+        assert not ledger.note_periods(replace(_noted(1), fingerprint="other")), "noted before"
+        assert not ledger.note_periods(_noted(2)), "there is no such load yet"
+        assert ledger.bump_data(ACT) == 2
+        assert ledger.noted_periods() == _noted(1), "the newest there is"
+        assert not ledger.note_periods(_noted(1))
+        assert ledger.note_periods(_noted(2))
+        assert ledger.noted_periods() == _noted(2)
+        assert [entry.kind for entry in ledger.entries(acts_only=True)][-3:] == ["periods", "data", "periods"]
+        assert ledger.verify().fault is None
+
+    def test_answers_that_are_paid_are_found_among_many_keys(self, ledger: StoreLedger) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        ledger.commit(ledger.reserve(charge(0.1, answer_key="one")), b"noisy")
+        ledger.commit(ledger.reserve(charge(0.1, analyst="eve", answer_key="two")), b"noisy")
+        ledger.fail(ledger.reserve(charge(0.1, answer_key="three")))
+        ledger.reserve(charge(0.1, answer_key="four"))
+        many = ["one", "two", "three", "four", *(f"none {number}" for number in range(1200))]
+        assert ledger.paid_among(many, "ada") == {"one": "one"}
+        assert ledger.paid_among(list(reversed(many)), "eve") == {"two": "two"}
+        assert ledger.paid_among([], "ada") == {}
+
+    def test_an_answer_that_started_from_another_is_found_by_how_its_key_begins(self, ledger: StoreLedger) -> None:
+        base = 64 * "a"
+        for key in (base, f"{base}+1:3", f"{base}+2:4"):
+            ledger.commit(ledger.reserve(charge(0.1, answer_key=key)), b"noisy")
+        assert ledger.paid_among([base], "ada") == {base: f"{base}+2:4"}
 
     def test_charges_are_listed_in_pages(self, ledger: StoreLedger, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)

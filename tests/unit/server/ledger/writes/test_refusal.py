@@ -9,7 +9,7 @@ from tests.unit.server.ledger.charges import charge
 
 
 def account(name: str, grant: Grant) -> Balance:
-    return Balance.opened(name, Terms.of(grant), 0)
+    return Balance.opened(name, Terms.of(grant), 0, 0)
 
 
 def test_it_says_what_is_left_and_what_fits() -> None:
@@ -48,11 +48,33 @@ def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account()
 
 def test_nothing_left_is_a_matter_for_the_custodian() -> None:
     own = account("analyst:ada", Grant(1.0))
-    spent = own.charged(Amount(10**9))
+    spent = own.charged(Amount(10**9), Amount(10**9))
     assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
         "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and --reason),"
         " or the administration page."
     )
+
+
+def test_a_budget_that_is_renewed_says_when() -> None:
+    own = account("analyst:ada", Grant(1.0, renew="month", most_in_total=12.0))
+    spent = own.charged(Amount(10**9), Amount(10**9))
+    hint = exhausted(charge(1.0), (spent,), (spent,)).hint
+    assert hint is not None and hint.startswith("It is renewed on 1970-02-01 (UTC). A custodian can grant more: ")
+    dataset = account("dataset", Grant(0.5))
+    both = exhausted(charge(1.0), (spent, dataset), (spent, dataset)).hint
+    assert both is not None and "renewed" not in both, "the other account is not"
+
+
+def test_where_all_periods_have_come_to_the_total_a_larger_one_is_named() -> None:
+    own = account("analyst:ada", Grant(1.0, renew="month", most_in_total=1.5))
+    first = own.charged(Amount(10**9), Amount(10**9))
+    second = first.renewed(40 * 86_400_000, 40 * 86_400_000)
+    error = exhausted(charge(1.0), (second,), (second,))
+    assert error.message == "The query asks for epsilon 1.0, but only epsilon 0.5 is left."
+    assert error.hint is not None and "accept more: noisegate admin grant" in error.hint
+    spent = second.charged(Amount(5 * 10**8), Amount(5 * 10**8))
+    hint = exhausted(charge(1.0), (spent,), (spent,)).hint
+    assert hint is not None and "renewed on" not in hint, "nothing comes after it"
 
 
 def test_the_short_account_is_named_and_the_hint_fits_all() -> None:

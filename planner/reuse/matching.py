@@ -1,0 +1,218 @@
+"""Whether a question counts the rows of a kept answer's groups, and into which of its groups each of these goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from sqlglot import exp
+
+from planner.plan import Plan
+from planner.reuse.evaluate import Evaluator
+from planner.reuse.fact import NULL, Fact, Known, Other, Plain, Unknown, Within, after, floored, moment_of, plain
+from planner.reuse.outline import (
+    KeyOutline,
+    Outline,
+    Period,
+    condition_name,
+    conditions,
+    key_outline,
+    release_name,
+    rows,
+    written,
+)
+from planner.reuse.tree_hash import TreeHashes
+from planner.sql.trees import nodes
+
+_MOMENTS = ("date", "timestamp", "timestamptz")
+
+Facts = dict[str, Fact]
+
+NewGroup = tuple[Plain, ...]
+"""The values of the question's keys, as `key_value` reads them."""
+
+
+class Undecided(Exception):
+    """What the question asks of a row is not the same in all rows of a kept group, or is not understood here."""
+
+
+@dataclass(frozen=True)
+class AskedKey:
+    """A group key of the question that is asked."""
+
+    outline: KeyOutline
+    expression: exp.Expr
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Rows that a kept answer has left out and the question would count, if there are any.
+
+    Attributes:
+      null: those whose value of a kept group key is NULL.
+      others: those whose value is not among the declared ones.
+    """
+
+    null: bool = False
+    others: bool = False
+
+    def __or__(self, other: Lacking) -> Lacking:
+        return Lacking(self.null or other.null, self.others or other.others)
+
+
+class AskedQuestion:
+    """What a question asks, as kept outlines are compared with it.
+
+    Args:
+      plan: of the question.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.hashes = TreeHashes()
+        self.rows = rows(plan)
+        self.conditions = [(condition_name(one), one) for one in conditions(plan)]
+        self.keys = tuple(AskedKey(key_outline(key), written(key)) for key in plan.group_keys)
+        self.releases = tuple(map(release_name, plan.releases))
+
+    def follows(self, kept: Outline) -> Match | None:
+        """How the question's rows are those of groups of a kept answer; None where they are not, by what is written.
+
+        The kept question's conditions must be among this one's, so its rows are a part of the kept ones.
+        """
+        if kept.rows != self.rows:
+            return None
+        left = Counter(kept.conditions)
+        extra = []
+        for name, condition in self.conditions:
+            if left[name] > 0:
+                left[name] -= 1
+            else:
+                extra.append(condition)
+        return None if left.total() else Match(self, kept, tuple(extra))
+
+
+@dataclass(frozen=True)
+class Match:
+    """A question whose rows are a kept answer's rows that pass further conditions.
+
+    Attributes:
+      asked: the question.
+      kept: the outline of the kept answer.
+      extra: the conditions that the kept question did not have.
+    """
+
+    asked: AskedQuestion
+    kept: Outline
+    extra: tuple[exp.Expr, ...]
+
+    @cached_property
+    def relevant(self) -> tuple[int, ...]:
+        """The places of the kept keys that conditions or keys of the question read; the others are added up over."""
+        read = {self.asked.hashes.of(node) for tree in self._trees() for node in nodes(tree)}
+        read |= {key.outline.name for key in self.asked.keys}
+        return tuple(place for place, key in enumerate(self.kept.keys) if read & set(_names(key)))
+
+    def group(self, values: Sequence[object]) -> NewGroup | None:
+        """The group of the question that a kept group's rows are all in; None where none of them passes.
+
+        Args:
+          values: of the `relevant` keys of the kept group.
+        Raises: Undecided.
+        """
+        facts: Facts = {}
+        for place, value in zip(self.relevant, values, strict=True):
+            facts |= _facts(self.kept.keys[place], value)
+        evaluator = Evaluator(facts, self.asked.hashes)
+        passes = [evaluator.truth(condition) for condition in self.extra]
+        if any(one is False or one is None for one in passes):
+            return None
+        if not all(one is True for one in passes):
+            raise Undecided
+        return tuple(self._key(key, facts, evaluator) for key in self.asked.keys)
+
+    def lacking(self, kept_values: Sequence[Sequence[object]], own_values: Sequence[frozenset[Plain]]) -> Lacking:
+        """Which rows the kept answer has left out that the question would count.
+
+        Args:
+          kept_values: per key of the kept answer, its values.
+          own_values: per key of the question, the values that its groups have, as `key_value` reads them.
+        """
+        same = {key.outline.name for key in self.asked.keys}
+        found = Lacking()
+        for key, values in zip(self.kept.keys, kept_values, strict=True):
+            if key.name in same:
+                continue  # the question leaves the same rows out by itself
+            if key.lacks_null and not (
+                (key.is_column or key.period) and self._leaves_out(_facts(key, None), own_values)
+            ):
+                found |= Lacking(null=True)
+            if key.lacks_others:
+                known = [key_value(key, value) for value in values if value is not None]
+                others: Fact = Other(frozenset(value for value in known if not isinstance(value, Unknown)))
+                facts: Facts = {key.name: others, key.inner: others} if key.is_column else {}
+                if not (facts and self._leaves_out(facts, own_values)):
+                    found |= Lacking(others=True)
+        return found
+
+    def _leaves_out(self, facts: Facts, own_values: Sequence[frozenset[Plain]]) -> bool:
+        """Does the question count no row of which this is known?"""
+        evaluator = Evaluator(facts, self.asked.hashes)
+        if any(evaluator.truth(condition) in (False, None) for condition in self.extra):
+            return True
+        pairs = zip(self.asked.keys, own_values, strict=True)
+        found = ((evaluator.value(key.expression), values) for key, values in pairs)
+        return any(isinstance(value, Known) and value.value not in values for value, values in found)
+
+    def _key(self, key: AskedKey, facts: Mapping[str, Fact], evaluator: Evaluator) -> Plain:
+        value = facts.get(key.outline.name) or evaluator.value(key.expression)
+        if not isinstance(value, Known):
+            raise Undecided
+        return value.value
+
+    def _trees(self) -> Iterator[exp.Expr]:
+        yield from self.extra
+        yield from (key.expression for key in self.asked.keys)
+
+
+def key_value(key: KeyOutline, value: object) -> Plain | Unknown:
+    """A value of a group key, as answers have it, as one that compares exactly: of a moment's text the moment."""
+    if key.kind in _MOMENTS and value is not None:
+        return moment_of(value) or Unknown()
+    return plain(value)
+
+
+def _names(key: KeyOutline) -> Iterable[str]:
+    period = key.period
+    return (key.name, key.inner, *(() if period is None else (*period.of, *period.columns)))
+
+
+def _facts(key: KeyOutline, value: object) -> Facts:
+    """What is known of every row of a group by the value of one of its keys."""
+    known = key_value(key, value)
+    if isinstance(known, Unknown):
+        return {}
+    facts: Facts = {key.name: Known(known), key.inner: Known(known)}
+    if key.period is None:
+        return facts
+    if known is None:
+        clamped = key.period.columns if key.period.first is not None else ()
+        return facts | dict.fromkeys((*key.period.of, *clamped), NULL)
+    if not isinstance(known, datetime) or floored(known, key.period.unit) != known:
+        return {}
+    end = after(known, key.period.unit)
+    inside = Within(known, end, key.period.whole_days)
+    facts |= dict.fromkeys(key.period.of, inside)
+    return facts | dict.fromkeys(key.period.columns, _moved_from(key.period, inside))
+
+
+def _moved_from(period: Period, inside: Within) -> Within:
+    """Where a moment lies that may have been moved into the declared range: its ends stand for all beyond."""
+    if period.first is None or period.last is None or inside.first is None:
+        return inside
+    first, last = datetime.fromisoformat(period.first), datetime.fromisoformat(period.last)
+    opens = floored(first, period.unit) == inside.first
+    closes = floored(last, period.unit) == inside.first
+    return Within(None if opens else inside.first, None if closes else inside.end, inside.whole_days)

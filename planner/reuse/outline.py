@@ -1,0 +1,300 @@
+"""The outline of a question whose answer is kept: its rows, conditions, groups and weights, by their hashes.
+
+The ledger keeps no text of a question. What a later question asks is at hand when it is asked, so hashes are enough
+to see that an earlier one counted the same rows by the same weights: what is not equal to the letter is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from sqlglot import exp
+
+from planner.plan import GroupKey, Plan, Release
+from planner.reuse.fact import TimeUnit, moment_of
+from planner.reuse.tree_hash import text_hash, tree_hash
+from planner.sql.result_types import ResultType
+
+REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l2_clip", "joint_scale", "fixed"})
+"""Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a
+public scale then: what is chosen is chosen with noise of its own, and the release draws for each group anew
+(`privacy.mechanisms.noise.release`; `l2_clip` draws one Gaussian per group itself). Not those that race thresholds or
+draw a rank, whose noise is part of the choice."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """Of a group key that is the beginning of a moment's year, month, ..., day or second: whose.
+
+    Attributes:
+      unit: of time.
+      of: hashes of the expressions that hold the moment: as it is truncated, and without its casts.
+      columns: hashes of what is moved into the declared range before that; empty where nothing is.
+      first, last: the declared range then, in ISO 8601: what lies beyond counts at its ends; None: it is NULL there.
+      whole_days: is the moment a date?
+    """
+
+    unit: TimeUnit
+    of: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    first: str | None = None
+    last: str | None = None
+    whole_days: bool = False
+
+
+@dataclass(frozen=True)
+class KeyOutline:
+    """One group key.
+
+    Attributes:
+      name: hash of its SQL.
+      inner: the same without the cast that gives all spellings one form; of a key that is a column, the column's.
+      kind: its type in an answer.
+      is_column: is it a column?
+      period: of a key that is the beginning of a unit of time.
+      lacks_null, lacks_others: are rows left out whose value is NULL, or not among the declared ones?
+    """
+
+    name: str
+    inner: str
+    kind: ResultType
+    is_column: bool = False
+    period: Period | None = None
+    lacks_null: bool = False
+    lacks_others: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseOutline:
+    """One release.
+
+    Attributes:
+      name: hash of weight, bound and kind; None where nothing can follow from it.
+      adds_up: is it a sum over rows, so that of several groups together it is the sum of theirs?
+      cut: hash of how contributions are cut at tau: equal for releases that estimate one number at equal thresholds.
+    """
+
+    name: str | None
+    adds_up: bool
+    cut: str
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What may be known of a kept answer's question without its text.
+
+    Attributes:
+      rows: hash of the join without its conditions, and of who owns its tuples.
+      data_version: the custodian's.
+      conditions: hash of each condition of WHERE, sorted; each as often as it stands there.
+      keys: of GROUP BY, in order.
+      releases: in order.
+    """
+
+    rows: str
+    data_version: int
+    conditions: tuple[str, ...]
+    keys: tuple[KeyOutline, ...]
+    releases: tuple[ReleaseOutline, ...]
+
+    @property
+    def document(self) -> dict[str, object]:
+        """As JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Outline:
+        """From `document`. Raises: KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            rows=document["rows"],
+            data_version=document["data_version"],
+            conditions=tuple(document["conditions"]),
+            keys=tuple(_key(key) for key in document["keys"]),
+            releases=tuple(ReleaseOutline(**release) for release in document["releases"]),
+        )
+
+
+def outline(
+    plan: Plan, data_version: int, n_groups: int, shown: bool, released: Sequence[tuple[str, str]]
+) -> Outline | None:
+    """The outline of a question that has been answered; None where nothing but its very answer may follow from it.
+
+    That is so of samples, of answers that leave groups out, of group keys that were found among private rows, and
+    where a rule of groups per unit left rows out.
+
+    Args:
+      plan: the question.
+      data_version: the custodian's.
+      n_groups: how many groups the answer has.
+      shown: are these all groups that there may be?
+      released: by which mechanism each release was released, and with which noise.
+    """
+    cuts = plan.group_rule is not None and n_groups > 2 * plan.group_rule
+    found = any(domain.is_discovered for domain in plan.domains)
+    if plan.sampling is not None or plan.selection is not None or found or cuts or not shown:
+        return None
+    together = [release_name(release) for release in plan.releases]
+    releases = tuple(
+        ReleaseOutline(
+            release_name(release) if mechanism in REUSABLE else None,
+            release.is_sum,
+            _cut(plan, mechanism, noise, n_groups, together),
+        )
+        for release, (mechanism, noise) in zip(plan.releases, released, strict=True)
+    )
+    if not any(release.name for release in releases):
+        return None
+    return Outline(
+        rows(plan), data_version, condition_names(plan), tuple(map(key_outline, plan.group_keys)), releases
+    )
+
+
+def rows(plan: Plan) -> str:
+    """Hash of which rows a question reads before its conditions, and whose they are."""
+    joined = plan.source.copy()
+    joined.set("where", None)
+    owners = [f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners]
+    return text_hash("\n".join([plan.fingerprint, joined.sql("postgres"), *owners]))
+
+
+def conditions(plan: Plan) -> list[exp.Expr]:
+    """The conditions of WHERE, all of which a row that counts passes."""
+    where = plan.source.args.get("where")
+    if where is None:
+        return []
+    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+
+
+def condition_names(plan: Plan) -> tuple[str, ...]:
+    """The hashes of a plan's conditions, sorted: the order in which they are written says nothing."""
+    return tuple(sorted(map(condition_name, conditions(plan))))
+
+
+def condition_name(condition: exp.Expr) -> str:
+    """The hash of a condition, whether it stands in parentheses or not."""
+    return tree_hash(condition.unnest())
+
+
+def release_name(release: Release) -> str | None:
+    """Hash of what a release counts; None for ranks, and for products around means, which are those of one group."""
+    if release.ranked is not None or release.around is not None:
+        return None
+    counted = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
+    return text_hash("\n".join([release.weight.sql("postgres"), float(release.weight_bound).hex(), counted]))
+
+
+def key_outline(key: GroupKey) -> KeyOutline:
+    """The outline of one group key."""
+    inner = written(key)
+    omitted = key.omitted or ""
+    is_column = isinstance(inner, exp.Column)
+    period = None if is_column else _period(inner)
+    lacks = "NULL" in omitted, "declared" in omitted
+    # A sentence names columns, too: one that is called "declared" makes more seem left out than is.
+    return KeyOutline(tree_hash(key.key), tree_hash(inner), key.type, is_column, period, *lacks)
+
+
+def written(key: GroupKey) -> exp.Expr:
+    """A key's expression without the cast that gives all its spellings one form."""
+    sql = key.key
+    canonical = isinstance(sql, exp.Cast) and sql.to.this in (exp.DataType.Type.TEXT, exp.DataType.Type.BIGINT)
+    return sql.this.unnest() if canonical and isinstance(sql, exp.Cast) else sql
+
+
+def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[str | None]) -> str:
+    """Truncated group by group, in length, by one factor for all sums, or with capacities of kinds, by the noise."""
+    facts: list[object] = ["each group"]
+    if mechanism == "l2_clip":
+        facts = ["length", n_groups]
+    elif mechanism == "joint_scale":
+        facts = ["one factor", *together]
+    elif plan.kinds and mechanism == "group_lp":
+        facts = ["kinds", plan.kinds, n_groups, plan.groups_per_unit, noise]
+    return text_hash(repr(facts))
+
+
+def _period(tree: exp.Expr) -> Period | None:
+    """What unit of which moment an expression is the beginning of."""
+    unit, inner = _unit_of(tree)
+    if unit is None:
+        return None
+    of = [tree_hash(inner)]
+    whole_days = isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP
+    while isinstance(inner, exp.Paren) or (
+        isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP
+    ):
+        inner = inner.this
+        of.append(tree_hash(inner))
+    if not isinstance(inner, exp.Case):
+        return Period(unit, tuple(of), whole_days=whole_days and isinstance(inner, exp.Column))
+    moored = _moored(inner)
+    if moored is None:
+        return Period(unit, tuple(of))
+    column, first, last, clamped = moored
+    named = [column]
+    while isinstance(column, (exp.Paren, exp.AtTimeZone)):
+        column = column.this
+        named.append(column)
+    if not isinstance(column, exp.Column):
+        return Period(unit, tuple(of))
+    start, end = (first.isoformat(" "), last.isoformat(" ")) if clamped else (None, None)
+    return Period(unit, tuple(of), tuple(map(tree_hash, named)), start, end, whole_days and len(named) == 1)
+
+
+def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
+    """The unit of `date_trunc('unit', x)`, of a cast of it, or of a cast to a date; and x."""
+    if isinstance(tree, exp.Paren):
+        return _unit_of(tree.this)
+    if isinstance(tree, exp.TimestampTrunc):
+        unit = tree.args["unit"].name.lower()
+        return (unit if unit in get_args(TimeUnit) else None), tree.this
+    if not isinstance(tree, exp.Cast):
+        return None, tree
+    unit, inner = _unit_of(tree.this)
+    if tree.to.this is exp.DataType.Type.TIMESTAMP:
+        return unit, inner
+    if tree.to.this is exp.DataType.Type.DATE:
+        return ("day", tree.this) if unit in (None, "hour", "minute", "second") else (unit, inner)
+    return None, tree
+
+
+def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime, bool] | None:
+    """What a CASE moves into a range, that range, and whether it is moved there, or NULL outside of it.
+
+    As `planner.expressions.datetimes.moored` writes it, and nothing else.
+    """
+    branches = case.args["ifs"]
+    between = branches[0].this
+    if case.args.get("this") is not None or case.args.get("default") is not None:
+        return None
+    if not isinstance(between, exp.Between) or branches[0].args["true"] != between.this:
+        return None
+    column, low, high = between.this, between.args["low"], between.args["high"]
+    first, last = _literal(low), _literal(high)
+    if first is None or last is None:
+        return None
+    if len(branches) == 1:
+        return column, first, last, False
+    below = exp.LT(this=column.copy(), expression=low.copy()), low
+    above = exp.GT(this=column.copy(), expression=high.copy()), high
+    others = [(branch.this, branch.args["true"]) for branch in branches[1:]]
+    return (column, first, last, True) if others == [below, above] else None
+
+
+def _literal(node: exp.Expr) -> datetime | None:
+    inner = node.this if isinstance(node, exp.Cast) else None
+    return moment_of(inner.name) if isinstance(inner, exp.Literal) and inner.is_string else None
+
+
+def _key(document: Mapping[str, Any]) -> KeyOutline:
+    period = document["period"]
+    if period is not None:
+        unit = period["unit"]
+        if unit not in get_args(TimeUnit):
+            raise ValueError("no unit of time")
+        made = {**period, "unit": cast(TimeUnit, unit)}
+        period = Period(**made | {name: tuple(period[name]) for name in ("of", "columns")})
+    return KeyOutline(**{**document, "period": period})

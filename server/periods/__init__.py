@@ -1,0 +1,1 @@
+"""Kept answers about closed periods: served again after a new load, beside a question about the open part alone."""

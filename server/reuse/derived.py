@@ -1,0 +1,127 @@
+"""What follows from kept answers, as it is served: values, what they rest on, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.reuse.matching import Lacking
+from privacy.noisy_answer import NoisyAnswer
+from server.backends.columns import Domain
+from server.query import Budget, QueryResponse
+from server.question import Question
+from server.results.response import response
+
+_FREE = "Nothing was measured or charged: this follows from {which}."
+_CUT_APART = (
+    "A value is the sum of up to {most} of its groups. In each of them what a person adds was cut at tau by itself, "
+    "so that one who is in all of them may count {most} times tau; a question of its own would have cut it once."
+)
+_MEANS = (
+    "{count} releases of the same number were combined, weighted by their inverse variances: at equal tau they were "
+    "cut alike."
+)
+_LACKS_NULL = (
+    "Rows whose value of a group key is NULL were left out there, as was said with it, and are not in these values."
+)
+_LACKS_OTHERS = (
+    "Rows whose value of a group key is not among those that the policy declares were left out there, as was said "
+    "with it, and are not in these values; if the policy is right there are none."
+)
+
+
+@dataclass(frozen=True)
+class Width:
+    """How wide a release's widest interval is, either way: half of it, in the answer's own unit.
+
+    Attributes:
+      label: of the release.
+      free: of what follows.
+      fresh: to be expected of a release of its own, at the largest threshold of what follows.
+    """
+
+    label: str
+    free: float
+    fresh: float
+
+
+@dataclass(frozen=True)
+class Derived:
+    """An answer that follows from kept ones.
+
+    Attributes:
+      domain: the question's groups.
+      noisy: one per release of its plan.
+      charges: the numbers of the charges under which the analyst has paid for what it rests on.
+      widths: per release.
+      most_groups: the most kept groups that one value is the sum of.
+      combined: the most releases of one number that were combined.
+      lacking: which rows it lacks.
+      one_factor: was a part cut by one factor for all sums of its own question?
+    """
+
+    domain: Domain
+    noisy: tuple[NoisyAnswer, ...]
+    charges: tuple[int, ...]
+    widths: tuple[Width, ...]
+    most_groups: int
+    combined: int
+    lacking: Lacking
+    one_factor: bool
+
+    @property
+    def serves(self) -> bool:
+        """Is it served unasked: nowhere wider than a new answer is expected to be, and as complete as that one?"""
+        return not self.lacking.null and all(width.free <= width.fresh for width in self.widths)
+
+    @property
+    def which(self) -> str:
+        """The answers that it rests on, as a part of a sentence."""
+        numbers = list(map(str, self.charges))
+        if len(numbers) == 1:
+            return f"your answer of charge {numbers[0]}"
+        return f"your answers of charges {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+    def response(self, question: Question, budget: Budget, request_id: str) -> QueryResponse:
+        """The answer as the client is given it, which costs nothing.
+
+        Args:
+          question: that is answered.
+          budget: the analyst's, which does not change.
+          request_id: as in the request.
+        """
+        plan = question.plan
+        lengths = any("l2_clip" in one.mechanism for one in self.noisy)
+        made = response(
+            replace(
+                plan,
+                mechanism="l2_clip" if lengths else plan.mechanism,
+                tuples_per_unit=None if self.one_factor else plan.tuples_per_unit,
+                group_rule=None,
+                notes=(*self.notes(), *plan.notes),
+            ),
+            self.domain,
+            self.noisy,
+            budget,
+            request_id,
+        )
+        return replace(made, epsilon=0.0, delta=0.0, cached=True, derived_from=self.charges)
+
+    def notes(self) -> Iterator[str]:
+        """What is said of it: where it comes from, what it is the sum of, and which rows it lacks."""
+        yield _FREE.format(which=self.which)
+        if self.most_groups > 1:
+            yield _CUT_APART.format(most=self.most_groups)
+        if self.combined > 1:
+            yield _MEANS.format(count=self.combined)
+        if self.lacking.null:
+            yield _LACKS_NULL
+        if self.lacking.others:
+            yield _LACKS_OTHERS
+
+
+def half_width(noisy: NoisyAnswer) -> float:
+    """Half of the widest interval, in normalised weight."""
+    return float(np.max(noisy.high - noisy.low, initial=0.0)) / 2

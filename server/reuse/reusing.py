@@ -1,0 +1,221 @@
+"""Looks for what a question's answer follows from: the analyst's own paid answers, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import Plan, Release
+from planner.reuse.matching import AskedQuestion, Lacking, Match
+from planner.reuse.outline import ReleaseOutline
+from privacy.noisy_answer import NoisyAnswer
+from server.answers.kept_answers import KeptAnswers
+from server.answers.released import Released, alone_if_large
+from server.backends.columns import Domain
+from server.errors import NothingFollows
+from server.question import Question
+from server.reuse.derived import Derived, Width, half_width
+from server.reuse.kept_outlines import KeptOutlines, Owned
+from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
+from server.reuse.sums import added_up, variance, weighted
+from server.scheduling.lru_cache import LruCache
+from server.workers.measure import AnyRelease
+
+_MOST_MATCHES = 16
+"""Kept answers that are tried for one question, the newest first."""
+
+_MOST_GROUPS = 20_000
+_ASKED, _ASKED_BYTES = 256, 16 << 20
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A kept answer whose groups are parts of the question's."""
+
+    owned: Owned
+    released: Released
+    regrouped: Regrouped
+
+    def spread(self, place: int) -> float:
+        """The variance of the widest sum that a release of it gives, by scales of noise alone."""
+        added = np.bincount(
+            self.regrouped.place[self.regrouped.place >= 0],
+            weights=variance(self.released.noisy[place])[self.regrouped.place >= 0],
+            minlength=1,
+        )
+        return float(added.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One release of a question, from one kept answer or several."""
+
+    noisy: NoisyAnswer
+    sources: tuple[_Source, ...]
+    one_factor: bool
+
+
+class Reusing:
+    """Answers questions from the answers that an analyst has paid for.
+
+    What follows from a released value is post-processing of it and costs no privacy: it is computed from what the
+    analyst has been told already. An answer that only another analyst has paid for is never looked at.
+
+    Args:
+      outlines: which kept answers an analyst has paid for.
+      kept: reads them.
+    """
+
+    def __init__(self, outlines: KeptOutlines, kept: KeptAnswers) -> None:
+        self._outlines = outlines
+        self._kept = kept
+        self._asked: LruCache[int, AskedQuestion] = LruCache(_ASKED, _ASKED_BYTES, lambda _: 1 << 14)
+
+    def find(self, question: Question, analyst: str, groups: Callable[[], Domain]) -> Derived | None:
+        """What follows from the analyst's answers; None where nothing does.
+
+        Args:
+          question: that is not kept itself.
+          analyst: who asks.
+          groups: the question's groups, from public tables; called only where some kept answer is of the same rows.
+        Raises: LedgerInvalid; what `groups` raises.
+        Cost: two reads of the ledger and one more per charge that is new; then some microseconds for each group of
+          the kept answers, and milliseconds per different set of noise scales.
+        """
+        plan = question.plan
+        found = any(domain.is_discovered for domain in plan.domains)
+        if not plan.releases or plan.selection is not None or plan.sampling is not None or found:
+            return None
+        owned = self._outlines.of(analyst, plan.policy_hash, question.data_version)
+        if not owned:
+            return None
+        asked = self._asked.get(question.serial) or self._asked.put(question.serial, AskedQuestion(plan))
+        if not all(asked.releases):
+            return None
+        wanted = set(asked.releases)
+        matches = [
+            (one, match)
+            for one in owned
+            if any(release.name in wanted for release in one.outline.releases)
+            if (match := asked.follows(one.outline)) is not None
+        ][:_MOST_MATCHES]
+        if not matches:
+            return None
+        domain = groups()
+        own = own_groups(plan, domain, asked) if len(domain) <= _MOST_GROUPS else None
+        if own is None:
+            return None
+        sources = [source for one, match in matches if (source := self._source(one, match, own, analyst))]
+        names = zip(plan.releases, asked.releases, strict=True)
+        parts = [_part(plan, release, name, sources, len(domain)) for release, name in names]
+        known = [part for part in parts if part is not None]
+        return _derived(question, domain, known) if len(known) == len(parts) else None
+
+    def _source(self, owned: Owned, match: Match, own: OwnGroups, analyst: str) -> _Source | None:
+        released = self._kept.released_to(owned.answer_key, analyst)
+        if released is None:
+            return None
+        with alone_if_large(released.n_values):
+            regrouped = regroup(match, released.domain, own)
+        return None if regrouped is None else _Source(owned, released, regrouped)
+
+
+def _part(plan: Plan, release: Release, name: str | None, sources: Sequence[_Source], n_groups: int) -> _Part | None:
+    """The release of a question with the least noise that follows, by public numbers; None where none does."""
+    options = []
+    for source in sources:
+        for place, kept in enumerate(source.owned.outline.releases):
+            single = int(source.regrouped.sizes.max(initial=0)) <= 1
+            usable = kept.name == name and (kept.adds_up or single) and _usable(source.released.noisy[place])
+            if usable and _holds(plan, release, kept, source.released.noisy[place]):
+                options.append((source, place))
+    if not options:
+        return None
+    # Rows that are lacking are worse than any noise.
+    best, place = min(options, key=lambda one: (one[0].regrouped.lacking.null, one[0].spread(one[1])))
+    alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
+    noisy = [source.released.noisy[own] for source, own in alike]
+    summed = added_up(weighted(noisy), best.regrouped.place, n_groups)
+    return _Part(summed, tuple(source for source, _ in alike), _one_factor(noisy))
+
+
+def _usable(noisy: NoisyAnswer) -> bool:
+    """Has it intervals with two ends around the truncated answer, and noise of a public scale in every group?"""
+    finite = np.isfinite(noisy.low) & np.isfinite(noisy.high) & np.isfinite(noisy.noise_scale)
+    return noisy.covers == "truncated_full" and bool(np.all(finite & (noisy.noise_scale > 0)))
+
+
+def _holds(plan: Plan, release: Release, kept: ReleaseOutline, noisy: NoisyAnswer) -> bool:
+    """Where whoever asks says what nobody exceeds: was nothing cut below that, so that the answer may say so?"""
+    most = plan.adds_at_most(release)
+    if most is None:
+        return True
+    scalar = not _one_factor([noisy]) and noisy.mechanism != "l2_clip"
+    return scalar and bool(np.all(noisy.tau >= float(most)))
+
+
+def _one_factor(noisy: Sequence[NoisyAnswer]) -> bool:
+    return any(one.mechanism == "joint_scale" for one in noisy)
+
+
+def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
+    """Do two kept releases estimate the same truncated number in every group? Same rows, keys, cut and thresholds."""
+    (left, left_place), (right, right_place) = one, other
+    first, second = left.owned.outline, right.owned.outline
+    if (first.conditions, first.keys) != (second.conditions, second.keys):
+        return False
+    if first.releases[left_place] != second.releases[right_place]:
+        return False
+    a, b = left.released.noisy[left_place], right.released.noisy[right_place]
+    same_groups = left.released.domain == right.released.domain
+    return same_groups and a.confidence == b.confidence and bool(np.array_equal(a.tau, b.tau))
+
+
+def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Derived:
+    plan = question.plan
+    sources = [source for part in parts for source in part.sources]
+    lacking = Lacking()
+    for source in sources:
+        lacking |= source.regrouped.lacking
+    measuring = question.measuring.of_groups(domain)
+    widths = tuple(
+        Width(
+            release.label,
+            release.weight_bound * half_width(part.noisy),
+            release.weight_bound * _fresh(measured, part.noisy.tau, len(domain)),
+        )
+        for release, part, measured in zip(plan.releases, parts, measuring.releases, strict=True)
+    )
+    return Derived(
+        domain=domain,
+        noisy=tuple(part.noisy for part in parts),
+        charges=tuple(sorted({source.owned.number for source in sources})),
+        widths=widths,
+        most_groups=max(int(source.regrouped.sizes.max(initial=0)) for source in sources),
+        combined=max(len(part.sources) for part in parts),
+        lacking=lacking,
+        one_factor=any(part.one_factor for part in parts),
+    )
+
+
+def _fresh(measured: AnyRelease, tau: NDArray[np.float64], n_groups: int) -> float:
+    """Half of an interval of a release of its own, at the largest of these thresholds or the next that it has.
+
+    A release of its own would hardly choose a smaller one: what a person adds to a sum of groups is no less than what
+    it adds to one of them.
+    """
+    table = np.array(measured.expected_noise(n_groups), np.float64)
+    place = min(int(np.searchsorted(np.sort(table[:, 0]), tau.max(initial=0.0))), len(table) - 1)
+    return float(table[np.argsort(table[:, 0], kind="stable")][place, 1])
+
+
+def nothing_follows(question: Question) -> NothingFollows:
+    """The refusal of a question that is to be free, and is not."""
+    hint = (
+        f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; kept answers help that have the "
+    )
+    hint += "same tables and sums, finer groups, and no condition that this question lacks"
+    return NothingFollows("the answer does not follow from answers that you have paid for", hint=hint)

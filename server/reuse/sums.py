@@ -1,0 +1,111 @@
+"""Released values added up: sums of kept releases over groups, and the mean of several releases of one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.mechanisms.noise.noise_sums import sum_interval
+from privacy.noisy_answer import NoisyAnswer
+from server.reuse.regroup import NOWHERE
+
+_FIELDS = ("values", "tau", "noise_scale", "low", "high", "signal")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One kept release, and what each of its groups is multiplied with.
+
+    Attributes:
+      noisy: of G_kept groups.
+      weights: (G_kept,).
+    """
+
+    noisy: NoisyAnswer
+    weights: NDArray[np.float64]
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """(G_kept,) of each group's noise."""
+        return variance(self.noisy)
+
+
+def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """(G,) the variance of each value's noise, but for its rounding to whole steps."""
+    return noisy.noise_scale**2 * (1.0 if noisy.noise == "gaussian" else 2.0)
+
+
+def weighted(releases: Sequence[NoisyAnswer]) -> tuple[Term, ...]:
+    """Several releases of one truncated quantity, weighted by their inverse variances: of all means that with the
+    least. Only scales of noise decide, never values, so that the mean leans to no side.
+
+    Args:
+      releases: at equal thresholds in every group, independent of one another.
+    """
+    if len(releases) == 1:
+        return (Term(releases[0], np.ones(len(releases[0].values))),)
+    inverse = np.array([1.0 / variance(one) for one in releases])
+    shares = inverse / inverse.sum(axis=0)
+    return tuple(Term(one, share) for one, share in zip(releases, shares, strict=True))
+
+
+def added_up(terms: Sequence[Term], place: NDArray[np.int64], n_groups: int) -> NoisyAnswer:
+    """Sums over kept groups, each with an interval for the exact distribution of its noises' sum.
+
+    What an interval covers is the sum of what the kept groups' intervals cover: of answers truncated group by group,
+    at the thresholds that were chosen. Given those, all noises are independent (`planner.reuse.outline.REUSABLE`).
+
+    Args:
+      terms: releases over the same kept groups, of one confidence.
+      place: (G_kept,) the group that each kept group belongs to, or NOWHERE.
+      n_groups: G.
+    Returns: one value per group, 0 without noise where no kept group belongs to it; `tau` is the least of those that
+      are added up, and `signal` the least, too; `noise_scale` is the noise's standard deviation.
+    Cost: some milliseconds per different set of noise scales.
+    """
+    first = terms[0].noisy
+    assert all(term.noisy.confidence == first.confidence for term in terms), "one confidence"
+    joined = {name: np.concatenate([getattr(term.noisy, name) for term in terms]) for name in _FIELDS}
+    weights = np.concatenate([term.weights for term in terms])
+    spread = np.concatenate([term.variance for term in terms]) * weights**2
+    gaussian = np.concatenate([np.full(len(term.noisy.values), term.noisy.noise == "gaussian") for term in terms])
+    places = np.tile(place, len(terms))
+    counted = np.flatnonzero(places != NOWHERE)
+    order = counted[np.argsort(places[counted], kind="stable")]
+    bounds = np.searchsorted(places[order], np.arange(n_groups + 1))
+    values, deviation, low, high = (np.zeros(n_groups) for _ in range(4))
+    tau, signal = np.full(n_groups, joined["tau"].max(initial=0.0)), np.full(n_groups, np.inf)
+    for group in range(n_groups):
+        own = order[bounds[group] : bounds[group + 1]]
+        if not len(own):
+            continue
+        value = float(joined["values"][own] @ weights[own])
+        below, above = sum_interval(
+            joined["low"][own],
+            joined["high"][own],
+            joined["values"][own],
+            joined["tau"][own],
+            joined["noise_scale"][own],
+            gaussian[own],
+            weights[own],
+            first.confidence,
+        )
+        values[group], low[group], high[group] = value, value - below, value + above
+        deviation[group] = np.sqrt(spread[own].sum())
+        tau[group], signal[group] = joined["tau"][own].min(), joined["signal"][own].min()
+    return replace(
+        first,
+        values=values,
+        noise_scale=deviation,
+        low=low,
+        high=high,
+        tau=tau,
+        signal=signal,
+        noise="gaussian",
+        epsilon=0.0,
+        delta=0.0,
+        mechanism=", ".join(dict.fromkeys(term.noisy.mechanism for term in terms)),
+    )

@@ -1,0 +1,353 @@
+"""A workload planned: what is measured for it, with which share of its epsilon, and what each answer follows from.
+
+Everything here is public: statements, domains of groups, the noise that mechanisms announce, and what the analyst has
+been told already. No private row is read, and nothing is charged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from planner.binding.bound_query import BoundQuery
+from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
+from planner.limits import check_cells
+from planner.policy.policy import Policy
+from server.answers.kept_answers import Paid
+from server.errors import ServerError
+from server.found import Found, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead
+from server.ledger.charge import Charge
+from server.proposals.propose import known_answer
+from server.query import QueryRequest
+from server.question import Question
+from server.workload.allocate import Allocation, GridStrategy, allocate, floored, strategy_of
+from server.workload.asking import Asking
+from server.workload.counted_grid import CountedGrid, Member, grids_of, member_of, why_not_in_a_grid
+from server.workload.workload import MOST_PARTS, WorkloadRequest
+
+ALONE = "no other question of the workload counts the same rows by other keys"
+NO_GAIN = "answering it together with others would not make it a fifth more accurate"
+_COMPOSED = "it is computed from several answers"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedItem:
+    """A question that is answered by itself, free or measured.
+
+    Attributes:
+      request: with its share of epsilon.
+      found: what it is.
+      parts: of a composed statement, what each part is; else empty.
+      charged: does it cost anything, now or before?
+      why: it is not answered together with others; None where it is free.
+    """
+
+    request: QueryRequest
+    found: Found
+    parts: tuple[Found, ...]
+    charged: bool
+    why: str | None
+
+    @property
+    def measured(self) -> list[Kept | ToMeasure]:
+        """The questions that it is answered from."""
+        return [one for one in (self.found, *self.parts) if isinstance(one, Kept | ToMeasure)]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedGrid:
+    """Questions that are answered together.
+
+    Attributes:
+      counted: the grid, with its questions.
+      tables: by mask: the marginals that are measured, or were.
+    """
+
+    counted: CountedGrid
+    tables: Mapping[int, Kept | ToMeasure]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedWorkload:
+    """A workload before anything is charged.
+
+    Attributes:
+      request: as it was asked.
+      items: by place, those that are answered by themselves.
+      grids: the others.
+      allocation: the shares.
+      epsilon: of the whole.
+    """
+
+    request: WorkloadRequest
+    items: Mapping[int, PlannedItem]
+    grids: tuple[PlannedGrid, ...]
+    allocation: Allocation
+    epsilon: float
+
+    @property
+    def n_charged(self) -> int:
+        """How many different questions there are that are not free: among so many equal shares would be."""
+        return self.allocation.count
+
+    @property
+    def wanted(self) -> list[ToMeasure]:
+        """What must be measured, each question once."""
+        parts = [one for item in self.items.values() for one in item.measured]
+        parts += [one for grid in self.grids for one in grid.tables.values()]
+        once = {one.question.answer_key: one for one in parts if isinstance(one, ToMeasure)}
+        return list(once.values())
+
+
+def plan_workload(
+    asking: Asking, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None = None
+) -> PlannedWorkload:
+    """Look every question up, find those that count the same, and share the epsilon out.
+
+    The shares follow from the statements and from public numbers alone, so that the same workload has the same parts:
+    asked again it is free. What the analyst knows better already, from an answer with more epsilon that is kept, is
+    taken from there, and its share is not spent.
+
+    Args:
+      asking: the pipeline.
+      request: checked.
+      epsilon: for all questions together.
+      cancelled: ends reads of public tables early.
+    Raises: PlannerError and what `find` raises, with the number of the question.
+    """
+    looked = look_up(asking, request, floored(epsilon / len(request.items)), cancelled)
+    strategies = [strategy_of(counted) for counted in looked.grids]
+    used = [one for one in strategies if one is not None]
+    weights = looked.alone([one.counted for one in used])
+    return shared_out(asking, looked, used, allocate(weights, used), epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedUp:
+    """The questions of a workload before epsilon is shared out.
+
+    Attributes:
+      request: the workload.
+      found: of each question, at an equal share.
+      why: of each question, why it is not answered together with others, as far as is known; None where it is free.
+      grids: those that count the same.
+      delta: of each question.
+    """
+
+    request: WorkloadRequest
+    found: tuple[Found, ...]
+    why: Mapping[int, str | None]
+    grids: tuple[CountedGrid, ...]
+    delta: float | None
+
+    def alone(self, together: Sequence[CountedGrid]) -> dict[int, float]:
+        """The weights of the questions beside some grids that are charged; of equal ones the largest."""
+        places = {member.place for one in together for member in one.members}
+        weights: dict[int, float] = {}
+        for place, one in enumerate(self.found):
+            if self.why[place] is not None and place not in places:
+                first = next((other for other in weights if _same(self.found[other], one)), place)
+                weights[first] = max(weights.get(first, 0.0), self.request.items[place].weight)
+        return weights
+
+
+def look_up(asking: Asking, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None) -> LookedUp:
+    """Look every question up, and find those that count the same.
+
+    Args:
+      asking: the pipeline.
+      request: the workload.
+      epsilon: for each question; what they are does not depend on it.
+      cancelled: ends reads of public tables early.
+    Raises: as `plan_workload`.
+    """
+    delta = _delta_share(asking, request)
+    found = []
+    for place in range(len(request.items)):
+        with numbered(place):
+            found.append(_first_look(asking, request.of(place, epsilon, delta)))
+    _check_size(asking, request, found, cancelled)
+    why = {place: None if _is_free(one) else ALONE for place, one in enumerate(found)}
+    members = list(_members(asking, request, found, why, epsilon, delta, cancelled))
+    return LookedUp(request, tuple(found), why, tuple(grids_of(asking, members, cancelled)), delta)
+
+
+def shared_out(
+    asking: Asking, looked: LookedUp, used: Sequence[GridStrategy], shares: Allocation, epsilon: float
+) -> PlannedWorkload:
+    """The workload with a share of epsilon for every question and grid.
+
+    Args:
+      asking: the pipeline.
+      looked: the questions.
+      used: the grids that are answered together.
+      shares: of epsilon, of the other questions and of these grids.
+      epsilon: for all of them.
+    Raises: as `plan_workload`.
+    """
+    request = looked.request
+    together = {member.place for one in used for member in one.counted.members}
+    gridded = {member.place for one in looked.grids for member in one.members}
+    items = {}
+    for place, one in enumerate(looked.found):
+        if place not in together:
+            share = next((shares.alone[other] for other in shares.alone if _same(looked.found[other], one)), None)
+            why = NO_GAIN if place in gridded else looked.why[place]
+            items[place] = _item(asking, looked, place, share, epsilon, why)
+    first = len(request.items)
+    grids = []
+    for strategy, share in zip(used, shares.grids, strict=True):
+        grids.append(_tables(asking, request, strategy, share * epsilon, first))
+        first += len(strategy.strategy.shares)
+    planned = PlannedWorkload(request, items, tuple(grids), shares, epsilon)
+    if len(planned.wanted) > MOST_PARTS:
+        message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
+        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is kept, and free")
+    return planned
+
+
+@contextmanager
+def numbered(place: int) -> Iterator[None]:
+    """Say which question an error is about; a place in the statement is one in that question's."""
+    try:
+        yield
+    except (PlannerError, ServerError) as error:
+        error.message = f"question {place + 1}: {error.message}"
+        error.args = (error.message,)
+        if isinstance(error, InvalidSetting) and error.hint is None:
+            error.hint = "ask with a larger epsilon, or for fewer questions at once"
+        raise
+
+
+def _delta_share(asking: Asking, request: WorkloadRequest) -> float | None:
+    whole = asking.policy.delta if request.delta is None else request.delta
+    return whole / len(request.items) if whole else request.delta
+
+
+def _first_look(asking: Asking, asked: QueryRequest) -> Found:
+    found = asking.find(asked)
+    if isinstance(found, ToExplain):
+        raise InvalidSetting(
+            "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
+        )
+    if isinstance(found, ToRead) or (isinstance(found, ToCompute) and not found.composition.parts):
+        raise InvalidSetting("it reads public tables only", hint="ask it by itself: it is exact and free")
+    return found
+
+
+def _check_size(
+    asking: Asking, request: WorkloadRequest, found: Sequence[Found], cancelled: threading.Event | None
+) -> None:
+    """Refuse answers that together have more cells than one may have. Of groups that are found it is not known.
+
+    Raises: StatementTooComplex.
+    """
+    cells = 0
+    for one in found:
+        if isinstance(one, Kept | ToMeasure | ToList):
+            question = one.question
+            selected = any(domain.is_discovered for domain in question.plan.domains)
+            groups = 1
+            if question.plan.group_keys and not selected:
+                groups = len(asking.groups(question.query, request.analyst, cancelled))
+            cells += groups * question.plan.columns
+    check_cells(cells, 1)
+
+
+def _is_free(found: Found) -> bool:
+    """Is nothing private read for it, whoever asks?"""
+    return not isinstance(found, Kept | ToMeasure) and not (isinstance(found, ToCompute) and found.composition.parts)
+
+
+def _members(
+    asking: Asking,
+    request: WorkloadRequest,
+    found: Sequence[Found],
+    why: dict[int, str | None],
+    epsilon: float,
+    delta: float | None,
+    cancelled: threading.Event | None,
+) -> Iterator[Member]:
+    """The questions that add up; of others `why` is told the reason."""
+    for place, one in enumerate(found):
+        if isinstance(one, ToCompute) and why[place]:
+            why[place] = _COMPOSED
+        if not isinstance(one, Kept | ToMeasure):
+            continue
+        asked = request.of(place, epsilon, delta)
+        bound = asking.bound(asked)
+        reason = why_not_in_a_grid(one.question, bound)
+        if reason is not None:
+            why[place] = reason
+            continue
+        weight = request.items[place].weight
+        with numbered(place):
+            yield member_of(asking, place, weight, asked, bound, one.question, cancelled)
+
+
+def _same(one: Found, other: Found) -> bool:
+    if isinstance(one, Kept | ToMeasure) and isinstance(other, Kept | ToMeasure):
+        return one.question.answer_key == other.question.answer_key
+    return one is other
+
+
+def _item(
+    asking: Asking, looked: LookedUp, place: int, share: float | None, epsilon: float, why: str | None
+) -> PlannedItem:
+    """A question by itself, with its share; one that is free as it was found."""
+    request, found = looked.request, looked.found[place]
+    if share is None:
+        return PlannedItem(request.of(place), found, (), False, None)
+    spent = min(floored(share * epsilon), asking.policy.max_epsilon)
+    asked = request.keyed(request.of(place, spent, looked.delta), place + 1)
+    with numbered(place):
+        if isinstance(found, Kept | ToMeasure):
+            better = _known_better(asking, asked, asking.bound(asked), found.question, spent)
+            if better is not None:
+                return PlannedItem(asked, better, (), True, why)
+        found = asking.find(asked)
+        parts = tuple(asking.parts_found(found.composition, asked)) if isinstance(found, ToCompute) else ()
+    return PlannedItem(asked, found, parts, True, why)
+
+
+def _tables(asking: Asking, request: WorkloadRequest, of: GridStrategy, epsilon: float, first: int) -> PlannedGrid:
+    """The marginals of a grid, each a question of its own; `first`: how many parts come before them."""
+    tables: dict[int, Kept | ToMeasure] = {}
+    for number, (mask, share) in enumerate(sorted(of.strategy.shares.items()), first + 1):
+        one = of.counted.measurable[mask]
+        spent = min(floored(share * epsilon), asking.policy.max_epsilon)
+        asked = request.keyed(replace(one.request, epsilon=spent), number)
+        question = asking.own(asking.planned(one.bound, asked, one.policy), asked.analyst)
+        better = _known_better(asking, asked, one.bound, question, spent, one.policy)
+        if better is not None:
+            tables[mask] = better
+            continue
+        charge: Charge = question.charge(asked)
+        paid: Paid | None = asking.kept.find(charge)
+        tables[mask] = ToMeasure(question, charge) if paid is None else Kept(question, paid)
+    return PlannedGrid(of.counted, tables)
+
+
+def _known_better(
+    asking: Asking,
+    asked: QueryRequest,
+    bound: BoundQuery,
+    question: Question,
+    epsilon: float,
+    policy: Policy | None = None,
+) -> Kept | None:
+    """The newest answer that the analyst has paid for to a question, if it was released with more epsilon.
+
+    It is of this version of the data, and of everything else but epsilon, if its name says so.
+    """
+    known = known_answer(asking.ledger, asked.analyst, question.plan_hash)
+    if known is None or not epsilon < known.epsilon <= asking.policy.max_epsilon:
+        return None
+    again = replace(asked, epsilon=known.epsilon, idempotency_key="")
+    own = asking.own(asking.planned(bound, again, policy), again.analyst)
+    if own.answer_key != known.answer_key:
+        return None
+    paid = asking.kept.find(own.charge(again))
+    return None if paid is None else Kept(own, paid)

@@ -1,0 +1,57 @@
+"""How long a budget lasts: ten recorded dashboards over data that grow day by day, with and without each lever.
+
+Within 5% means: of a chart's worst column, the half-width of the median 95% interval is at most 5% of the median
+value, both as they were released (`typical_error.py`); how far a typical cell is from the truth is a row beside it.
+Questions that no permitted epsilon brings there are left out by public numbers (`reach.py`); those of which it turns
+out with the first answers are counted, and left out of every figure. A lever that the product has no switch for is a
+row that says so (`levers.py`), and what is measured of all is measured of those that are there.
+
+CASES="dashboards;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two of each
+data set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.benchmarks.budget.figures import dashboards
+from tests.benchmarks.budget.pooled import pooled
+from tests.benchmarks.budget.racing import racing
+from tests.benchmarks.rows import Row
+
+CASES = ("dashboards", "pooled", "race")
+_WORKERS = 2
+
+
+def run(quick: bool) -> list[Row]:
+    """Epsilon of ten dashboards with and without each lever; two analysts who pool; racing questions.
+
+    A quick run is too short for bars of what is saved, not for those of what is exact.
+    """
+    wanted = [name for name in os.environ.get("CASES", "").split(";") if name] or list(CASES)
+    assert set(wanted) <= set(CASES), f"CASES names some of: {'; '.join(CASES)}"
+    rows: list[Row] = []
+    with _workers() as workers:
+        sections: dict[str, Callable[[], list[Row]]] = {
+            "dashboards": lambda: dashboards(workers, quick),
+            "pooled": lambda: pooled(workers),
+            "race": lambda: racing(workers, quick),
+        }
+        for name in wanted:
+            found = sections[name]()
+            rows += [replace(row, least=None, most=None) for row in found] if quick and name == CASES[0] else found
+    return rows
+
+
+@contextmanager
+def _workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=_WORKERS, call_s=300.0), preload="server.pipeline")
+    try:
+        pool.warm()
+        yield pool
+    finally:
+        pool.close()

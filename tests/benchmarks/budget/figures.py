@@ -1,0 +1,192 @@
+"""The dashboards with no lever, with each alone, and with all: what they cost, and what could not be asked."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+from server.workers.pool import WorkerPool
+from tests.benchmarks.budget.dashboards import LOADS, Dashboard, recorded
+from tests.benchmarks.budget.growing_data import GrowingData, data_of
+from tests.benchmarks.budget.levers import Levers, missing
+from tests.benchmarks.budget.replay import Cost, Replay, by, replay
+from tests.benchmarks.budget.typical_error import TARGET
+from tests.benchmarks.rows import Row
+
+_SCALE, _QUICK_SCALE = 0.1, 0.01
+_QUICK_LOADS = 3
+_ALONE_LOADS = 10
+"""Loads with one lever alone, beside as many with none: thirty would take three times as long."""
+_AT_ONCE = 3
+_LESS = 5.0
+_WITHIN = 0.99
+_NONE = "no lever"
+
+
+def dashboards(workers: WorkerPool, quick: bool) -> list[Row]:
+    """All figures of the dashboards."""
+    chosen, found = _chosen(quick)
+    loads = int(os.environ.get("LOADS", _QUICK_LOADS if quick else LOADS))
+    bench = _Bench(workers, chosen, found, loads)
+    plain = bench.passed(Levers(), loads)
+    rows = [*_costs(_NONE, plain), *_left_out(plain)]
+    absent = {name: missing(data) for name, data in found.items()}
+    without = tuple(name for name in Levers.names() if any(name in names for names in absent.values()))
+    there = [name for name in Levers.names() if name not in without]
+    rows += [Row(f"lever {name}", "the product has no switch for it", 1, "missing") for name in without]
+    skipped = plain.skipped
+    for name in there:
+        alone = min(loads, _ALONE_LOADS)
+        passed = bench.passed(Levers.alone(name), alone, skipped)
+        rows += _saved(f"lever {name}, {alone} loads", plain.until(alone), passed, None)
+    if there:
+        passed = bench.passed(Levers.but(without), loads, skipped)
+        all_of_them = "all levers" if not without else f"all levers but {', '.join(without)}"
+        rows += [*_costs(all_of_them, passed), *_saved(f"{all_of_them}, {loads} loads", plain, passed, _LESS)]
+    return rows
+
+
+def _chosen(quick: bool) -> tuple[tuple[Dashboard, ...], dict[str, GrowingData]]:
+    """The dashboards whose data is there; of a quick run the first of each data set."""
+    every = recorded()
+    first = int(os.environ.get("DASHBOARDS", 1 if quick else len(every)))
+    places: Counter[str] = Counter()
+    chosen = []
+    for one in every:
+        places[one.data] += 1
+        if places[one.data] <= first:
+            chosen.append(one)
+    found = data_of(tuple(chosen), _QUICK_SCALE if quick else _SCALE)
+    return tuple(one for one in chosen if one.data in found), found
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """All dashboards with some levers."""
+
+    replays: Sequence[Replay]
+    loads: int
+    seconds: float
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The templates of which no figure speaks."""
+        return frozenset(template for one in self.replays for template in (*one.excluded, *one.beyond, *one.refused))
+
+    @property
+    def costs(self) -> list[Cost]:
+        """Of every question that figures speak of."""
+        skipped = self.skipped
+        early = (cost for one in self.replays for cost in one.costs if cost.load < self.loads)
+        return [cost for cost in early if cost.template not in skipped]
+
+    @property
+    def epsilon(self) -> float:
+        """What they were charged together."""
+        return sum(cost.epsilon for cost in self.costs)
+
+    def until(self, loads: int) -> _Pass:
+        """The first loads of it."""
+        return _Pass(self.replays, loads, self.seconds)
+
+    def of(self, skipped: frozenset[str]) -> float:
+        """The epsilon of all but these."""
+        return sum(cost.epsilon for cost in self.costs if cost.template not in skipped)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What is looked at, and where."""
+
+    workers: WorkerPool
+    dashboards: Sequence[Dashboard]
+    data: dict[str, GrowingData]
+    loads: int
+
+    def passed(self, levers: Levers, loads: int, skipped: frozenset[str] | None = None) -> _Pass:
+        """Every dashboard, some at once."""
+        started = time.perf_counter()
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            one = partial(self._replay, levers=levers, loads=loads, skipped=skipped)
+            replays = list(threads.map(one, self.dashboards))
+        return _Pass(replays, loads, time.perf_counter() - started)
+
+    def _replay(self, dashboard: Dashboard, levers: Levers, loads: int, skipped: frozenset[str] | None) -> Replay:
+        return replay(dashboard, self.data[dashboard.data], levers, self.workers, loads, skipped)
+
+
+def _costs(case: str, passed: _Pass) -> list[Row]:
+    """What one pass came to."""
+    costs = passed.costs
+    true_errors = [error for one in passed.replays for error in one.true_errors]
+    paid = sum(cost.epsilon > 0 for cost in costs)
+    spent = sum(one.spent for one in passed.replays)
+    near = _share([error <= TARGET for error in true_errors])
+    each = passed.epsilon / passed.loads / len(passed.replays)
+    rows = [
+        Row(case, "epsilon of all charts, all loads", passed.epsilon, "epsilon"),
+        Row(case, "epsilon of a dashboard and a load", each, "epsilon"),
+        Row(case, "charged in all, pilots of what was given up included", spent, "epsilon"),
+        Row(case, "epsilon of answers that were too wide", sum(cost.wide for cost in costs), "epsilon"),
+        Row(case, "delta of all charts, all loads", sum(cost.delta for cost in costs), "1"),
+        Row(case, "questions answered", len(costs), "1"),
+        Row(case, "questions that were charged", paid, "1"),
+        Row(case, "answers within 5%, by what was released", _share([cost.within for cost in costs]), "1", _WITHIN),
+        Row(case, "answers asked for, per question", sum(cost.attempts for cost in costs) / len(costs), "1"),
+        Row(case, "answers whose typical cell is within 5% of the truth", near, "1"),
+        Row(case, "true error of a typical cell, median", 100 * median(true_errors or [math.nan]), "%"),
+        Row(case, "time of the pass", passed.seconds, "s"),
+    ]
+    for key in ("kind", "dashboard"):
+        rows += [
+            Row(f"{case}, {name}", "epsilon of all loads", sum(cost.epsilon for cost in found), "epsilon")
+            for name, found in sorted(by(costs, key).items())
+        ]
+    for name, found in sorted(by(costs, "kind").items()):
+        rows.append(Row(f"{case}, {name}", "epsilon of a question, mean", _mean(found), "epsilon"))
+    return rows
+
+
+def _mean(costs: Sequence[Cost]) -> float:
+    return sum(cost.epsilon for cost in costs) / len(costs)
+
+
+def _share(held: Sequence[bool]) -> float:
+    return sum(held) / len(held) if held else 1.0
+
+
+def _left_out(passed: _Pass) -> list[Row]:
+    """The questions that no figure speaks of, and the messages of those that were refused."""
+    known = {cost.template for cost in passed.costs}
+    excluded = sum(len(one.excluded) for one in passed.replays)
+    beyond = {template: why for one in passed.replays for template, why in one.beyond.items()}
+    refused = Counter(why for one in passed.replays for why in one.refused.values())
+    rows = [
+        Row("questions", "asked, each on several days", len(known), "1"),
+        Row("questions", "left out beforehand: no permitted epsilon, by public numbers", excluded, "1"),
+        Row("questions", "left out by their first answers: no permitted epsilon", len(beyond), "1"),
+        Row("questions", "refused", sum(refused.values()), "1"),
+    ]
+    rows += [Row("refused", why, count, "questions") for why, count in refused.most_common()]
+    case = "left out by its first answers"
+    return rows + [Row(case, f"{name}: {why}", 1, "questions") for name, why in sorted(beyond.items())]
+
+
+def _saved(case: str, plain: _Pass, passed: _Pass, least: float | None) -> list[Row]:
+    """How many times less a pass took, over the questions that both speak of."""
+    skipped = plain.skipped | passed.skipped
+    spent = passed.of(skipped)
+    within = _share([cost.within for cost in passed.costs])
+    return [
+        Row(case, "epsilon with no lever", plain.of(skipped), "epsilon"),
+        Row(case, "epsilon", spent, "epsilon"),
+        Row(case, "times less than with no lever", plain.of(skipped) / spent if spent else float("inf"), "1", least),
+        Row(case, "answers within 5%, by what was released", within, "1", _WITHIN),
+    ]

@@ -1,0 +1,102 @@
+"""What makes a budget last, each a switch: what it adds to a request, to the policy, or which endpoint it asks.
+
+A lever whose switch the product does not have is not there: `missing` names it, and no figure is claimed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
+
+from planner.errors import PolicyInvalid
+from planner.policy.policy import parse_policy
+from server.http.app import create_app
+from server.http.services import Custody, Reloadable
+from server.query import QueryRequest
+from tests.benchmarks.budget.growing_data import GrowingData
+
+WORKLOAD = "/v1/workload"
+
+ONLY_REUSE: Mapping[str, Any] = {"reuse": "only"}
+"""What asks for an answer that follows from kept ones, or for none."""
+
+
+@dataclass(frozen=True)
+class Levers:
+    """Which levers are on.
+
+    Attributes:
+      reuse: answers from answers: a question whose answer follows from kept ones is not measured.
+      combination: a second release of a question is combined with the first.
+      thresholds: a question starts from the thresholds that were released for it before.
+      closed_periods: kept answers about closed periods survive a new load.
+      workloads: the charts of a view are asked as one question of many.
+    """
+
+    reuse: bool = False
+    combination: bool = False
+    thresholds: bool = False
+    closed_periods: bool = False
+    workloads: bool = False
+
+    on: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "reuse": {"reuse": "auto"},
+        "combination": {"combine": True},
+        "thresholds": {"remember_thresholds": True},
+    }
+    """What each adds to a request; the other two are the policy's and an endpoint."""
+
+    off: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "reuse": {"reuse": "never"},
+        "combination": {"combine": False},
+        "thresholds": {"remember_thresholds": False},
+    }
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """All levers, in the order of their numbers."""
+        return tuple(one.name for one in fields(cls))
+
+    @classmethod
+    def alone(cls, name: str) -> Levers:
+        """One lever and no other."""
+        return replace(cls(), **{name: True})
+
+    @classmethod
+    def but(cls, names: tuple[str, ...]) -> Levers:
+        """All levers but these."""
+        return cls(**{name: name not in names for name in cls.names()})
+
+    def request(self) -> dict[str, Any]:
+        """What a request says beside its question; what the product has no word for is left out."""
+        known = {one.name for one in fields(QueryRequest)}
+        said: dict[str, Any] = {}
+        for name in self.on:
+            said |= self.on[name] if getattr(self, name) else self.off[name]
+        return {name: value for name, value in said.items() if name in known}
+
+    def asked(self, analyst: str, sql: str, epsilon: float | None = None) -> QueryRequest:
+        """A request with these levers."""
+        return QueryRequest(analyst, sql, epsilon=epsilon, request_id="benchmark", **self.request())
+
+
+def missing(data: GrowingData) -> tuple[str, ...]:
+    """The levers that this product does not have a switch for."""
+    known = {one.name for one in fields(QueryRequest)}
+    absent = [name for name, said in Levers.on.items() if not said.keys() <= known]
+    try:
+        parse_policy(data.policy_text(closed_periods=True))
+    except PolicyInvalid:
+        absent.append("closed_periods")
+    if WORKLOAD not in _paths():
+        absent.append("workloads")
+    return tuple(name for name in Levers.names() if name in absent)
+
+
+@cache
+def _paths() -> frozenset[str]:
+    app = create_app(cast("Reloadable", None), cast("Custody", SimpleNamespace(local=True)))  # nothing is asked of it
+    return frozenset(app.openapi()["paths"])

@@ -1,0 +1,63 @@
+"""How far answers were from the truth, which the benchmark alone reads: a typical cell of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from statistics import median
+
+import duckdb
+
+from tests.benchmarks.budget.growing_data import opened
+from tests.benchmarks.budget.viewer import Answered
+
+_DAY = len("2017-08-01")
+
+
+def true_errors(file: Path, answered: Sequence[Answered]) -> list[float]:
+    """Of each answer the median distance of its cells from the truth, by their median size; of the worst column.
+
+    A cell that the truth does not have is 0 there.
+    """
+    with opened(file) as connection:
+        return [error for one in answered if (error := _error(connection, one)) is not None]
+
+
+def _error(connection: duckdb.DuckDBPyConnection, one: Answered) -> float | None:
+    answer = one.answer
+    measured = [place for place in range(len(answer.columns)) if answer.has_intervals(place)]
+    keys = [place for place in range(len(answer.columns)) if answer.columns[place].name in _key_names(one)]
+    unlimited = one.asked.sql.partition(" LIMIT ")[0]
+    truth = {tuple(_key(row[place]) for place in keys): row for row in connection.execute(unlimited).fetchall()}
+    errors = []
+    for place in measured:
+        apart, sizes = [], []
+        for row in answer.rows:
+            cell = row[place]
+            if not isinstance(cell, int | float):
+                continue
+            true_row = truth.get(tuple(_key(row[key]) for key in keys))
+            true = 0.0 if true_row is None or true_row[place] is None else float(true_row[place])
+            apart.append(abs(float(cell) - true))
+            sizes.append(abs(true))
+        if sizes and median(sizes):
+            errors.append(median(apart) / median(sizes))
+    return max(errors, default=None)
+
+
+def _key_names(one: Answered) -> set[str]:
+    return {*one.asked.chart.keys, "time"}
+
+
+def _key(value: object) -> object:
+    """A group key as both sides spell it."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()[:_DAY]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | Decimal):
+        return float(value)
+    text = str(value).strip()
+    return text[:_DAY] if len(text) > _DAY and text[:_DAY].count("-") == 2 and text[:4].isdigit() else text

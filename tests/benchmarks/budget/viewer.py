@@ -1,0 +1,236 @@
+"""Who looks at a dashboard and wants each chart within 5%, for as little epsilon as is known to do.
+
+A question that is new is asked with a small epsilon first; from that answer `propose` says what 5% takes. The next
+day it is asked with what the last answers would have needed, their median; an answer that missed is asked again with
+as much more. What has been answered today is not asked again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Protocol
+
+from planner.errors import InvalidSetting, PlannerError
+from planner.planning.answer_times import rounded_up
+from privacy.errors import PrivacyError
+from server.errors import NoProposal, ServerError
+from server.query import QueryResponse
+from tests.benchmarks.budget.dashboards import Asked
+from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error
+
+_PILOTS = (0.02, 0.1, 0.5)
+_WEAK = 0.5
+"""The typical error from which nothing follows of a value, nor of what another epsilon would give."""
+_REMEMBERED = 5
+_ROUNDS = 6
+_ABOVE = 1.02
+"""How much more than what would just have done is asked for after a miss."""
+_AFTER_CUT, _ABOVE_CUT = 2.0, 1.25
+"""How much more is asked for after an answer was marked as cut; and how much above such an epsilon from then on."""
+_TRIED = 1.25
+"""How far beyond the most permitted epsilon what is wanted may lie for the most to be tried."""
+
+Refusal = PlannerError | ServerError | PrivacyError
+
+
+class Proxy(Protocol):
+    """What a viewer asks."""
+
+    @property
+    def max_epsilon(self) -> float:
+        """The most that one question may ask for."""
+        ...
+
+    def free(self, sql: str) -> QueryResponse | None:
+        """The answer that follows from what has been paid for; None where none does, or none is looked for."""
+        ...
+
+    def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
+        """The answers to questions, each with its epsilon."""
+        ...
+
+    def proposed(self, sql: str) -> float:
+        """The epsilon that 5% takes, from what is known. Raises: NoProposal, PlannerError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of a question on one day.
+
+    Attributes:
+      load: from 0.
+      epsilon, delta: what was charged for it, over all attempts.
+      wide: the part of that epsilon which paid for answers that were too wide.
+      error: the typical error that was reached.
+      attempts: how many answers were asked for; 0 where a free one did.
+      sql: what was asked.
+      answer: the last answer.
+    """
+
+    asked: Asked
+    load: int
+    epsilon: float
+    delta: float
+    wide: float
+    error: float
+    attempts: int
+    answer: QueryResponse
+
+    @property
+    def within(self) -> bool:
+        """Is it as accurate as was wished?"""
+        return self.error <= TARGET
+
+
+@dataclass
+class _Pending:
+    """A question that is being asked; `squares` is that of the epsilons that its combined answers have had."""
+
+    asked: Asked
+    epsilon: float
+    new: bool
+    charged: float = 0.0
+    delta: float = 0.0
+    attempts: int = 0
+    squares: float = 0.0
+    last: QueryResponse | None = None
+
+
+@dataclass
+class Viewer:
+    """One analyst before one dashboard.
+
+    Attributes:
+      proxy: is asked.
+      combines: does the proxy combine a second answer with the first?
+      judges: is a question that cannot be brought to 5% noted, and asked no more? Otherwise it counts as a miss.
+      answered: everything that was answered, in order.
+      beyond: by template, why no permitted epsilon does.
+      refused: by template, the refusal.
+    """
+
+    proxy: Proxy
+    combines: bool = False
+    judges: bool = True
+    answered: list[Answered] = field(default_factory=list)
+    beyond: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    _needs: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_REMEMBERED)))
+    _cut_at: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _today: dict[str, Answered] = field(default_factory=dict)
+
+    def new_load(self) -> None:
+        """Forget today's answers; what they took is remembered."""
+        self._today.clear()
+
+    def look(self, questions: Sequence[Asked], load: int) -> None:
+        """Ask until each is within 5%, or cannot be."""
+        pending = []
+        for asked in questions:
+            if asked.template in self.beyond or asked.template in self.refused or asked.sql in self._today:
+                continue
+            if not self._is_free(asked, load):
+                pending.append(self._begin(asked))
+        for _ in range(_ROUNDS):
+            if not pending:
+                return
+            found = self.proxy.answers([(one.asked.sql, one.epsilon) for one in pending])
+            pending = [
+                one for one, answer in zip(pending, found, strict=True) if not self._settled(one, answer, load)
+            ]
+        for one in pending:
+            if one.last is not None:
+                self._note(self._of(one, load, one.last))
+
+    def _is_free(self, asked: Asked, load: int) -> bool:
+        answer = self.proxy.free(asked.sql)
+        if answer is None or typical_error(answer) > TARGET:
+            return False
+        self._note(Answered(asked, load, 0.0, 0.0, 0.0, typical_error(answer), 0, answer))
+        return True
+
+    def _begin(self, asked: Asked) -> _Pending:
+        needs = self._needs.get(asked.template)
+        if not needs:
+            return _Pending(asked, _PILOTS[0], new=True)
+        return _Pending(asked, min(rounded_up(median(needs)), self.proxy.max_epsilon), new=False)
+
+    def _settled(self, one: _Pending, answer: QueryResponse | Refusal, load: int) -> bool:
+        """Is it answered, refused or beyond reach? Otherwise it is to be asked with its new epsilon."""
+        one.attempts += 1
+        if not isinstance(answer, QueryResponse):
+            return self._refused(one, answer)
+        one.last = answer
+        one.charged += answer.epsilon
+        one.delta += answer.delta
+        error = typical_error(answer)
+        one.squares += one.epsilon**2
+        own = math.sqrt(one.squares) if self.combines else one.epsilon
+        need = max(own * noise_alone(answer) / TARGET, _ABOVE_CUT * self._cut_at[one.asked.template])
+        if error <= TARGET:
+            self._needs[one.asked.template].append(need)
+        elif self._asks_again(one, answer, need):
+            return False
+        if one.asked.template not in self.beyond:
+            self._note(self._of(one, load, answer))
+        return True
+
+    @staticmethod
+    def _of(one: _Pending, load: int, answer: QueryResponse) -> Answered:
+        wide = one.charged - answer.epsilon
+        return Answered(one.asked, load, one.charged, one.delta, wide, typical_error(answer), one.attempts, answer)
+
+    def _refused(self, one: _Pending, refusal: Refusal) -> bool:
+        """Too small an epsilon is asked again with more; all else stays refused."""
+        if isinstance(refusal, InvalidSetting) and one.epsilon < self.proxy.max_epsilon:
+            one.epsilon = min(self.proxy.max_epsilon, rounded_up(2 * one.epsilon))
+            return False
+        self.refused[one.asked.template] = f"{type(refusal).__name__}: {refusal}"
+        return True
+
+    def _asks_again(self, one: _Pending, answer: QueryResponse, need: float) -> bool:
+        """Find the next epsilon. Returns: False where none is permitted that would do."""
+        template, most, wide = one.asked.template, self.proxy.max_epsilon, noise_alone(answer)
+        cut = is_cut(answer)
+        if cut:
+            self._cut_at[template] = max(self._cut_at[template], one.epsilon)
+        if one.epsilon >= most and not self.combines:
+            why = "too little for how much it cuts" if cut else f"{100 * wide:.3g}%"
+            return self._beyond(template, f"{why} at epsilon {one.epsilon:g}")
+        if wide > _WEAK:
+            larger = [pilot for pilot in _PILOTS if pilot > one.epsilon]
+            if not larger:
+                return self._beyond(template, f"{100 * wide:.3g}% at epsilon {one.epsilon:g}")
+            one.epsilon = larger[0]
+            return True
+        wanted = _AFTER_CUT * one.epsilon if cut else need * _ABOVE
+        if one.new:
+            one.new = False
+            try:
+                wanted = self.proxy.proposed(one.asked.sql)
+            except NoProposal as none:
+                if not cut:
+                    return self._beyond(template, str(none))
+            except PlannerError:
+                pass  # a statement around answers: its error falls as theirs do
+        wanted = max(wanted, one.epsilon * _ABOVE)
+        if self.combines and not cut:
+            wanted = math.sqrt(max(wanted**2 - one.squares, (0.2 * one.epsilon) ** 2))
+        if not cut and wanted > _TRIED * most:
+            return self._beyond(template, f"would take epsilon {wanted:.3g}")
+        one.epsilon = min(most, rounded_up(wanted))
+        return True
+
+    def _beyond(self, template: str, why: str) -> bool:
+        if self.judges and not self._needs.get(template):
+            self.beyond[template] = why
+        return False
+
+    def _note(self, answered: Answered) -> None:
+        self.answered.append(answered)
+        self._today[answered.asked.sql] = answered

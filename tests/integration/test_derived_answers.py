@@ -1,0 +1,291 @@
+"""Answers from answers, the whole way: a real ledger, real worker processes, a real database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from planner.policy.policy import Policy, parse_policy
+from server.backends.duckdb import DuckdbBackend
+from server.errors import BudgetExhausted, NothingFollows
+from server.ledger.account import DATASET, Grant
+from server.ledger.analyst import CUSTODIAN
+from server.ledger.ledger import Ledger
+from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest, QueryResponse, Reuse
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.golden.domains.hospital import ROWS, TABLES
+from tests.support.asking import ask
+
+POLICY = (Path(__file__).parents[1] / "golden" / "domains" / "policy.toml").read_text()
+FROM = "FROM visit v JOIN patient p ON v.patient = p.id"
+MONTHS = f"SELECT date_trunc('month', v.came) AS month, count(*) AS n {FROM} GROUP BY 1"
+YEARS = f"SELECT date_trunc('year', v.came) AS year, count(*) AS n {FROM} GROUP BY 1"
+WARDS = f"SELECT v.ward, count(*) AS n, sum(v.days) AS s {FROM} GROUP BY 1"
+
+
+def policy(**settings: str) -> Policy:
+    more = "".join(f"\n{name} = {value}" for name, value in settings.items())
+    return parse_policy(POLICY.replace("max_epsilon = 1.0", f"max_epsilon = 20.0\ndelta = 1e-6{more}"))
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
+    path = tmp_path_factory.mktemp("derived") / "hospital.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE SCHEMA public; USE public; SET TimeZone = 'UTC'")
+        for statement in (*TABLES, *ROWS):
+            connection.execute(statement)
+    return DuckdbBackend(path, "public")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    for number, name in enumerate(("ada", "grace")):
+        ledger.add_analyst(name, str(number) * 64, epsilon=100.0, delta=1e-4)
+    ledger.grant(DATASET, Grant(epsilon=100.0, delta=1e-4), CUSTODIAN)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def pipeline(backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
+    return Pipeline(policy(), backend.schema(), backend, ledger, workers)
+
+
+Ask = Callable[..., QueryResponse]
+
+
+@pytest.fixture
+def asked(pipeline: Pipeline) -> Ask:
+    def of(
+        sql: str,
+        epsilon: float = 1.0,
+        reuse: Reuse = "auto",
+        analyst: str = "ada",
+        nobody_adds_more_than: float | None = None,
+        mechanism: str | None = None,
+    ) -> QueryResponse:
+        request = QueryRequest(
+            analyst,
+            sql,
+            epsilon,
+            request_id="r",
+            reuse=reuse,
+            nobody_adds_more_than=nobody_adds_more_than,
+            mechanism=mechanism,
+        )
+        return ask(pipeline, request)
+
+    return of
+
+
+def spent(ledger: Ledger, name: str) -> float:
+    (account,) = (one for one in ledger.accounts() if one.name == name)
+    return account.grant.epsilon - account.epsilon_left
+
+
+def test_a_roll_up_is_free_where_it_is_as_good(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=20.0)
+    years = asked(YEARS, epsilon=0.1)
+    assert (years.epsilon, years.cached, years.derived_from) == (0.0, True, (1,))
+    assert len(ledger.charges("ada")) == 1 and ledger.budget("ada").epsilon_left == 80.0
+    assert years.covers == "truncated_full" and years.confidence == 0.95
+    assert any("sum of up to 12 of its groups" in note for note in years.notes)
+    assert sum(int(row[1] or 0) for row in years.rows) == pytest.approx(6000, rel=0.2)
+
+
+def test_a_better_answer_is_measured(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=0.5)
+    years = asked(YEARS, epsilon=20.0)
+    assert (years.epsilon, years.derived_from) == (20.0, ())
+    assert asked(YEARS, epsilon=19.0, reuse="only").derived_from == (2,)  # of both the one with less noise
+
+
+def test_never_is_measured_and_only_is_not(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=20.0)
+    assert asked(YEARS, epsilon=0.1, reuse="never").epsilon == 0.1
+    assert asked(YEARS, epsilon=0.1, reuse="only").cached  # that very answer is kept now
+    with pytest.raises(NothingFollows) as refused:
+        asked(WARDS, reuse="only")
+    assert refused.value.hint is not None and "epsilon 1" in refused.value.hint
+    assert len(ledger.charges("ada")) == 2
+
+
+def test_what_another_analyst_has_paid_for_gives_nothing(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=20.0)
+    with pytest.raises(NothingFollows):
+        asked(YEARS, 0.1, "only", analyst="grace")
+    assert asked(YEARS, 0.1, analyst="grace").epsilon == 0.1
+    asked(MONTHS, epsilon=20.0, analyst="grace")  # bought: measured once, so the dataset does not pay again
+    assert asked(f"SELECT count(*) {FROM}", 0.1, "only", analyst="grace").derived_from
+    assert spent(ledger, "analyst:grace") == pytest.approx(20.1)
+    assert spent(ledger, DATASET) == pytest.approx(20.1)
+
+
+def test_two_who_pool_have_paid_for_all_that_they_know(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=2.0)
+    asked(WARDS, epsilon=3.0, analyst="grace")
+    asked(YEARS, 0.1, "only")
+    asked(f"SELECT count(*) {FROM}", 0.1, "only", analyst="grace")
+    asked(MONTHS, epsilon=2.0)
+    assert spent(ledger, DATASET) == pytest.approx(5.0)
+    assert spent(ledger, "analyst:ada") + spent(ledger, "analyst:grace") == pytest.approx(5.0)
+    assert ledger.verify().fault is None
+
+
+def test_a_new_load_ends_it(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=20.0)
+    asked(YEARS, 0.1, "only")
+    ledger.bump_data(CUSTODIAN)
+    with pytest.raises(NothingFollows):
+        asked(YEARS, 0.1, "only")
+    asked(MONTHS, epsilon=20.0)
+    assert asked(YEARS, 0.1, "only").derived_from == (2,)
+
+
+def test_another_policy_ends_it(asked: Ask, pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool) -> None:
+    asked(MONTHS, epsilon=20.0)
+    other = Pipeline(policy(min_epsilon="0.01"), backend.schema(), backend, pipeline.ledger, workers)
+    with pytest.raises(NothingFollows):
+        ask(other, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only"))
+    same = Pipeline(policy(), backend.schema(), backend, pipeline.ledger, workers)  # another proxy
+    assert ask(same, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only")).derived_from == (1,)
+
+
+def test_it_outlives_the_proxy(
+    asked: Ask, ledger: Ledger, tmp_path: Path, backend: DuckdbBackend, workers: WorkerPool
+) -> None:
+    asked(MONTHS, epsilon=20.0)
+    ledger.close()
+    again = open_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    pipeline = Pipeline(policy(), backend.schema(), backend, again, workers)
+    assert ask(pipeline, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only")).derived_from == (1,)
+    again.close()
+
+
+def test_an_average_follows_from_a_sum_and_a_count(asked: Ask) -> None:
+    asked(f"SELECT v.ward, count(*) {FROM} GROUP BY 1", epsilon=9.0)
+    asked(f"SELECT v.ward, v.emergency, sum(v.days) {FROM} GROUP BY 1, 2", epsilon=9.0)
+    average = asked(f"SELECT v.ward, avg(v.days) AS mean {FROM} GROUP BY 1", 0.1, "only")
+    assert average.derived_from == (1, 2)
+    assert all(4 < float(row[1] or 0) < 10 for row in average.rows)
+
+
+def test_distinct_values_are_counted_in_single_groups_alone(asked: Ask) -> None:
+    asked(f"SELECT v.ward, count(DISTINCT p.id) AS n {FROM} GROUP BY 1", epsilon=9.0)
+    one = asked(f"SELECT count(DISTINCT p.id) AS n {FROM} WHERE v.ward = 'A'", 0.1, "only")
+    assert one.derived_from == (1,)
+    with pytest.raises(NothingFollows):
+        asked(f"SELECT count(DISTINCT p.id) AS n {FROM}", 0.1, "only")
+    with pytest.raises(NothingFollows):
+        asked(f"SELECT count(DISTINCT p.id) AS n {FROM} WHERE v.ward IN ('A', 'B')", 0.1, "only")
+
+
+def test_rows_that_are_lacking_are_told_of_and_never_served_unasked(asked: Ask) -> None:
+    asked(f"SELECT p.city, count(*) AS n {FROM} GROUP BY 1", epsilon=20.0)
+    total = f"SELECT count(*) AS n {FROM}"
+    lacking = asked(total, 0.1, "only")
+    assert any("is NULL were left out there" in note for note in lacking.notes)
+    assert not any("NULL" in note for note in asked(f"{total} WHERE p.city = 'Wien'", 0.1, "only").notes)
+    assert asked(total, 0.1).epsilon == 0.1
+
+
+def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) -> None:
+    for epsilon in (4.0, 3.0):
+        asked(WARDS, epsilon, "never", nobody_adds_more_than=64.0)
+    request = QueryRequest("ada", WARDS, 1.0, request_id="r", reuse="only")
+    assert ask(pipeline, request).derived_from == (1, 2)
+    question = pipeline.question(request)
+    found = pipeline.reusing.find(question, "ada", lambda: pipeline.groups(question.query, "ada"))
+    assert found is not None and found.combined == 2
+    kept = [pipeline.kept.released_to(one.charge.answer_key, "ada") for one in pipeline.ledger.charges("ada")]
+    parts = [one.noisy[0] for one in kept if one is not None]
+    scales = np.array([one.noise_scale for one in parts])
+    weights = scales**-2.0 / np.sum(scales**-2.0, axis=0)
+    assert found.noisy[0].values == pytest.approx(np.sum(weights * [one.values for one in parts], axis=0))
+    assert np.all(found.noisy[0].high - found.noisy[0].low < parts[0].high - parts[0].low)
+    assert any("2 releases of the same number were combined" in note for note in ask(pipeline, request).notes)
+
+
+def test_releases_at_other_thresholds_are_not_combined(asked: Ask, pipeline: Pipeline) -> None:
+    asked(WARDS, 4.0, "never", nobody_adds_more_than=64.0)
+    asked(WARDS, 3.0, "never", nobody_adds_more_than=128.0)
+    assert ask(pipeline, QueryRequest("ada", WARDS, 1.0, request_id="r", reuse="only")).derived_from == (1,)
+
+
+def test_what_is_said_of_everybody_has_to_hold_of_what_is_kept(asked: Ask) -> None:
+    by_ward = f"SELECT v.ward, count(*) AS n {FROM} GROUP BY 1"
+    asked(by_ward, 4.0, nobody_adds_more_than=16.0)
+    total = f"SELECT count(*) AS n {FROM}"
+    said = asked(total, 0.1, "only", nobody_adds_more_than=16.0)
+    assert said.covers == "truth"
+    assert asked(total, 0.1, "only").covers == "truncated_full"
+    with pytest.raises(NothingFollows):
+        asked(total, 0.1, "only", nobody_adds_more_than=32.0)
+
+
+def test_parts_of_a_composed_statement_follow_too(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS, epsilon=20.0)
+    sql = f"SELECT max(n) FROM ({YEARS}) AS y"
+    answer = asked(sql, 0.1)
+    assert (answer.epsilon, answer.derived_from) == (0.0, (1,))
+    assert len(ledger.charges("ada")) == 1
+
+
+def test_an_exhausted_budget_still_has_what_follows(asked: Ask, ledger: Ledger) -> None:
+    ledger.grant("analyst:ada", Grant(epsilon=20.0, delta=1e-4), CUSTODIAN)
+    asked(MONTHS, epsilon=20.0)
+    with pytest.raises(BudgetExhausted):
+        asked(YEARS, epsilon=20.0)
+    assert asked(YEARS, epsilon=20.0, reuse="only").derived_from == (1,)
+
+
+def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
+    request = QueryRequest("ada", YEARS, 0.1, request_id="r")
+    assert pipeline.explain(request).reuse is None
+    asked(MONTHS, epsilon=20.0)
+    told = pipeline.explain(request).reuse
+    assert told is not None and told.startswith("free: follows from your answer of charge 1, count(*): +-")
+    assert "fresh: count(*): +-" in told and "at epsilon 0.1" in told and "is served unless reuse = never" in told
+    lines = [str(line) for (line,) in asked(f"EXPLAIN {YEARS}", 0.1).rows]
+    assert f"reuse: {told}" in lines
+    never = QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="never")
+    assert pipeline.explain(never).reuse is None
+    assert pipeline.explain(QueryRequest("grace", YEARS, 0.1, request_id="r")).reuse is None
+
+
+def test_racing_questions_are_charged_exactly(pipeline: Pipeline, ledger: Ledger) -> None:
+    """Some follow from an answer that others measure meanwhile: who comes first pays, who comes later does not."""
+    start = threading.Barrier(12)
+
+    def one(number: int) -> QueryResponse:
+        start.wait()
+        sql = [MONTHS, YEARS, f"SELECT count(*) AS n {FROM}"][number % 3]
+        epsilon = 20.0 if sql == MONTHS else 0.1
+        return ask(pipeline, QueryRequest("ada", sql, epsilon, request_id=f"r{number}"))
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(one, range(12)))
+    charged = sum(answer.epsilon for answer in answers)
+    assert ledger.budget("ada").epsilon_left == pytest.approx(100.0 - charged)
+    assert spent(ledger, DATASET) == pytest.approx(charged)
+    assert charged == pytest.approx(sum(one.charge.epsilon for one in ledger.charges("ada")))
+    assert len(ledger.charges("ada")) <= 3
+    assert all(answer.epsilon == 0.0 for answer in answers if answer.derived_from)

@@ -1,0 +1,88 @@
+"""The outline of a question: what is equal in two of them, and what may not follow at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from planner.plan import Plan
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.reuse.outline import Outline, outline
+from tests.support.planning import demo_policy, planned
+
+_JOIN = "FROM lineitem JOIN orders ON l_orderkey = o_orderkey"
+
+
+def dated() -> Policy:
+    """The demonstration's policy, which says from when to when goods are shipped."""
+    policy = demo_policy()
+    lineitem = policy.tables["lineitem"]
+    columns = {**lineitem.columns, "l_shipdate": ColumnPolicy(dates=(date(1995, 1, 17), date(1996, 12, 31)))}
+    return replace(policy, tables={**policy.tables, "lineitem": replace(lineitem, columns=columns)})
+
+
+def outlined(sql: str, **changes: Any) -> Outline | None:
+    plan = replace(planned(sql, policy=dated()), **changes)
+    return outline(plan, 1, 7, True, [(plan.mechanism, "laplace")] * len(plan.releases))
+
+
+def known(sql: str) -> Outline:
+    found = outlined(sql)
+    assert found is not None
+    return found
+
+
+def test_it_is_read_as_it_was_written() -> None:
+    one = known(f"SELECT date_trunc('month', l_shipdate), count(*) {_JOIN} WHERE o_orderstatus = 'F' GROUP BY 1")
+    assert Outline.read(json.loads(json.dumps(one.document))) == one
+    period = one.keys[0].period
+    assert period is not None and (period.unit, period.whole_days) == ("month", True)
+    assert (period.first, period.last) == ("1995-01-17 00:00:00", "1996-12-31 00:00:00")
+    assert len(period.of) == 2 and len(period.columns) == 1
+
+
+def test_nothing_of_the_question_stands_in_it() -> None:
+    one = known(
+        f"SELECT l_shipdate > date '1995-01-01', sum(l_quantity) {_JOIN} WHERE o_clerk = 'Clerk#000000042' GROUP BY 1"
+    )
+    text = json.dumps(one.document)
+    assert not any(word in text for word in ("status", "quantity", "Clerk", "lineitem", "orders", "shipdate"))
+
+
+def test_conditions_and_names_do_not_change_which_rows_are_read() -> None:
+    one = known("SELECT count(*) FROM orders")
+    other = known("SELECT count(*) AS n FROM orders AS x WHERE x.o_orderstatus = 'F'")
+    assert one.rows == other.rows and one.releases == other.releases
+    assert (one.conditions, len(other.conditions)) == ((), 1)
+    assert known("SELECT count(*) FROM lineitem").rows != one.rows
+    assert known("SELECT count(*) FROM orders WHERE (o_orderstatus = 'F')").conditions == other.conditions
+
+
+def test_sums_differ_by_weight_and_bound() -> None:
+    one = known("SELECT sum(l_quantity), count(*), sum(l_quantity) FILTER (WHERE l_quantity < 9) FROM lineitem")
+    assert len({release.name for release in one.releases}) == 3
+    average = known("SELECT avg(l_quantity) FROM lineitem")
+    assert one.releases[0].name in {release.name for release in average.releases}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (10)",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
+    ],
+)
+def test_samples_and_ranks_have_none(sql: str) -> None:
+    assert outlined(sql) is None
+
+
+def test_groups_that_are_left_out_leave_none() -> None:
+    sql = "SELECT o_orderdate > date '1995-01-01', count(*) FROM orders GROUP BY 1"
+    plan: Plan = planned(sql)
+    assert outlined(sql, group_rule=3) is None and outlined(sql, group_rule=4) is not None
+    assert outline(plan, 1, 7, False, [(plan.mechanism, "laplace")]) is None
+    assert outline(plan, 1, 7, True, [("s4s", "laplace")]) is None

@@ -1,0 +1,46 @@
+"""Words of questions in the entries of their charges, sealed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.ledger.question_texts import AskedText, QuestionKeys, add_key
+from server.ledger.store_ledger import StoreLedger
+from tests.unit.server.ledger.charges import charge
+from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen
+
+
+class Questions(LedgerCase):
+    @pytest.fixture
+    def keys(self, tmp_path: Path) -> QuestionKeys:
+        add_key(tmp_path / "questions.key")
+        return QuestionKeys.read(tmp_path / "questions.key")
+
+    def test_what_was_asked_is_kept_with_its_charge(
+        self, ledger: StoreLedger, keys: QuestionKeys, reopen: Reopen
+    ) -> None:
+        texts = [AskedText(f"SELECT {number}", (number,)) for number in range(3)]
+        ledger.reserve(charge(0.1))
+        for text in texts:
+            ledger.commit(ledger.reserve(charge(0.1, sealing=keys.sealing(ledger.id, text))))
+        again = reopen()
+        records = again.charges()
+        assert records[0].sealed_question is None
+        opened = [
+            keys.opened(again.id, one.number, one.sealed_question) for one in records[1:] if one.sealed_question
+        ]
+        assert opened == texts
+        assert [one.sealed_question for one in again.newest_charges("ada")] == [
+            one.sealed_question for one in reversed(records)
+        ]
+
+    def test_together_reserved_ones_have_their_own(self, ledger: StoreLedger, keys: QuestionKeys) -> None:
+        text = AskedText("SELECT both")
+        asked = [charge(0.1, answer_key=key, sealing=keys.sealing(ledger.id, text)) for key in ("one", "other")]
+        taken = ledger.claim_all(asked)
+        assert taken is not None
+        for one in ledger.charges():
+            assert one.sealed_question is not None
+            assert keys.opened(ledger.id, one.number, one.sealed_question) == text

@@ -1,0 +1,197 @@
+"""Which epsilon a question by accuracy spends: what is known is used, and what is not is found out by two charges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from planner.errors import InvalidSetting
+from planner.policy.policy import parse_policy
+from server.errors import BudgetExhausted, CancelledByClient, CancelledEarly, NoProposal
+from server.proposals.accuracy import Accuracy
+from server.proposals.by_accuracy import (
+    AIM,
+    AtOnce,
+    FirstPart,
+    accuracy_of,
+    answered_in_two,
+    chosen,
+    said_before,
+    with_reached,
+    without_accuracy,
+)
+from server.query import Budget, QueryRequest, QueryResponse
+from tests.unit.server.proposals.test_propose import BOUNDED, COUNT, Office, half_width
+
+WITHIN_5 = QueryRequest("ada", COUNT, max_relative_error=0.05, idempotency_key="order-7")
+
+
+def at_once(office: Office, request: QueryRequest) -> AtOnce:
+    found = chosen(office, request)
+    assert isinstance(found, AtOnce)
+    return found
+
+
+def test_what_an_answer_tells_is_aimed_at_with_room() -> None:
+    office = Office()
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0)
+    found = at_once(office, replace(WITHIN_5, max_relative_error=0.01))
+    epsilon = found.request.epsilon
+    assert epsilon == found.proposal.epsilon and not found.request.by_accuracy
+    assert half_width(office, epsilon, 16.0) <= AIM * 150.0 < half_width(office, epsilon * 0.97, 16.0)
+    assert "the least that is expected to do" in said_before(found, Accuracy(max_relative_error=0.01))
+
+
+def test_an_answer_that_is_good_enough_is_free_also_if_a_worse_one_is_newer() -> None:
+    office = Office()
+    office.tell("ada", COUNT, 1.0, [15_000.0], 16.0, reach=100.0)
+    office.tell("ada", COUNT, 0.01, [15_000.0], 16.0, reach=9_000.0)
+    found = at_once(office, WITHIN_5)
+    assert (found.request.epsilon, found.proposal.charge, found.proposal.basis) == (1.0, 0.0, "kept")
+    assert "free" in said_before(found, accuracy_of(WITHIN_5))
+
+
+def test_noise_that_is_public_needs_no_first_part() -> None:
+    office = Office(parse_policy(BOUNDED))
+    found = at_once(office, QueryRequest("ada", COUNT, max_absolute_error=1000.0))
+    epsilon = found.request.epsilon
+    assert epsilon is not None and found.proposal.basis == "public"
+    assert half_width(office, epsilon, 64.0) <= 1000.0 < 1.03 * half_width(office, epsilon * 0.98, 64.0)
+
+
+def test_where_nothing_is_known_a_public_first_part_is_said_before() -> None:
+    office = Office()
+    found = chosen(office, WITHIN_5)
+    assert isinstance(found, FirstPart)
+    policy = office.policy
+    assert (found.first_epsilon, found.most_epsilon) == (0.1 * policy.epsilon, policy.max_epsilon)
+    assert office.ledger.charged == []
+    said = said_before(found, accuracy_of(WITHIN_5))
+    assert "two releases" in said and f"epsilon {found.first_epsilon:g}" in said
+    smaller = chosen(office, replace(WITHIN_5, epsilon=0.5))
+    assert isinstance(smaller, FirstPart)
+    assert (smaller.first_epsilon, smaller.most_epsilon) == (0.05, 0.5)
+
+
+def test_what_may_be_spent_bounds_it() -> None:
+    office = Office()
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0)
+    needed = at_once(office, replace(WITHIN_5, max_relative_error=0.01)).request.epsilon
+    assert needed is not None
+    with pytest.raises(NoProposal, match="this question may spend"):
+        chosen(office, replace(WITHIN_5, max_relative_error=0.01, epsilon=needed / 2))
+    assert (
+        at_once(office, replace(WITHIN_5, max_relative_error=0.01, epsilon=needed * 1.01)).request.epsilon == needed
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_absolute_error": 5.0}, {"max_relative_error": -1.0}, {"mechanism": "r2t"}, {"sampling_rate": 0.5}],
+    ids=str,
+)
+def test_what_is_no_accuracy_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidSetting):
+        chosen(Office(), replace(WITHIN_5, **wrong))  # type: ignore[arg-type]
+
+
+@dataclass
+class Answering:
+    """Charges for answers whose half-width falls with epsilon."""
+
+    office: Office
+    value: float = 15_000.0
+    fails: BaseException | None = None
+    asked: list[QueryRequest] = field(default_factory=list)
+
+    def __call__(self, request: QueryRequest) -> QueryResponse:
+        if self.asked and self.fails is not None:
+            raise self.fails
+        self.asked.append(request)
+        assert request.epsilon is not None and not request.by_accuracy
+        self.office.tell("ada", COUNT, request.epsilon, [self.value], 16.0, reach=half(self.office, request.epsilon))
+        return shown(self.office, request.epsilon, self.value)
+
+
+def half(office: Office, epsilon: float) -> float:
+    return half_width(office, epsilon, 16.0)
+
+
+def shown(office: Office, epsilon: float, value: float) -> QueryResponse:
+    from server.query import Interval, ResultColumn
+
+    around = Interval(value - half(office, epsilon), value + half(office, epsilon))
+    budget = Budget(10.0, 0.0, 5.0, 0.0)
+    return QueryResponse(
+        (ResultColumn("count", "int8"),), ((value,),), ((around,),), 0.95, "truncated_full", "gem", epsilon, 0.0,
+        budget, "r", (False,), (False,), ((None,),),
+    )  # fmt: skip
+
+
+def first_part(office: Office, request: QueryRequest) -> FirstPart:
+    found = chosen(office, request)
+    assert isinstance(found, FirstPart)
+    return found
+
+
+def test_two_releases_are_charged_and_the_answer_says_both() -> None:
+    office = Office()
+    answering = Answering(office)
+    wish = replace(WITHIN_5, max_relative_error=0.003)
+    answer = answered_in_two(first_part(office, wish), office, wish, answering)
+    first, second = (one.epsilon for one in answering.asked)
+    assert first is not None and second is not None
+    assert answer.epsilon == first + second <= office.policy.max_epsilon
+    assert half(office, second) <= 0.003 * answering.value
+    assert answer.notes[0].startswith("Two releases were made and charged")
+    assert [one.idempotency_key for one in answering.asked] == ["", "order-7"], "the last one has the request's name"
+
+
+def test_a_first_release_that_does_already_is_all() -> None:
+    office = Office()
+    answering = Answering(office, value=1e9)
+    answer = answered_in_two(first_part(office, WITHIN_5), office, WITHIN_5, answering)
+    assert len(answering.asked) == 1
+    assert answer.epsilon == answering.asked[0].epsilon
+
+
+def test_both_together_spend_no_more_than_may_be() -> None:
+    office = Office()
+    wish = replace(WITHIN_5, max_relative_error=0.0002)
+    part = first_part(office, wish)
+    answering = Answering(office)
+    with pytest.raises(NoProposal) as refused:
+        answered_in_two(part, office, wish, answering)
+    rest = part.most_epsilon - part.first_epsilon
+    assert f"epsilon {rest:g}" in refused.value.message
+    assert refused.value.hint is not None and "the first answer was charged and is kept" in refused.value.hint
+    assert len(answering.asked) == 1
+
+
+def test_what_fails_in_between_says_that_the_first_was_charged() -> None:
+    wish = replace(WITHIN_5, max_relative_error=0.003)
+    for error in (BudgetExhausted("too little", hint="less"), BudgetExhausted("too little")):
+        office = Office()
+        with pytest.raises(BudgetExhausted) as refused:
+            answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
+        assert refused.value.hint is not None and "was charged and is kept" in refused.value.hint
+    office = Office()
+    with pytest.raises(CancelledByClient, match="first answer was charged"):
+        answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=CancelledEarly("left")))
+
+
+def test_the_answer_says_what_it_reaches() -> None:
+    office = Office()
+    answer = shown(office, 1.0, 15_000.0)
+    (note, *_) = with_reached(answer, WITHIN_5).notes
+    assert note.startswith("Asked for a relative error of 5%; the worst interval that counts reaches")
+    (note, *_) = with_reached(answer, replace(WITHIN_5, max_relative_error=1e-9)).notes
+    assert "it was expected to be, and is not" in note
+    assert with_reached(replace(answer, covers="exact"), WITHIN_5).notes == ()
+    assert "no row tells" in with_reached(replace(answer, cut=(True,)), WITHIN_5).notes[0]
+
+
+def test_a_request_without_its_accuracy_is_an_ordinary_one() -> None:
+    assert not without_accuracy(WITHIN_5).by_accuracy
+    assert replace(without_accuracy(WITHIN_5), max_relative_error=0.05) == WITHIN_5

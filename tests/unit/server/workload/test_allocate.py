@@ -1,0 +1,60 @@
+"""One epsilon divided: what is alone, what is weighted, what a grid gives to others."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privacy.marginals.strategy import Strategy
+from server.workload.allocate import GridStrategy, allocate, floored
+from server.workload.counted_grid import CountedGrid
+
+
+def grid(questions: int, worst: float) -> GridStrategy:
+    """A grid of so many questions: of it no more is asked here."""
+    counted = cast(CountedGrid, SimpleNamespace(n_questions=questions))
+    return GridStrategy(counted, Strategy({0: 1.0}, worst / 2, worst, np.ones(1)), min(worst, 1.0))
+
+
+def test_questions_alone_have_equal_shares() -> None:
+    shares = allocate({0: 1.0, 2: 1.0, 5: 1.0, 6: 1.0}, [])
+    assert dict(shares.alone) == dict.fromkeys((0, 2, 5, 6), 0.25)
+    assert (shares.mean, shares.worst, shares.count) == (1.0, 1.0, 4)
+
+
+def test_a_weight_of_four_is_half_the_error() -> None:
+    shares = allocate({0: 4.0, 1: 1.0}, [])
+    assert shares.alone[0] == pytest.approx(2 * shares.alone[1])
+
+
+def test_what_a_grid_gains_everybody_gains() -> None:
+    shares = allocate({0: 1.0}, [grid(3, 0.25)])
+    alone, of_grid = shares.alone[0], shares.grids[0]
+    assert alone + of_grid == pytest.approx(1.0)
+    assert 0.25 / alone == pytest.approx(shares.worst)
+    assert 0.5 * 0.75 / of_grid == pytest.approx(shares.worst)
+    assert shares.mean < shares.worst < 1.0
+
+
+def test_a_grid_that_makes_totals_worse_takes_nothing_from_others() -> None:
+    shares = allocate({0: 1.0}, [grid(3, 16 / 9)])
+    assert shares.alone[0] == pytest.approx(0.25)
+    assert shares.worst == pytest.approx(4 / 3) and shares.mean < 1.0
+
+
+def test_nothing_to_charge_has_no_shares() -> None:
+    assert allocate({}, []).alone == {}
+
+
+@given(st.lists(st.floats(1e-4, 1.0), min_size=1, max_size=64), st.floats(1e-3, 100.0))
+def test_shares_never_add_up_to_more_than_the_whole(needs: list[float], epsilon: float) -> None:
+    shares = allocate(dict(enumerate(needs)), [grid(4, 0.3)])
+    parts = [floored(share * epsilon) for share in (*shares.alone.values(), *shares.grids)]
+    nanos = [round(part * 1e9) for part in parts]
+    assert sum(nanos) <= math.ceil(epsilon * 1e9)
