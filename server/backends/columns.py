@@ -54,6 +54,11 @@ class Domain:
     def __len__(self) -> int:
         return math.prod(self._sizes) if self.selected is None else self.selected
 
+    @property
+    def asked(self) -> int:
+        """How many groups there were before some were withheld."""
+        return len(self) + self.withheld
+
     def only(self, groups: NDArray[np.intp], withheld: int = 0) -> Domain:
         """Some of the groups, by their places; `withheld` of the others are told of."""
         every = tuple(range(len(self.keys)))

@@ -95,20 +95,21 @@ def split(
     if not closed or not wanted.keys() <= runs.keys():
         return None  # a group of rows without a date, say, is of no period
     keys = _keys(question, noted, min(closed.values()), time_grain, analyst)
-    there = paid_among([key for _, key in keys])
+    there = paid_among([key for _, key, _ in keys])
     parts: list[KeptPart] = []
     shown_all = question.plan.selection is None
-    for version, key in keys:
+    for version, key, whole in keys:
         missing = {values for values, oldest in closed.items() if oldest <= version}
         released = paid(there[key]) if missing and key in there else None
         if released is None:
             continue
         has = _wanted(released.domain, scope.places)
-        found = {
-            values
-            for values in missing
-            if values in has and (not shown_all or set(wanted[values]) <= set(has[values]))
-        }
+        if shown_all:
+            found = {values for values in missing if values in has and set(wanted[values]) <= set(has[values])}
+        elif whole and released.domain.asked == len(domain):
+            found = missing  # that a group is withheld is an answer about it, as its value is
+        else:  # what a part does not show, it may not have been asked
+            found = missing & has.keys()
         if found:
             parts.append(KeptPart(version, released, frozenset(found)))
             closed = {values: oldest for values, oldest in closed.items() if values not in found}
@@ -120,14 +121,14 @@ def split(
 
 def _keys(
     question: Question, noted: NotedPeriods, oldest: int, time_grain: str, analyst: str
-) -> list[tuple[int, str]]:
-    """The keys under which earlier answers may be kept, each with its version, the newest first."""
+) -> list[tuple[int, str, bool]]:
+    """Under which earlier answers may be kept: version, key, is it of the whole question; the newest first."""
     found = []
     versions = sorted((one for one in noted.loads if oldest <= one < noted.version), reverse=True)
     for version in versions[:_MOST_LOADS]:
         query = replace(question.query, fingerprint=noted.loads[version])
         key = answer_key(question.plan, query, time_grain, version)
-        found += [(version, key), (version, open_part_key(key, analyst))]
+        found += [(version, key, True), (version, open_part_key(key, analyst), False)]
     return found
 
 

@@ -105,7 +105,7 @@ class PeriodAnswers:
         part, divided = asked.question, replace(divided, split=asked.split)
         key = open_part_key(base_of(question.answer_key), request.analyst)
         known = self._paid(key, request.analyst)
-        if known is not None and not _has_all(known.domain, divided):
+        if known is not None and not _has_all(known.domain, divided, selected=part.plan.selection is not None):
             return None
         charge = replace(part.charge(asked.request), answer_key=key, sealing=sealing)
         measure = partial(self.measure, part, charge, cancelled)
@@ -211,10 +211,15 @@ def _is_plain(plan: Plan) -> bool:
     return plan.sampling is None and (plan.selection is None or plan.selection.delta == 0)
 
 
-def _has_all(domain: Domain, divided: Divided) -> bool:
-    """Is every value of the time keys that is to be fresh in an answer about what is open?"""
-    places = divided.scope.places
-    return set(divided.split.fresh) <= {values_at(group, places) for group in domain.groups}
+def _has_all(domain: Domain, divided: Divided, *, selected: bool) -> bool:
+    """Was every value of the time keys that is to be fresh asked for an answer about what is open?
+
+    Where groups may be withheld it is told by their number: what is open at a version of the data only shrinks.
+    """
+    places, fresh = divided.scope.places, set(divided.split.fresh)
+    if selected:
+        return domain.asked == sum(values_at(group, places) in fresh for group in divided.domain.groups)
+    return fresh <= {values_at(group, places) for group in domain.groups}
 
 
 def _kept(divided: Divided) -> Iterator[KeptPeriods]:

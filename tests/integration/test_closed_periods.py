@@ -313,4 +313,24 @@ def test_with_a_delta_and_with_groups_that_may_be_withheld(tmp_path: Path, worke
             month: count for month, count in shown.items() if month != june
         }
         assert 0.0 < second.epsilon < 6.0 and [one.version for one in second.kept] == [1]
+        assert [one.groups for one in second.kept] == [5], "that nothing is shown of February is kept, too"
         assert second.delta == first.delta
+
+
+@pytest.mark.parametrize("privacy", ["delta = 1e-6", "minimum_frequency = 5"], ids=["vectors", "withheld"])
+def test_open_months_that_are_withheld_are_charged_once_a_load(
+    tmp_path: Path, workers: WorkerPool, privacy: str
+) -> None:
+    """Of a whole year, whose months from July on are open and nobody's."""
+    whole_year = MONTHLY.replace("WHERE admitted_at < DATE '2026-07-01' ", "")
+    with growing_clinic(tmp_path, "duckdb", workers, privacy=privacy) as clinic:
+        clinic.admit("2026-01-01", 160)
+        assert clinic.note("2026-06-10")
+        first = clinic.ask(whole_year, epsilon=40.0)
+        assert first.epsilon == 40.0 and len(first.rows) == (12 if "delta" in privacy else 6)
+        _loaded(clinic)
+        second = clinic.ask(whole_year, epsilon=40.0)
+        assert 0.0 < second.epsilon < 40.0 and [one.groups for one in second.kept] == [5]
+        left = clinic.left()
+        third = clinic.ask(whole_year, epsilon=40.0)
+        assert _rows(third) == _rows(second) and third.epsilon == 0.0 and clinic.left() == left

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.server.cli.answers import SCALAR, refusal
+from tests.unit.server.cli.answers import BUDGET, SCALAR, refusal
 from tests.unit.server.cli.conftest import KEY, FakeProxy
 from tests.unit.server.cli.conftest import proxy as proxy
 from tests.unit.server.cli.shell.schemas import SCHEMA
@@ -108,7 +108,7 @@ Open = Callable[[], Terminal]
 
 @pytest.fixture
 def open_shell(proxy: FakeProxy, tmp_path: Path) -> Iterator[Open]:
-    proxy.bodies = {"/v1/schema": json.dumps(SCHEMA), "/v1/budget": json.dumps(SCALAR["budget"])}
+    proxy.bodies = {"/v1/schema": json.dumps(SCHEMA), "/v1/budget": json.dumps(BUDGET)}
     proxy.answer(SCALAR)
     opened: list[Terminal] = []
 
