@@ -15,6 +15,7 @@ from functools import cached_property
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from privacy.accounting.event import Composed, PrivacyEvent
+from privacy.mechanisms.selection.remembered import Foretold
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
 from server.query import QueryRequest, QueryResponse
@@ -217,10 +218,12 @@ class Start:
     Attributes:
       number: of the charge of the newest of these answers, which is no other analyst's.
       rungs: per release, the exponent of the threshold that it starts from, or None where one is chosen.
+      foretold: per release, what its value should be like by the earlier answers; empty where that is not known.
     """
 
     number: int
     rungs: tuple[int | None, ...]
+    foretold: tuple[Foretold | None, ...] = field(default=(), compare=False)
 
     @property
     def suffix(self) -> str:

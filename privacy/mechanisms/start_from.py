@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.selection.remembered import Told, remembered_rung
+from privacy.mechanisms.selection.remembered import Foretold, Told, foretold, remembered_rung
 from privacy.noisy_answer import NoisyAnswer
 
 M = TypeVar("M")
@@ -82,18 +83,52 @@ def start_from(one: object, earlier: Sequence[Earlier], n_groups: int) -> int | 
     Returns: a rung that `at_rung` takes, else None: also for mechanisms that remember nothing, where the earlier
       answers had a threshold for each group, and where there is one threshold anyway.
     """
+    known = _known(one, earlier)
+    if not known:
+        return None
+    rung, ladder = remembered_rung(known, _price(one, known[-1].rung, n_groups)), _ladder(one)
+    return None if rung is None or ladder is None else min(max(rung, ladder.low), ladder.high)
+
+
+def foretold_from(one: object, earlier: Sequence[Earlier], rung: int, n_groups: int) -> Foretold | None:
+    """What the earlier answers let expect of the release at the threshold that follows from them (`foretold`).
+
+    Args:
+      one, earlier, n_groups: as in `start_from`, which returned `rung`.
+      rung: the exponent of the threshold.
+    """
+    known = _known(one, earlier)
+    return foretold(known, rung, _price(one, known[-1].rung, n_groups)) if known else None
+
+
+def marked_if_not(expected: Sequence[Foretold | None], noisy: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, ...]:
+    """Releases, of which those that are not what was foretold have a signal of 0: they may be cut to any part.
+
+    Args:
+      expected: per release; None, or too few, where nothing was.
+      noisy: the releases.
+    """
+    return tuple(
+        one if told is None or _is_as_foretold(told, one) else replace(one, signal=np.zeros_like(one.signal))
+        for told, one in zip_longest(expected[: len(noisy)], noisy)
+    )
+
+
+def _is_as_foretold(told: Foretold, noisy: NoisyAnswer) -> bool:
+    now = Earlier.of(noisy, selected=False)
+    return now is None or told.allows(now.value, now.noise)
+
+
+def _known(one: object, earlier: Sequence[Earlier]) -> list[Told]:
+    """Of earlier releases those that speak of the thresholds of a measurement which can start from them."""
     ladder = _ladder(one)
     if ladder is None or not can_start(one):
-        return None
+        return []
     bound = one.bound if isinstance(one, BoundFirst) else None
     name = str(getattr(one, "name", ""))
     alike = [each for each in earlier if each.mechanism in _NAMES.get(name, (name,))]
     told = [_told(each, ladder, bound) for each in alike]
-    known = [each for each in told if each is not None]
-    if not known:
-        return None
-    rung = remembered_rung(known, _price(one, known[-1].rung, n_groups))
-    return None if rung is None else min(max(rung, ladder.low), ladder.high)
+    return [each for each in told if each is not None]
 
 
 def at_rung(one: M, rung: int) -> M:

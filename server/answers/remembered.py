@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from privacy.mechanisms.selection.remembered import WINDOW
-from privacy.mechanisms.start_from import Earlier, can_start, start_from
+from privacy.mechanisms.selection.remembered import WINDOW, Foretold
+from privacy.mechanisms.start_from import Earlier, can_start, foretold_from, start_from
 from server.answers.encoding import decoded
 from server.ledger.charge import ChargeRecord, KeptAnswer
 from server.question import Question, Start, base_of
@@ -17,7 +17,8 @@ _RECENT, _RECENT_BYTES = 1024, 16 << 20
 
 _NOTE = (
     "The contribution bound starts from that of your answer of charge {number}, and all of epsilon goes to the "
-    "release: what is cut now is not measured, until a bound is chosen anew."
+    "release: what is cut now is not measured, until a bound is chosen anew. Should the values not be what the "
+    "answers before let expect, the rows are marked cut."
 )
 
 
@@ -100,6 +101,10 @@ class Remembering:
         paid = self.ledger.answers_to(analyst, question.plan_hash, name)
         if paid:
             start = Start.of(paid[0].charge.answer_key)
+            if start is not None:
+                records = self.ledger.answers_to(analyst, question.plan_hash, limit=2 * WINDOW)
+                before = [record for record in records if record.number <= start.number][:WINDOW]
+                start = replace(start, foretold=self._foretold(question, start.rungs, before))
             return self.settled.put((analyst, name), question if start is None else _started(question, start))
         records = self.ledger.answers_to(analyst, question.plan_hash, limit=WINDOW)
         if not records or any(record.charge.repeats for record in records):
@@ -117,13 +122,31 @@ class Remembering:
 
     def _start(self, question: Question, records: Sequence[ChargeRecord]) -> Start:
         """What follows from the analyst's answers, the newest of which is the first record."""
+        rungs = [
+            start_from(question.measuring.releases[place], earlier, n_groups) if earlier else None
+            for place, (earlier, n_groups) in enumerate(self._earlier(question, records))
+        ]
+        start = Start(records[0].number, tuple(rungs))
+        return replace(start, foretold=self._foretold(question, start.rungs, records))
+
+    def _foretold(
+        self, question: Question, rungs: Sequence[int | None], records: Sequence[ChargeRecord]
+    ) -> tuple[Foretold | None, ...]:
+        """What the values of releases at these thresholds should be like, by the answers that they follow from."""
+        measured = zip(question.measuring.releases, rungs, self._earlier(question, records), strict=True)
+        return tuple(
+            None if rung is None or not earlier else foretold_from(one, earlier, rung, n_groups)
+            for one, rung, (earlier, n_groups) in measured
+        )
+
+    def _earlier(self, question: Question, records: Sequence[ChargeRecord]) -> list[tuple[list[Earlier], int]]:
+        """Per release, what earlier answers told of it, the oldest first, and of how many groups the newest was."""
         told = [one for record in reversed(records) if (one := self._told(record)) is not None]
-        rungs = []
-        for place, measured in enumerate(question.measuring.releases):
+        found = []
+        for place in range(len(question.measuring.releases)):
             of_release = [one.releases[place] for one in told if place < len(one.releases)]
-            earlier = [one for one in of_release if one is not None]
-            rungs.append(start_from(measured, earlier, told[-1].n_groups) if earlier else None)
-        return Start(records[0].number, tuple(rungs))
+            found.append(([one for one in of_release if one is not None], told[-1].n_groups if told else 0))
+        return found
 
     def _told(self, record: ChargeRecord) -> _Told | None:
         known = self.told.get(record.number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from privacy.mechanisms.start_from import marked_if_not
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
@@ -49,5 +50,8 @@ class Served:
         if known is not None:
             return known
         with alone_if_large(self.released.n_values):
-            shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
+            noisy = self.released.noisy
+            if question.start is not None:
+                noisy = marked_if_not(question.start.foretold, noisy)
+            shown = response(question.plan, self.released.domain, noisy, self.budget, "")
         return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)

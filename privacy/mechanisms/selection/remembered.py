@@ -59,6 +59,47 @@ class Told:
             raise InvalidParameter("what is remembered is a number with noise")
 
 
+@dataclass(frozen=True)
+class Foretold:
+    """What earlier answers let expect of the next one. Public.
+
+    Attributes:
+      value: of the next release, all groups together, in normalised weight.
+      spread: the standard deviation of that, apart from the next release's noise.
+    """
+
+    value: float
+    spread: float
+
+    def allows(self, value: float, noise: float) -> bool:
+        """Is a value released with noise of this standard deviation of the data that the earlier ones are of?"""
+        return abs(value - self.value) <= max(SURPRISE * math.hypot(self.spread, noise), PART * abs(value))
+
+
+def foretold(told: Sequence[Told], rung: int, price: float) -> Foretold | None:
+    """What earlier answers let expect of a release at a remembered threshold: what is not so is marked as cut.
+
+    Where nothing is chosen, nothing says what the threshold cuts off. It is the data's own fault where loads grow by
+    themselves below the threshold or above it, slowly, which a threshold chosen anew will see; where all of them
+    grow at once the released sum leaps, and shows it itself. Post-processing of released numbers.
+
+    Args:
+      told: earlier answers, the oldest first.
+      rung: the exponent of the threshold.
+      price: as in `remembered_rung`.
+    Returns: None where nothing is known, or no floats can be fitted.
+    """
+    known = list(told[-WINDOW:])
+    if not known:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            found = _foretold([*_since_a_surprise(known, price), Told(rung, 0.0, 1.0, False)], price)
+    except np.linalg.LinAlgError:
+        return None
+    return found if math.isfinite(found.value) and math.isfinite(found.spread) else None
+
+
 def remembered_rung(told: Sequence[Told], price: float) -> int | None:
     """The threshold of the next release: of those that were used the best by their answers, or the next larger one.
 
@@ -126,10 +167,14 @@ def _is_surprising(known: Sequence[Told], price: float) -> bool:
     if len(known) < 2:
         return False
     last = known[-1]
+    return not _foretold(known, price).allows(last.value, last.noise)
+
+
+def _foretold(known: Sequence[Told], price: float) -> Foretold:
+    """What all answers but the last let expect of the last, whose own value is not looked at."""
     mean, covariance, rows = _fitted(known, price, known[:-1])
-    off = last.value - float(rows[-1] @ mean)
-    spread = math.sqrt(max(0.0, float(rows[-1] @ covariance @ rows[-1])) + last.noise**2)
-    return abs(off) > max(SURPRISE * spread, PART * abs(last.value))
+    spread = math.sqrt(max(0.0, float(rows[-1] @ covariance @ rows[-1])))
+    return Foretold(float(rows[-1] @ mean), spread)
 
 
 def _gains(known: Sequence[Told], price: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -19,7 +19,7 @@ from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.start_from import Earlier, at_rung, can_start, start_from
+from privacy.mechanisms.start_from import Earlier, at_rung, can_start, foretold_from, marked_if_not, start_from
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
@@ -125,3 +125,24 @@ def test_answers_of_another_kind_say_nothing() -> None:
 
 def test_a_count_of_the_one_value_a_unit_has_remembers_nothing() -> None:
     assert not can_start(measurement("gem", 1.0, whole=True, adds_at_most=Fraction(1)))
+
+
+def test_an_answer_of_data_that_grew_all_at_once_is_marked_and_one_of_the_same_data_is_not() -> None:
+    """Everybody adds 10, then 80: at a threshold of 16 the sum leaps from 10 to 16 for each, and shows it."""
+    one, people = Gem(0.5, ladder=LADDER), 20_000
+    before = earlier(answered("gem", [10.0 * people], 4))
+    told = foretold_from(one, before, 4, 1)
+    assert told is not None
+    generator = np.random.default_rng(3)
+    same, grown = (
+        [people * load + 40 * generator.laplace() for _ in range(200)] for load in (10.0, 16.0)
+    )  # 40: 16 in multiples of 1 / epsilon, and more
+    for values, marked in ((same, False), (grown, True)):
+        released = [marked_if_not([told], [answered("gem", [value], 4)])[0] for value in values]
+        assert [bool(noisy.may_be_cut.any()) for noisy in released] == [marked] * 200
+
+
+def test_what_was_not_foretold_is_not_marked() -> None:
+    noisy = [answered("gem", [5.0], 4), answered("gem", [6.0], 4)]
+    assert marked_if_not([None], noisy) == tuple(noisy)
+    assert foretold_from(Gem(0.5, ladder=LADDER), [], 4, 1) is None
