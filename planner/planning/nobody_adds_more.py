@@ -36,8 +36,12 @@ def check_nobody_adds_more_than(most: float, released: Releases, sampling: Sampl
       most: X, in the unit of the answer.
       released: what is measured.
       sampling: how the rows are sampled, if they are.
-    Raises: InvalidSetting for what is not above 0, quantiles and extremes, quotients, samples, and a bound that no
-      threshold reaches.
+    Raises: InvalidSetting for what is not above 0, quantiles and extremes, quotients, counts beside sums, samples, a
+      bound that one row may exceed by its declared range, and one that no threshold reaches.
+
+    A bound below what one row may add is refused because it is nearly always of another question: a session in which
+    it was said of a count of visits asks for a sum of costs, whose answer would be cut to a thousandth and be said to
+    cover the truth. Who knows better can say it in SQL, where it stands beside what it is of.
     """
     if not (math.isfinite(most) and most > 0):
         raise InvalidSetting(f"{_NAME} is a number above 0")
@@ -47,6 +51,18 @@ def check_nobody_adds_more_than(most: float, released: Releases, sampling: Sampl
     if released.jointly:
         hint = "ask for the sum and the count apart: each has its own bound"
         raise InvalidSetting(f"{_NAME} is of a sum or a count, and this question asks for a quotient", hint=hint)
+    bounds = {release.weight_bound for release in released.releases}
+    if 1.0 in bounds and len(bounds) > 1:
+        hint = "ask for them apart: each has its own bound"
+        raise InvalidSetting(
+            f"{_NAME} is of one sum or count, and this question asks for a count and a sum", hint=hint
+        )
+    if most < max(bounds, default=0.0):
+        raise InvalidSetting(
+            f"{_NAME} is {most:g}, but one row alone may add up to {max(bounds):g} here, by declared ranges",
+            hint=f"it is in the unit of the answer: say at least {max(bounds):g}, leave it out, or bound what a row "
+            "adds, as sum(least(x, 100)) or WHERE x <= 100 do",
+        )
     if sampling is not None:
         raise InvalidSetting(
             f"{_NAME} makes intervals for the truth, which an answer from a sample misses by chance",

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
 from planner.plan import Output, Plan
+from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.datetime_texts import moment_text
 from planner.sql.result_types import NUMBERS, ResultType
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CUT_SIGNAL, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
@@ -67,6 +68,11 @@ _WEAK = (
 _CUT = (
     "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
     "Ask with a larger epsilon, fewer groups or fewer predicates, or say what nobody adds more than."
+)
+
+_MISSING = (
+    "Apart from the noise, something may be missing above: had up to twice as much been counted of each person, "
+    "{rows} would be larger by {share} at most, as the choice of tau shows (but for one answer in a thousand)."
 )
 
 _CLIPPED = (
@@ -401,10 +407,32 @@ def _notes(
     yield from _selection_notes(plan, domain)
     if _chooses(plan):
         yield _CHOSEN
+    yield from _missing_note(plan, noisy, cut)
     for said, name, marked in ((_WEAK, "weak", weak), (_CUT, "cut", cut)):
         if marked.any():
             one = len(marked) == 1
             yield said.format(rows="this answer" if one else f"{marked.sum()} of {len(marked)} rows ({name})")
+
+
+def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool_]) -> Iterator[str]:
+    """How much the next larger thresholds would have added at most, as a part of what was released.
+
+    By what `signal` means: from tau to 2 tau a value grows by CUT_SIGNAL / signal of it at most. Of several releases
+    it is the largest; of groups, that of all rows together where they share one tau, else of the row in the middle.
+    Nothing where no tau was chosen, or where it says no more than that any part may be missing.
+    """
+    apart = plan.mechanism != CENTRED  # there what one sum loses another decides
+    if cut.all() or not apart or _covers(noisy) != "truncated_full" or _is_uncut(plan, noisy):
+        return
+    shares = [
+        CUT_SIGNAL / float(np.median(noisy[release].signal))
+        for release in frozenset().union(*_used(plan))
+        if plan.releases[release].is_sum and float(np.median(noisy[release].signal)) > 0
+    ]
+    share = max(shares, default=0.0)
+    if 0 < share < 1:
+        rows = "this answer" if len(cut) == 1 and not plan.group_keys else "the values"
+        yield _MISSING.format(rows=rows, share=f"{100 * share:.2g}%")
 
 
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from privacy.mechanisms.gem import COST, SELECTION
 from privacy.mechanisms.selection.settings import BETA, GROWTH, RARITY
 from tests.benchmarks.rows import Row
-from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
+from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, heavy_tail, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
 from tests.support.scalar_study.spread import trimmed_mean
 
@@ -56,7 +57,30 @@ def run(quick: bool) -> list[Row]:
                 _spelled(GRID[i]), "most runs of a task with an error of 100% or more", 100 * failing[:, i].max(), "%"
             ),
         ]
-    return rows + held(trimmed)
+    return rows + held(trimmed) + heavy_tails(quick)
+
+
+def heavy_tails(quick: bool) -> list[Row]:
+    """What keeping the far tail near costs where loads have heavy tails: errors over those of rarity alone."""
+    taus = ladder(DEFAULT.base)
+    noise = Noise.drawn(_QUICK_RUNS if quick else _RUNS, len(taus))
+    settings = [replace(DEFAULT, growth=growth) for growth in (0.0, 0.3, GROWTH, 0.7, 1.0, 1.5)]
+    found = []
+    for shape, units, epsilon in product((1.05, 1.2, 1.4, 1.7, 2.0, 2.5), (3_000, 20_000, 100_000), (0.2, 0.6, 2.0)):
+        loads = heavy_tail(shape, units)
+        values = truncated(loads, taus)
+        off = [errors(values, taus, float(loads.sum()), epsilon, one, noise) for one in settings]
+        found.append([(np.median(one), np.quantile(one, 0.95)) for one in off])
+    over = np.array(found) / np.array(found)[:, :1]
+    rows = []
+    for i, one in enumerate(settings[1:], 1):
+        case = f"heavy tails, growth {one.growth:g}, of growth 0"
+        for name, ratio in (("median", over[:, i, 0]), ("95th percentile", over[:, i, 1])):
+            rows += [
+                Row(case, f"{name}, geometric mean of {len(ratio)} tasks", float(np.exp(np.log(ratio).mean())), "1"),
+                Row(case, f"{name}, worst task", float(ratio.max()), "1"),
+            ]
+    return rows
 
 
 def held(trimmed: NDArray[np.float64]) -> list[Row]:

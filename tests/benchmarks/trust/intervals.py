@@ -10,6 +10,7 @@ from privacy.exact import group_epsilon
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.noisy_answer import CUT_SIGNAL
 from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import Asked, DataSet, Question
 
@@ -31,6 +32,8 @@ def intervals(data: DataSet, quick: bool) -> list[Row]:
         case = f"{data.name}, {question.name}"
         rows += [
             Row(case, "noise interval: covers the truth", noise.covers_truth, "1"),
+            Row(case, "what may be missing above, as the answer says it, of the value", noise.missing, "1"),
+            Row(case, "noise interval with what may be missing above: covers the truth", noise.covers_missing, "1"),
             Row(case, "noise interval: tau, median", noise.tau, "1"),
             Row(case, "noise interval: width, median", noise.width, "1"),
         ]
@@ -92,6 +95,8 @@ class _Found:
     Attributes:
       covers_truth: the share of intervals that hold the true value.
       covers_cut: (n,) bool, does each hold the value after cutting to its tau?
+      missing: the most that a doubling of tau adds to all cells together, of their value; the median.
+      covers_missing: the share of releases whose intervals, all cells together, hold the truth if it is added.
       width: of an interval, in the unit of the answer; the median.
       tau: the median.
     """
@@ -100,16 +105,21 @@ class _Found:
         truths, cells = asked.truths(), len(asked.cells)
         least = (_QUICK_RELEASES if quick else _RELEASES), (_QUICK_CELLS if quick else _CELLS) // cells
         (release,) = asked.plan.releases
-        holds, held_cut, widths, taus = [], [], [], []
+        holds, held_cut, widths, taus, missing, held_missing = [], [], [], [], [], []
         for _ in range(max(least)):
             _, noisy = asked.release()
             low, high, tau = (release.weight_bound * one for one in (noisy.low, noisy.high, noisy.tau))
             cut = asked.truths(tau)
             holds.append((low <= truths) & (truths <= high))
             held_cut.append((low <= cut) & (cut <= high))
+            share = CUT_SIGNAL / max(float(np.median(noisy.signal)), 1e-9)
+            value = release.weight_bound * float(noisy.values.sum())
+            missing.append(share)
+            held_missing.append(truths.sum() <= high.sum() + share * max(0.0, value))
             widths.append(high - low)
             taus.append(tau)
         self.covers_truth = float(np.mean(holds))
         self.covers_cut = np.concatenate(held_cut)
+        self.missing, self.covers_missing = float(np.median(missing)), float(np.mean(held_missing))
         self.confidence = noisy.confidence
         self.width, self.tau = float(np.median(widths)), float(np.median(taus))

@@ -32,6 +32,7 @@ from tests.support.statistics_study.data import Data, hospital, tpch, travel
 _PATIENTS, _QUICK_PATIENTS = (5_000, 60_000, 200_000), (5_000,)
 _SCALE, _QUICK_SCALE = 0.1, 0.01
 _PUBLIC = "public"
+MOST_EPSILON = 4.0
 _BUDGET = Budget(1.0, 0.0, 1.0, 0.0)
 
 _PER_MONTH = "date_trunc('month', v.admitted_at)"
@@ -172,9 +173,9 @@ class DataSet:
 
     @cached_property
     def policy(self) -> Policy:
-        """Nothing bounds what a person adds."""
+        """Nothing bounds what a person adds, and any epsilon may be asked with."""
         keys = tuple(replace(key, fanout=None) for key in self.data.policy.foreign_keys)
-        return replace(self.data.policy, foreign_keys=keys)
+        return replace(self.data.policy, foreign_keys=keys, max_epsilon=MOST_EPSILON)
 
     @cached_property
     def schema(self):  # type: ignore[no-untyped-def]  # as the backend says

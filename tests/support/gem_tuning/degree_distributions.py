@@ -51,6 +51,12 @@ DISTRIBUTIONS: dict[str, Callable[[], Loads]] = {
 """By name: (n,) loads >= 0 in normalised weight. Every tuple has one owner, so that truncation is a minimum."""
 
 
+def heavy_tail(shape: float, units: int) -> Loads:
+    """Powers of the tail 1 / x^shape, from 1 to wherever the draws end."""
+    drawn = np.random.default_rng([16, units]).random(units)
+    return np.asarray(np.ceil(drawn ** (-1 / shape)))
+
+
 def truncated(loads: Loads, taus: NDArray[np.float64]) -> NDArray[np.float64]:
     """(L,) sum_u min(tau, load_u)."""
     ordered = np.sort(loads)

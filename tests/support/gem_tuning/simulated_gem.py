@@ -48,7 +48,7 @@ _DIVISORS: tuple[Divisor, ...] = ("larger", "sum")
 _SCORES: tuple[tuple[float, float | None, float], ...] = (
     *product((1e-3, 1e-2), (None,), (0.0,)),
     *product((1e-3,), (4.0,), (0.0,)),
-    *product((1e-6,), (3.5, 4.0), (0.0, 0.1)),
+    *product((1e-6,), (3.5, 4.0), (0.1, 0.5)),
 )
 
 GRID = [

@@ -44,9 +44,19 @@ def test_a_count_is_released_at_what_was_said() -> None:
 
 
 def test_a_sum_is_bounded_in_its_own_unit() -> None:
-    plan = plan_of("SELECT sum(l_quantity) FROM lineitem", 0.1)
+    plan = plan_of("SELECT sum(l_quantity) FROM lineitem", 120.1)
     (release,) = plan.releases
-    assert plan.adds_at_most(release) == Fraction(1, 10) / Fraction(release.weight_bound)
+    assert plan.adds_at_most(release) == Fraction(1201, 10) / Fraction(release.weight_bound)
+
+
+@pytest.mark.parametrize("bounded", ["sum(least(l_quantity, 20))", "sum(l_quantity) FILTER (WHERE l_quantity <= 20)"])
+def test_what_one_row_adds_is_bounded_in_sql(bounded: str) -> None:
+    """A bound that was said of another question is refused; of this one it is said where it stands."""
+    with pytest.raises(InvalidSetting, match="one row alone may add up to 50") as refused:
+        plan_of("SELECT sum(l_quantity) FROM lineitem", 20)
+    assert "sum(least(x, 100))" in (refused.value.hint or "")
+    (release,) = plan_of(f"SELECT {bounded} FROM lineitem", 20).releases
+    assert release.weight_bound == 20
 
 
 def test_declared_keys_bound_what_is_said_to_be_more() -> None:
@@ -73,6 +83,8 @@ def test_groups_have_one_threshold_each(mechanism: str | None) -> None:
         ("SELECT avg(l_quantity) FROM lineitem", 5.0, {}, "quotient"),
         ("SELECT median(l_quantity) FROM lineitem", 5.0, {}, "quantile"),
         ("SELECT max(l_quantity) FROM lineitem", 5.0, {}, "quantile"),
+        ("SELECT count(*) FROM orders", 0.5, {}, "one row alone may add up to 1 here"),
+        ("SELECT count(*), sum(l_quantity) FROM lineitem", 60.0, {}, "a count and a sum"),
         ("SELECT count(*) FROM orders", 5.0, {"sampling_rate": 0.5}, "sample"),
         ("SELECT count(*) FROM orders", 5.0, {"mechanism": "r2t"}, "chooses for itself"),
     ],

@@ -72,6 +72,27 @@ def test_of_a_lower_bound_a_row_is_weak_that_may_be_0() -> None:
     assert response(plan, LETTERS, [noisy], BUDGET, "r").weak == (True, True, False, False)
 
 
+def test_what_may_be_missing_above_is_said_apart_from_the_noise() -> None:
+    """A signal of 25 and more in the middle row: a doubling of tau adds 5 / 25 of the value at most."""
+    plan = answer_plan(KEY, X, types=["text", "int8"], keys=["text"])
+    grouped = response(plan, LETTERS, [noisy_answer([90] * 4, signal=[1, 20, 30, 50])], BUDGET, "r")
+    assert any("the values would be larger by 20% at most" in note for note in grouped.notes)
+    whole = answer_plan(X, types=["int8"])
+    alone = response(whole, PLAIN, [noisy_answer([90], signal=[100])], BUDGET, "r")
+    assert any("this answer would be larger by 5% at most" in note for note in alone.notes)
+
+
+@pytest.mark.parametrize(
+    ("signal", "settings"),
+    [(4.0, {}), (math.inf, {}), (100.0, {"mechanism": "joint_scale"}), (100.0, {"tuples_per_unit": 2})],
+)
+def test_nothing_is_said_missing_where_all_may_be_or_nothing_was_cut(signal: float, settings: dict[str, str]) -> None:
+    """The last: keys bound what one person adds, and tau is no less."""
+    plan = replace(answer_plan(X, types=["int8"]), **settings)  # type: ignore[arg-type]
+    answer = response(plan, PLAIN, [noisy_answer([90], signal=[signal])], BUDGET, "r")
+    assert not any("missing above" in note for note in answer.notes)
+
+
 @pytest.mark.parametrize(("bounded", "covers"), [(None, "truncated_full"), (30.0, "truth")])
 def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said(bounded: float | None, covers: str) -> None:
     plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
