@@ -89,3 +89,7 @@ class PolicyInvalid(PlannerError):
 
 class SchemaChanged(PlannerError):
     """The catalog is no longer the one the plan was made for."""
+
+
+class FilesChanged(SchemaChanged):
+    """The files that are the database are in another state than the one whose rows were checked."""

@@ -91,6 +91,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         planning.SchemaChanged: Row(
             "55000", 503, "The database's tables have changed since the policy was read.", "Tell the custodian."
         ),
+        planning.FilesChanged: Row("55000", 503),
         privacy.SolverFailed: _FAILED,
         privacy.Cancelled: _FAILED,
         privacy.TooLarge: _FAILED,
@@ -111,15 +112,19 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.DataUnchecked: Row("55000", 503),
         serving.BackendUnavailable: _NO_DATABASE,
         serving.BackendConnectionLost: Row(
-            "08006", 503, "The connection to the database was lost.", "The charge stands; see what is left."
+            "08006",
+            503,
+            "The connection to the database was lost.",
+            "The charge stands; see what is left, and ask again once the database is back.",
         ),
         serving.BackendFailed: _FAILED,
         serving.QueryFailed: Row(
             "57014",
             504,
-            "The query could not be finished within its limits; it was charged.",
-            "Is a condition of the join missing? EXPLAIN lists them, free. Else join fewer tables, or filter more; "
-            "if it goes on, tell the custodian the request id.",
+            "The query could not be finished; it was charged.",
+            "It went over a limit, or the database or a worker failed: the log tells the custodian which, by the "
+            "request id. Before it is asked again, which is charged again: if it joins, is a condition missing "
+            "(EXPLAIN lists them, free)? Would a filter do?",
         ),
         serving.PublicQueryFailed: Row("57014", 504),
         serving.ComputationFailed: Row("22000", 422),
@@ -128,7 +133,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "57014",
             504,
             "The query went over its time or memory limit.",
-            "The charge stands. Is a condition of the join missing? EXPLAIN lists them, free.",
+            "The charge stands. If it joins, is a condition missing (EXPLAIN lists them, free)? Else filter more, or "
+            "ask the custodian for more seconds or memory_mb in [database].",
         ),
         serving.CancelledByClient: Row("57014", 504),
         serving.CancelledEarly: Row("57014", 504),

@@ -70,13 +70,16 @@ from server.backends.columns import Domain
 from server.backends.mirror.mirror import Mirror, MirrorFirst
 from server.errors import (
     BackendConnectionLost,
+    BackendFailed,
     BackendUnavailable,
     CancelledByClient,
     CancelledEarly,
     LedgerInvalid,
     NoProposal,
+    QueryCancelled,
     QueryFailed,
     TooManyQueries,
+    WorkerFailed,
 )
 from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
@@ -137,6 +140,14 @@ _ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which cos
 
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
+
+_ADVICE: Mapping[type[BaseException], str] = {
+    BackendFailed: "the database refused a statement, or its files changed meanwhile: see its own log",
+    BackendConnectionLost: "the database ended the connection: see its own log",
+    QueryCancelled: "over a limit of time, rows or memory: seconds, rows and memory_mb in [database] of the policy",
+    WorkerFailed: "a worker process failed: lines that begin with `worker:` say where; did the system lack memory?",
+}
+"""What a custodian is told to look at, by the kind of failure alone; an analyst hears of none of it."""
 
 _log = structlog.get_logger("noisegate.pipeline")
 
@@ -737,5 +748,7 @@ def _may_follow(request: QueryRequest) -> bool:
 
 def _charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:
     """The one error of whatever goes wrong once private rows could have been read; which one it was is logged."""
-    _log.error("failed after its charge", request_id=reservation.charge.request_id, kind=type(error).__name__)
+    kind = type(error)
+    advice = next((_ADVICE[one] for one in kind.__mro__ if one in _ADVICE), None)
+    _log.error("failed after its charge", request_id=reservation.charge.request_id, kind=kind.__name__, advice=advice)
     return QueryFailed("the query could not be finished; it was charged")

@@ -46,10 +46,12 @@ def read_mirror(section: TomlSection) -> MirrorPolicy | None:
 
 def _seconds(section: TomlSection) -> int | None:
     """How long a copy is good for; None for `manual`."""
-    written = section.text("refresh") if "refresh" in section.names() else "manual"
-    if written == "manual":
+    written = section.value("refresh")
+    if written is None or written == "manual":
         return None
-    found = re.fullmatch(r"([1-9]\d{0,5})([mhd])", written)
+    found = re.fullmatch(r"([1-9]\d{0,5})([mhd])", written) if isinstance(written, str) else None
     if found is None:
-        raise section.problem("refresh", 'must be "manual", or a time like "30m", "24h" or "7d"')
+        what = 'must be "manual", or a time with its unit in quotes, like "30m", "24h" or "7d"'
+        number = isinstance(written, int | float) and not isinstance(written, bool)
+        raise section.problem("refresh", f'{what}; {written} of what? "{written}h" is hours' if number else what)
     return int(found[1]) * _UNITS[found[2]]

@@ -27,7 +27,7 @@ from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
 from server.backends.data_files import DataFiles, ParquetFolder, data_files
 from server.backends.integer_columns import Column, Integers
-from server.backends.parquet.folder import TablePatterns
+from server.backends.parquet.folder import TablePatterns, files_changed
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -39,10 +39,12 @@ from server.backends.public_rows import (
     shown_sql,
 )
 from server.backends.query_tuples import QueryTuples, query_tuples
-from server.backends.room import KEPT, Blocks, Room
+from server.backends.room import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 
 _FETCH_ROWS = 65_536
+_LEAST_MEMORY_MB = 64
+"""With less, joins of a few hundred thousand rows fail, whatever may be spilled: each thread has its own blocks."""
 _SHORT_TEXT = 96
 """Bytes of a text of a few words, and its places in two columns."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
@@ -85,7 +87,8 @@ class DuckdbLimits:
 
     @classmethod
     def of_policy(cls, limits: DatabaseLimits) -> DuckdbLimits:
-        """As a policy's settings say."""
+        """As a policy's settings say. Raises: ConfigurationInvalid where every question would lack memory."""
+        refuse_memory_below(limits.memory_mb, _LEAST_MEMORY_MB, "DuckDB")
         return cls(
             statement_ms=limits.seconds * 1_000,
             rows=limits.rows,
@@ -148,7 +151,8 @@ class DuckdbBackend:
             with self._snapshot(fingerprint):
                 pass
         except (BackendFailed, QueryCancelled) as error:
-            raise BackendUnavailable("the database file does not answer") from error
+            hint = "is its memory_mb in [database] enough, and is the file whole?"
+            raise BackendUnavailable("the database file does not answer", hint=hint) from error
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one snapshot.
@@ -248,8 +252,7 @@ class DuckdbBackend:
 
     def _refuse_changed(self) -> None:
         if self.changed():
-            hint = "the custodian reloads the policy, which checks the keys of the new files; then ask again"
-            raise SchemaChanged("the files of the database have changed since they were checked", hint=hint)
+            raise files_changed(self._source.changed_part())
 
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
@@ -259,9 +262,8 @@ class DuckdbBackend:
                 for statement in (*self._source.attach(connection), *_SESSION):
                     connection.execute(statement)
             except duckdb.Error as error:
-                raise BackendUnavailable(
-                    "the database file cannot be opened", hint="try again; nothing was charged"
-                ) from error
+                message, hint = self._source.why_not_opened()
+                raise BackendUnavailable(message, hint=hint) from error
             yield connection
 
     def _columns(self, connection: DuckDBPyConnection, room: Room, statement: str, width: int) -> list[Column]:
@@ -330,8 +332,8 @@ def _translated(expired: threading.Event) -> Iterator[None]:
         if expired.is_set():
             raise duckdb.InterruptException
     except duckdb.InterruptException as error:
-        raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates") from error
+        raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less") from error
     except duckdb.OutOfMemoryException as error:
-        raise QueryCancelled("the query needs more memory than its limit", hint="join less") from error
+        raise QueryCancelled("the query needs more memory than its limit", hint=TOO_MUCH) from error
     except duckdb.Error as error:
         raise BackendFailed("the database refused the rewritten query") from error

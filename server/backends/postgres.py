@@ -382,7 +382,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
-        raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates") from error
+        raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less") from error
     except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
         raise BackendConnectionLost("the database cut the query off") from error
     except psycopg.OperationalError as error:

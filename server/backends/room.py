@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.errors import QueryCancelled
+from server.errors import ConfigurationInvalid, QueryCancelled
 
 RESERVED = 2 << 30
 """Address space of the interpreter, its libraries and the compiled kernels, 1.6 GB, and of everything small."""
@@ -25,6 +25,9 @@ _LEAST_SHARE = 8
 
 ROW_OF_OBJECTS, OBJECT = 128, 112
 """Bytes of a row that arrives as a tuple, and of each value: in the driver's result, in the row, in a column."""
+
+TOO_MUCH = "add predicates, sample, or group by less; the custodian may raise memory_mb in [database]"
+"""What helps a question that needs more memory than it may have."""
 
 KEPT = 24
 """Bytes of a whole number in an array: with what is made of it while it is coded, per value of a row."""
@@ -101,3 +104,16 @@ class Blocks:
 def too_many() -> QueryCancelled:
     """The refusal of a question that takes in more than its limit."""
     return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates, or sample less")
+
+
+def refuse_memory_below(memory_mb: int | None, least_mb: int, engine: str) -> None:
+    """Refuse a policy under which every question would fail: who asks would be told to join less, to no avail.
+
+    Args:
+      memory_mb: of the policy's `[database]`; None: it says nothing.
+      least_mb: with which the engine works.
+    Raises: ConfigurationInvalid.
+    """
+    if memory_mb is not None and memory_mb < least_mb:
+        hint = f"memory_mb = {least_mb} is the least that works; without it {engine} has 4096"
+        raise ConfigurationInvalid(f"database.memory_mb = {memory_mb} is too little for {engine}", hint=hint)

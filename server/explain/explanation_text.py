@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from server.query import Budget, Explanation, QueryResponse, ResultColumn
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
 """The columns of an explanation, named as PostgreSQL's."""
+
+_COLUMNS = 100
+_BREAKS = re.compile(r"""(?<!\w)'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<space> +)""")
 
 _SAME_RATIO = 1.001  # a difference that nobody would read
 
@@ -61,7 +65,7 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def explanation_answer(explanation: Explanation, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to EXPLAIN: rows of text, free, without noise."""
-    lines = "\n".join(_lines(explanation)).splitlines()
+    lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
     return QueryResponse(
         columns=EXPLANATION,
         rows=tuple((line,) for line in lines),
@@ -76,6 +80,26 @@ def explanation_answer(explanation: Explanation, budget: Budget, request_id: str
         weak=(False,) * len(lines),
         taus=((None,),) * len(lines),
     )
+
+
+def broken(line: str) -> Iterator[str]:
+    """A line as several of about a hundred columns, those that follow set in; as PostgreSQL shows its plans.
+
+    No text in quotes is broken, nor a name: what is copied from here stays what it was. So a line may be longer.
+
+    >>> list(broken("where: " + "a = 1 AND " * 11 + "b = 2"))[1]
+    '  1 AND a = 1 AND b = 2'
+    """
+    line = line.rstrip()
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    while len(line) > _COLUMNS:
+        cuts = [found.start() for found in _BREAKS.finditer(line) if found["space"] and line[: found.start()].strip()]
+        if not cuts:
+            break
+        cut = next((place for place in reversed(cuts) if place <= _COLUMNS), cuts[0])
+        yield line[:cut].rstrip()
+        line = indent + line[cut:].lstrip()
+    yield line
 
 
 def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:

@@ -121,15 +121,21 @@ def _complete(headers: MutableHeaders, request_id: str) -> None:
     headers["Referrer-Policy"] = "no-referrer"
 
 
+_POLLS = frozenset({("GET", "/v1/jobs/{job_id}")})
+"""What clients ask several times a second until something is done: a line each would bury the others."""
+
+
 def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
     # The route and not the path that was asked for: a client can write anything into a path.
     quanta = -int(-duration_s * 1000 // DURATION_QUANTUM_MS)
-    _log.info(
+    route = getattr(scope.get("route"), "path", None)
+    polled = (scope["method"], route) in _POLLS and exchange.status < 400
+    (_log.debug if polled else _log.info)(
         "request",
         request_id=exchange.request_id,
         analyst=exchange.analyst,
         method=scope["method"],
-        route=getattr(scope.get("route"), "path", None),
+        route=route,
         code=exchange.code,
         status=exchange.status,
         duration_ms=quanta * DURATION_QUANTUM_MS,

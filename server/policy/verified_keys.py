@@ -21,6 +21,13 @@ from server.errors import DataUnchecked
 from server.ledger.analyst import Act
 from server.policy.finding import Probe
 
+_OF_TABLES = "The custodian runs `noisegate policy check`; then ask again."
+_OF_FILES = (
+    "The custodian sends the proxy SIGHUP (kill -HUP), which reads the files that are there now and counts their "
+    "keys; then ask again."
+)
+"""`policy check` counts the files that are there now; until it is told the proxy goes on with the state it knows."""
+
 
 class Checks(Protocol):
     """The part of a ledger that remembers which keys have been counted."""
@@ -53,7 +60,7 @@ def refuse_unchecked(schema: Schema, ledger: Checks) -> None:
     if believed and not ledger.checked_keys(schema.fingerprint).issuperset(believed):
         raise DataUnchecked(
             "The rows have not been checked since the data changed, so nothing is answered; nothing was charged.",
-            hint="The custodian runs `noisegate policy check`; then ask again.",
+            hint=_OF_FILES if schema.version else _OF_TABLES,
         )
 
 

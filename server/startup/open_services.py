@@ -84,8 +84,9 @@ def open_services(
     question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is opened
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
     database_s = prepared.file.policy.database_limits.seconds
-    workers = WorkerPool(limits.beside(database_s), preload=measure.__module__)
-    public_workers = WorkerPool(public_limits(limits), preload=PublicReads.__module__)
+    reader = type(prepared.backend).__module__  # an argument of every call
+    workers = WorkerPool(limits.beside(database_s), measure.__module__, reader)
+    public_workers = WorkerPool(public_limits(limits), PublicReads.__module__, reader)
     compiler = KernelCompiler(limits.memory_bytes)
     stack = ExitStack()
     try:

@@ -8,6 +8,7 @@ import structlog
 
 from privacy.warm_up import warm_up
 from server.errors import ServerError
+from server.workers.start_places import start_place
 from server.workers.worker import NotTaken, Worker
 
 _LIMIT_S = 900.0
@@ -23,7 +24,8 @@ class KernelCompiler:
     """
 
     def __init__(self, memory_bytes: int) -> None:
-        self._worker = Worker(memory_bytes, warm_up.__module__)
+        self._memory_bytes = memory_bytes
+        self._worker: Worker | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._compile, name="compiler", daemon=True)
         self._thread.start()
@@ -36,15 +38,24 @@ class KernelCompiler:
     def stop(self) -> None:
         """Kill the process if it still compiles."""
         self._stopped.set()
-        self._worker.kill()
+        if self._worker is not None:
+            self._worker.kill()
         self._thread.join()
 
     def _compile(self) -> None:
+        worker = None
         try:
-            self._worker.wait_ready(_LIMIT_S)
-            self._worker.call(warm_up, (), _LIMIT_S)
-        except (ServerError, NotTaken) as error:
+            with start_place(self._stopped) as wanted:
+                if not wanted:
+                    return
+                worker = self._worker = Worker(self._memory_bytes, warm_up.__module__)
+                if self._stopped.is_set():  # else `stop` has seen it, or will
+                    return
+                worker.wait_ready(_LIMIT_S)
+            worker.call(warm_up, (), _LIMIT_S)
+        except (ServerError, NotTaken, OSError) as error:
             if not self._stopped.is_set():
                 _log.warning("kernels were not compiled ahead", kind=type(error).__name__)
         finally:
-            self._worker.stop()
+            if worker is not None:
+                worker.stop()

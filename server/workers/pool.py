@@ -19,13 +19,18 @@ import structlog
 from planner.policy.database_limits import DatabaseLimits
 from server.errors import CancelledEarly, TooManyQueries, WorkerFailed
 from server.scheduling.fair_queue import FairQueue, Turn
+from server.workers.start_places import start_place
 from server.workers.worker import NotTaken, Worker
 
 Result = TypeVar("Result")
 
 _LOOK_UP_S = 0.1  # how soon a cancellation is noticed
 _TRY_AGAIN_S = 1.0  # after a worker could not be started
-_START_S = 300.0  # the longest that a worker may take to import what it needs: seconds, but for a machine under load
+_START_S = 300.0  # how long a worker may take to import what it needs: seconds, but for a machine under load
+_MOST_START_S = (
+    3_600.0  # the longest that it may after it was too slow: each time twice as long, or it never is ready
+)
+_FAILURES = 3  # in a row: workers that are started one after the other and of which none is ready
 _TAKERS = 3  # how many workers are offered one call; one that dies of taking it in shall not end them all
 
 _log = structlog.get_logger("noisegate.workers")
@@ -60,20 +65,24 @@ class WorkerLimits:
 class WorkerPool:
     """A fixed number of workers, each lent to one caller at a time.
 
-    There are always as many workers as turns, those that are being started included. Whoever's call has cost a worker
+    There are always as many workers as turns, those that are being started included: one that does not start is
+    tried again for as long as the pool is open, with more patience each time. Of all pools together no more start at
+    once than there are processors (`start_places.py`). Whoever's call has cost a worker
     keeps the turn until another one is ready, though not waiting for it: so however often somebody has calls
     cancelled, there is a worker for everybody else's turn.
 
     Args:
       limits: public bounds.
       preload: the module that every worker imports at once: the one whose functions will be called.
+      also: those of their arguments. What is imported when a call comes counts as time to take it in: on a machine
+        under load every worker would be taken for dead, one after the other.
     """
 
-    def __init__(self, limits: WorkerLimits, preload: str) -> None:
+    def __init__(self, limits: WorkerLimits, preload: str, *also: str) -> None:
         self.limits = limits
-        self._preload = preload
+        self._preload = preload, *also
         self._closed = threading.Event()
-        self._cannot_start = threading.Event()
+        self._failures = 0  # to start a worker, since one has been ready last
         self._turns = FairQueue(limits.workers)
         self._lock = threading.Lock()  # of the next; nothing is waited for under it
         self._all: set[Worker] = set()
@@ -124,14 +133,20 @@ class WorkerPool:
     def warm(self) -> None:
         """Wait until every worker has imported what it needs, so that the first question is as quick as the next.
 
-        Raises: WorkerFailed when a worker cannot start.
+        On a machine under load those that are ready after a while are enough: the others come when they can.
+        Raises: WorkerFailed when none is, or when one after the other has failed to start.
         """
         ready: list[Worker] = []
         try:
             end = time.monotonic() + _START_S
             while len(ready) < self.limits.workers:
-                if self._cannot_start.is_set() or time.monotonic() >= end:
-                    raise WorkerFailed("a worker process does not start")
+                late = time.monotonic() >= end
+                if self._failures >= _FAILURES or (late and not ready):
+                    hint = "is there memory for the workers, and is the machine under load?"
+                    raise WorkerFailed("a worker process does not start", hint=hint)
+                if late:
+                    _log.warning("some workers are not ready yet", ready=len(ready), workers=self.limits.workers)
+                    return
                 try:
                     ready.append(self._free.get(timeout=_LOOK_UP_S))
                 except queue.Empty:
@@ -193,32 +208,45 @@ class WorkerPool:
         threading.Thread(target=self._supply, args=(turn,), name="worker-supply", daemon=True).start()
 
     def _supply(self, turn: Turn | None) -> None:
+        patience_s = _START_S
         try:
             while not self._closed.is_set():
-                worker = self._started()
+                worker = self._started(patience_s)
                 if worker is not None:
                     self._free.put(worker)
                     return
+                patience_s = min(2 * patience_s, _MOST_START_S)
                 self._closed.wait(_TRY_AGAIN_S)
         finally:
             if turn is not None:
                 turn.end()
 
-    def _started(self) -> Worker | None:
-        """A new worker that is ready; None where none can be started now, of which the log has a line."""
-        try:
-            worker = Worker(self.limits.memory_bytes, self._preload)
-            with self._lock:
-                self._all.add(worker)
-            if self._closed.is_set():  # else `close` has seen it, or will
-                worker.kill()
-            worker.wait_ready(_START_S)
-        except (OSError, RuntimeError, WorkerFailed) as error:
-            if not self._closed.is_set():
-                _log.error("a worker does not start", kind=type(error).__name__)
-                self._cannot_start.set()
-            return None
-        self._cannot_start.clear()
+    def _started(self, patience_s: float) -> Worker | None:
+        """A new worker that is ready; None where none can be started now, of which the log has a line.
+
+        Whatever the reason: a thread that gave up here would leave the pool a worker short for good.
+        """
+        with start_place(self._closed) as wanted:
+            if not wanted:
+                return None
+            try:
+                worker = Worker(self.limits.memory_bytes, *self._preload)
+                with self._lock:
+                    self._all.add(worker)
+                if self._closed.is_set():  # else `close` has seen it, or will
+                    worker.kill()
+                try:
+                    worker.wait_ready(patience_s)
+                except BaseException:
+                    with self._lock:
+                        self._all.discard(worker)
+                    raise
+            except Exception as error:
+                if not self._closed.is_set():
+                    _log.error("a worker does not start, and is tried again", kind=type(error).__name__)
+                    self._failures += 1
+                return None
+        self._failures = 0
         return worker
 
     def _forget(self, worker: Worker) -> None:

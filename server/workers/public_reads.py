@@ -156,7 +156,7 @@ class PublicReads:
             except CancelledByClient as error:
                 raise CancelledEarly("the query was cancelled", hint="it was free") from error
             except QueryCancelled as error:
-                hint = "join less, or add predicates; nothing was charged"
+                hint = "add predicates or LIMIT, or join less; nothing was charged"
                 raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
             except BackendConnectionLost as error:
                 if attempt == _ATTEMPTS:

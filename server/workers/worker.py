@@ -22,7 +22,7 @@ from server.workers.worker_process import Begun, Failure, Ready, Success, serve_
 Result = TypeVar("Result")
 
 _LOOK_UP_S = 0.1  # how soon a cancellation is noticed; an outcome is noticed at once
-_TAKE_S = 10.0  # the longest that an idle worker may take to say that it has begun, which takes it milliseconds
+_TAKE_S = 30.0  # the longest that an idle worker may take to say that it has begun: milliseconds, but under load
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would share the parent's sockets, locks and entropy state
 
@@ -43,11 +43,11 @@ class Worker:
 
     Args:
       memory_bytes: address space of the process.
-      preload: the module that it imports at once.
+      preload: the modules that it imports at once.
     Raises: OSError when no process can be started.
     """
 
-    def __init__(self, memory_bytes: int, preload: str) -> None:
+    def __init__(self, memory_bytes: int, *preload: str) -> None:
         self._connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(
             target=serve_calls, args=(theirs, memory_bytes, preload), daemon=True, name="worker"
@@ -66,8 +66,7 @@ class Worker:
         Raises: WorkerFailed when it died, or took longer; it is dead then.
         """
         try:
-            if self._connection.poll(limit_s):
-                assert isinstance(self._connection.recv(), Ready)
+            if self._connection.poll(limit_s) and isinstance(self._connection.recv(), Ready):
                 return
         except (EOFError, OSError):
             pass
@@ -101,7 +100,8 @@ class Worker:
             raise
         except (EOFError, OSError) as error:
             self.stop()
-            raise WorkerFailed("a worker process ended unexpectedly") from error
+            hint = "did the system end it for lack of memory? its log says so"
+            raise WorkerFailed("a worker process ended unexpectedly", hint=hint) from error
         assert isinstance(outcome, Success | Failure)
         if outcome.spent:
             self.stop()
@@ -130,7 +130,7 @@ class Worker:
             if cancelled is not None and cancelled.is_set():
                 raise CancelledByClient("the query was cancelled; it was charged", hint="EXPLAIN first: it is free")
             if time.monotonic() >= end:
-                raise QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
+                raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
 
     @property
     def alive(self) -> bool:

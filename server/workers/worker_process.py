@@ -67,7 +67,7 @@ class Failure:
         return self.kind(self.message, hint=self.hint)
 
 
-def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None:
+def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, ...]) -> None:
     """Answer calls from the pipe until it closes.
 
     Libraries read the number of threads when they are imported, which happens after it is set here.
@@ -82,7 +82,8 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: str) -> None
         signal.signal(
             number, signal.SIG_IGN
         )  # sent to a whole group of processes; the server decides when a worker ends
-    importlib.import_module(preload)  # now, while nobody waits, rather than with the first question
+    for module in preload:
+        importlib.import_module(module)  # now, while nobody waits, rather than with the first question
     empty = _mapped_bytes()
     try:
         connection.send(Ready())
@@ -123,11 +124,14 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Succes
     except MemoryError as error:
         _log(error)
         return Failure(
-            QueryCancelled, "the query needs more memory than its limit", "join less, or add predicates", spent=True
+            QueryCancelled,
+            "the query needs more memory than its limit",
+            "add predicates, sample, or group by less",
+            spent=True,
         )
     except Exception as error:  # the boundary: an unforeseen text may quote private values, so it goes no further
         _log(error)
-        return Failure(WorkerFailed, "the query failed", None)
+        return Failure(WorkerFailed, "the query failed", "the proxy's standard error says where: `worker: ...`")
 
 
 def _log(error: BaseException) -> None:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.errors import PolicyInvalid, SchemaChanged
+from planner.errors import FilesChanged, PolicyInvalid, SchemaChanged
+from planner.policy.database_limits import DatabaseLimits
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.draft import draft, likely_people
 from planner.policy.policy import parse_policy
@@ -24,6 +25,8 @@ from privacy.join_tuples import JoinTuples
 from server.backends.custody.custody import Custody
 from server.backends.custody.file_urls import path_of
 from server.backends.custody.open_custody import open_custody
+from server.backends.duckdb import DuckdbBackend
+from server.error_table import problem
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 from server.policy.check_data import check_policy
 from server.policy.secrets import resolve
@@ -118,8 +121,12 @@ def test_questions_are_answered_from_all_files_of_a_table(custody: Custody) -> N
 def test_another_state_of_the_files_is_refused(custody: Custody, lake: Path) -> None:
     assert _read(custody, "SELECT count(*) FROM visit")[0] == 3000.0
     _written(lake / "visit" / "3.parquet", VISITS.format(0, 5))
-    with pytest.raises(SchemaChanged, match="have changed since they were checked"):
+    with pytest.raises(
+        FilesChanged, match=r"have changed since they were checked \(the newest are those of visit\)"
+    ) as told:
         _read(custody, "SELECT count(*) FROM visit")
+    shown = problem(told.value)
+    assert "visit" in shown.message and "data bump" in str(shown.hint) and "SIGHUP" in str(shown.hint)
     with open_custody(f"parquet:///{lake}", (), 0) as now:
         assert now.schema(()).fingerprint != custody.schema(()).fingerprint
         assert _read(now, "SELECT count(*) FROM visit")[0] == 3005.0
@@ -255,7 +262,7 @@ def test_one_name_for_two_tables_is_refused(lake: Path) -> None:
     "url", ["duckdb:///missing.duckdb", "parquet:///missing", "duckdb:///lake", "parquet:///x.txt"]
 )
 def test_a_path_where_nothing_is_is_refused(tmp_path: Path, lake: Path, url: str) -> None:
-    with pytest.raises(ConfigurationInvalid, match="there is no"):
+    with pytest.raises(ConfigurationInvalid, match=r"there is no|is a folder, not|is a file, not"):
         path_of(resolve(url, tmp_path))
 
 
@@ -318,3 +325,54 @@ def test_values_that_cannot_be_read_are_found_before_a_question_fails_by_one(lak
         pytest.raises(ConfigurationInvalid, match="call holds values that cannot be read"),
     ):
         custody.check_readable(custody.schema(("public",)))
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "way_out"),
+    [
+        (b"id,town\n1,A\n" * 100, "shop.duckdb is no DuckDB file: it is no database", "a file that DuckDB has made"),
+        (b"", "it is no database", "a file that DuckDB has made"),
+        (b"SQLite format 3\0" + bytes(4096), "it is a SQLite file", "ATTACH"),
+        (b"PAR1" + bytes(100) + b"PAR1", "it is a Parquet file", "parquet:///"),
+        (b"PGDMP" + bytes(100), "it is a dump of PostgreSQL", "restore"),
+        (bytes(8) + b"DUCK" + bytes(8192), "is a DuckDB file that cannot be opened", "newer DuckDB"),
+    ],
+)
+def test_a_file_of_another_kind_is_said_to_be_one(tmp_path: Path, content: bytes, words: str, way_out: str) -> None:
+    file = tmp_path / "shop.duckdb"
+    file.write_bytes(content)
+    with pytest.raises(BackendUnavailable) as refused, open_custody(f"duckdb:///{file}", (), 0) as custody:
+        custody.schema(())
+    assert words in refused.value.message and way_out in str(refused.value.hint)
+
+
+def test_a_file_of_a_folder_that_is_not_whole_is_named(lake: Path) -> None:
+    whole = (lake / "visit" / "1.parquet").read_bytes()
+    (lake / "visit" / "1.parquet").write_bytes(whole[:-10])
+    with (
+        pytest.raises(BackendUnavailable, match=r"1\.parquet of visit is no whole Parquet file"),
+        open_custody(f"parquet:///{lake}", (), 0),
+    ):
+        pass
+
+
+def test_too_little_memory_is_refused_before_anything_is_asked(lake: Path) -> None:
+    with (
+        pytest.raises(ConfigurationInvalid, match="memory_mb = 1 is too little for DuckDB") as refused,
+        open_custody(f"parquet:///{lake}", (), 0, DatabaseLimits(memory_mb=1)),
+    ):
+        pass
+    assert "memory_mb = 64 is the least" in str(refused.value.hint)
+
+
+def test_the_least_memory_is_enough_for_a_join_that_spills(tmp_path: Path) -> None:
+    """As many rows as 32 MB have no room for, however much may be spilled."""
+    with duckdb.connect(tmp_path / "shop.duckdb") as connection:
+        connection.execute("CREATE TABLE big AS SELECT i % 500000 AS k, i AS v FROM range(3000000) t(i)")
+    limits = DatabaseLimits(memory_mb=64)
+    with open_custody(f"duckdb:///{tmp_path}/shop.duckdb", (), 0, limits) as custody:
+        backend = custody.backend
+        assert isinstance(backend, DuckdbBackend)
+        with backend.opened(backend.limits) as connection:
+            joined = "SELECT a.k, sum(a.v) FROM big a JOIN (SELECT DISTINCT k FROM big) b USING (k) GROUP BY a.k"
+            assert connection.execute(f"SELECT count(*) FROM ({joined})").fetchall() == [(500_000,)]

@@ -214,6 +214,51 @@ def test_without_a_terminal_options_answer(reader: str, folder: Path) -> None:
     assert done.returncode == 2 and "--epsilon is missing" in done.stderr
 
 
+def below(process: int) -> set[int]:
+    """The processes that one has started, and those that they have started."""
+    try:
+        found = {int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()}
+    except OSError:
+        return set()
+    return found.union(*map(below, found))
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="who started whom is read where Linux says it")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_is_told_to_stop_stops_the_proxy_that_it_starts(
+    reader: str, folder: Path, number: signal.Signals
+) -> None:
+    """While the proxy starts, or as its terminal is closed: nothing runs on, and nothing that was written is left."""
+    environment = {**os.environ, "NOISEGATE_DATABASE_URL": reader, "PYTHONPATH": str(Path.cwd())}
+    command = [sys.executable, "-m", "server.cli.main", "init", "--no-wire", *ANSWERS, "--port", "0"]
+    with (folder.parent / "said").open("w") as said:
+        asking = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        )
+    started: set[int] = set()
+    try:
+        end = time.monotonic() + _LIMIT_S
+        while not started and time.monotonic() < end and asking.poll() is None:
+            started = below(asking.pid)
+            time.sleep(0.05)
+        assert started, (folder.parent / "said").read_text()
+        asking.send_signal(number)
+        assert asking.wait(_LIMIT_S) != 0
+        assert not list(filter(is_alive, started))
+        assert list(folder.iterdir()) == []
+    finally:
+        asking.kill()
+        for process in filter(is_alive, started):
+            os.kill(process, signal.SIGKILL)
+
+
 def test_a_step_that_fails_leaves_nothing_and_says_what_to_do(reader: str, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run(folder, reader, *ANSWERS, "--port", str(taken.getsockname()[1]))

@@ -142,7 +142,7 @@ def _run(url: str, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_every_value_is_copied_as_it_is_or_is_null(mirror: CurrentMirror, url: str, ledger: Ledger) -> None:
-    assert mirror.why_not() == "there is none that can be opened"
+    assert mirror.why_not() == "there is no copy yet"
     assert _refreshed(mirror, url, ledger) == 2 and mirror.why_not() is None
     stamp = mirror.file.stamp()
     assert stamp is not None and stamp.rows == {"patient": 600, "visit": 3004}
@@ -185,7 +185,7 @@ def test_a_question_runs_on_it_while_it_is_current(
     cased = replace(QUESTION, sql="SELECT count(*) FROM visit WHERE lower(note) = 'n'")
     assert abs(ask(pipeline, cased).rows[0][0] - 991) < 300, "PostgreSQL's to say"  # type: ignore[operator]
     ledger.bump_data(ACT)
-    assert mirror.why_not() == "the data is a newer load than the copy"
+    assert mirror.why_not() == "the data has been loaded anew since the copy was made"
     assert abs(ask(pipeline, QUESTION).rows[0][0] - 995) < 300  # type: ignore[operator]
     left = ledger.budget("ada").epsilon_left
     assert left == 200 - 4 * 4.0, "each measured once, wherever it ran"
@@ -255,7 +255,7 @@ def test_no_answer_of_one_load_is_taken_for_anothers(
             _refreshed(mirror, url, ledger)
     written = step == "after the load is written"
     assert ledger.data_version() == (3 if written else 2)
-    assert mirror.why_not() == ("the data is a newer load than the copy" if written else None)
+    assert mirror.why_not() == ("the data has been loaded anew since the copy was made" if written else None)
     assert mirror.file.path.read_bytes() == old
     ledger.bump_data(ACT)
     assert mirror.why_not() is not None
@@ -319,7 +319,10 @@ def test_more_columns_or_another_structure_make_it_not_current(
         connection.execute("ALTER TABLE visit ADD COLUMN later integer")
     with pytest.raises(BackendUnavailable, match="have changed"):
         _refreshed(mirror, url, ledger)
-    assert _opened(url, tmp_path, ledger).why_not() == "the tables of the database have changed since"
+    assert (
+        _opened(url, tmp_path, ledger).why_not()
+        == "the tables of the database have other columns than when the copy was made"
+    )
 
 
 def test_declared_keys_are_counted_in_the_snapshot_that_is_copied(url: str, tmp_path: Path, ledger: Ledger) -> None:
@@ -369,6 +372,8 @@ def test_settings_are_read_and_change_no_hash() -> None:
     for wrong in ('refresh = "often"', "refresh = 24", 'key = "secret"', "rfresh = 1", "max_mb = 0"):
         with pytest.raises(PolicyInvalid):
             parse_policy(POLICY.replace("max_mb = 100", wrong))
+    with pytest.raises(PolicyInvalid, match=r'mirror.refresh: .* with its unit in quotes, .*; 24 of what\? "24h"'):
+        parse_policy(POLICY.replace("max_mb = 100", "refresh = 24"))
 
 
 def test_files_need_no_mirror(tmp_path: Path, ledger: Ledger) -> None:

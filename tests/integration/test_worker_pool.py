@@ -11,17 +11,21 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
 
+import server.workers.pool as pool_module
 import server.workers.worker as worker_module
 from planner.errors import SchemaChanged
 from server.errors import CancelledByClient, CancelledEarly, QueryCancelled, TooManyQueries, WorkerFailed
 from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.start_places import processors
 from server.workers.worker import Worker
 from server.workers.worker_process import NICENESS
+from tests.support import reluctant_import
 
 _LIMITS = WorkerLimits(workers=1, call_s=20.0, wait_s=60.0, memory_bytes=4 << 30)
 
@@ -34,7 +38,7 @@ def pool() -> Iterator[WorkerPool]:
 
 @contextmanager
 def _pool(**limits: Any) -> Iterator[WorkerPool]:
-    pool = WorkerPool(replace(_LIMITS, **limits), preload="server.query")
+    pool = WorkerPool(replace(_LIMITS, **limits), "server.query", __name__)
     try:
         pool.warm()
         yield pool
@@ -165,6 +169,18 @@ def test_a_worker_that_stops_answering_before_it_begins_costs_nobody_a_call(
     assert pool.call(_process) != idle
 
 
+def test_what_a_call_needs_is_imported_before_it_comes(reluctant: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each worker, and each that takes its place, is taken for dead where imports take long."""
+    (reluctant / "slow").write_text("12")
+    monkeypatch.setattr(worker_module, "_TAKE_S", 6.0)
+    pool = WorkerPool(_LIMITS, "server.query", __name__)
+    try:
+        assert pool.call(_add, 1, 2) == 3
+    finally:
+        pool.close()
+    assert len(list(reluctant.glob("begun-*"))) == 1
+
+
 def test_a_call_that_no_worker_can_take_in_has_run_nowhere(pool: WorkerPool) -> None:
     with pytest.raises(TooManyQueries, match="no worker can take"):
         pool.call(_die, Poison())
@@ -236,12 +252,79 @@ def _cancel_until(pool: WorkerPool, stop: threading.Event) -> int:
 
 
 def test_a_pool_that_cannot_start_says_so() -> None:
-    pool = WorkerPool(_LIMITS, preload="server.no_such_module")
+    pool = WorkerPool(_LIMITS, "server.no_such_module")
     try:
         with pytest.raises(WorkerFailed, match="does not start"):
             pool.warm()
     finally:
         pool.close()
+
+
+@pytest.fixture
+def reluctant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder whose files say what `tests.support.reluctant_import` does in a worker that preloads it."""
+    monkeypatch.setenv(reluctant_import.FOLDER, str(tmp_path))
+    return tmp_path
+
+
+def test_no_more_workers_start_at_once_than_there_are_processors(reluctant: Path) -> None:
+    (reluctant / "slow").write_text("0.5")
+    limits = replace(_LIMITS, workers=processors() + 3)
+    pools = [WorkerPool(limits, reluctant_import.__name__, __name__) for _ in range(2)]
+    try:
+        for pool in pools:
+            pool.warm()
+    finally:
+        for pool in pools:
+            pool.close()
+    begun = [(float(file.read_text()), 1) for file in reluctant.glob("begun-*")]
+    ended = [(float(file.read_text()), -1) for file in reluctant.glob("ended-*")]
+    assert len(begun) == len(ended) == 2 * limits.workers
+    at_once, most = 0, 0
+    for _, change in sorted(begun + ended):
+        at_once += change
+        most = max(most, at_once)
+    assert 1 <= most <= processors()
+
+
+def test_a_worker_that_does_not_start_is_tried_again(reluctant: Path) -> None:
+    for number in range(2):
+        (reluctant / f"fail-{number}").touch()
+    pool = WorkerPool(_LIMITS, reluctant_import.__name__, __name__)
+    try:
+        pool.warm()
+        assert pool.call(_add, 2, 3) == 5
+    finally:
+        pool.close()
+    assert len(list(reluctant.glob("begun-*"))) == 3 and len(list(reluctant.glob("ended-*"))) == 1
+
+
+def test_a_worker_that_starts_too_slowly_is_given_more_time(reluctant: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine under load: with the same time again and again, no question would ever be answered."""
+    (reluctant / "slow").write_text("3")
+    monkeypatch.setattr(pool_module, "_START_S", 1.5)
+    pool = WorkerPool(_LIMITS, reluctant_import.__name__, __name__)
+    try:
+        assert pool.call(_add, 2, 3) == 5
+    finally:
+        pool.close()
+    assert len(list(reluctant.glob("begun-*"))) >= 2, "the first had less time than it needs"
+
+
+def test_who_warms_a_pool_waits_for_one_worker_and_not_for_the_last(
+    reluctant: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (reluctant / "slow").write_text("600")
+    (reluctant / "quick-0").touch()
+    pool = WorkerPool(replace(_LIMITS, workers=2), reluctant_import.__name__, __name__)
+    try:
+        assert pool.call(_add, 2, 3) == 5
+        monkeypatch.setattr(pool_module, "_START_S", 1.0)
+        pool.warm()
+        assert pool.call(_add, 2, 3) == 5
+    finally:
+        pool.close()
+    assert len(list(reluctant.glob("ended-*"))) == 1
 
 
 def test_closing_ends_those_at_work_and_those_that_start() -> None:
@@ -254,7 +337,7 @@ def test_closing_ends_those_at_work_and_those_that_start() -> None:
             at_work.result(10)
         with pytest.raises(TooManyQueries, match="stopping"):
             pool.call(_add, 1, 1)
-    starting = WorkerPool(_LIMITS, preload="server.query")
+    starting = WorkerPool(_LIMITS, "server.query")
     starting.close()
     for supplier in _suppliers() - before:
         supplier.join(20)

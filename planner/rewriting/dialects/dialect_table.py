@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
 from planner.rewriting.dialects.mirror import mirror_sql
@@ -61,6 +62,36 @@ def _question_on_mirror(tree: exp.Expr, schema: Schema | None) -> str:
     return mirror_sql(tree, schema)
 
 
+def _question_on_spark(tree: exp.Expr, schema: Schema | None) -> str:
+    before = tree.copy()
+    try:
+        return spark_sql(tree, schema)
+    except UnsupportedSQL as error:
+        raise _of_spark(error, lambda: _question_on_duckdb(before, schema)) from error
+
+
+def _public_on_spark(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
+    before = tree.copy()
+    try:
+        return spark_public_sql(tree, tables)
+    except UnsupportedSQL as error:
+        raise _of_spark(error, lambda: duckdb_public_sql(before, tables)) from error
+
+
+def _of_spark(error: UnsupportedSQL, on_duckdb: Callable[[], str]) -> UnsupportedSQL:
+    """The same refusal, which says whose it is, and which databases answer the question as it stands."""
+    try:
+        on_duckdb()
+        can = "PostgreSQL and DuckDB (parquet:///) answer it as it stands"
+    except UnsupportedSQL:
+        can = "PostgreSQL answers it as it stands"
+    named = "Spark" in error.message
+    hint = can if error.hint is None else f"{error.hint}; {can}"
+    return UnsupportedSQL(
+        error.message if named else f"{error.message}: not on Spark", hint=hint, position=error.position
+    )
+
+
 _DUCKDB = DialectSql(
     _question_on_duckdb,
     duckdb_public_sql,
@@ -73,7 +104,7 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         lambda tree, _: postgres_sql(tree), lambda tree, _: postgres_sql(tree), _TYPES, by_name=True
     ),
     "duckdb": _DUCKDB,
-    "spark": DialectSql(spark_sql, spark_public_sql, _TYPES, loads=spark_loads_sql, around=False),
+    "spark": DialectSql(_question_on_spark, _public_on_spark, _TYPES, loads=spark_loads_sql, around=False),
     "mirror": replace(_DUCKDB, question=_question_on_mirror),  # of private tables alone
 }
 """By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""

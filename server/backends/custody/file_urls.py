@@ -19,12 +19,30 @@ def path_of(url: str) -> Path:
     kind = next(kind for kind in FILE_URLS if url.startswith(kind))
     path = Path(url.removeprefix(kind))
     if kind == _DUCKDB and not path.is_file():
-        hint = "the path of duckdb:///shop.duckdb starts at the policy's folder"
-        raise ConfigurationInvalid(f"there is no file {path}", hint=hint)
+        if path.is_dir():
+            raise ConfigurationInvalid(
+                f"{path} is a folder, not a DuckDB file", hint=f"parquet:///{path} names folders"
+            )
+        raise ConfigurationInvalid(f"there is no file {path}", hint=_where(kind, "shop.duckdb", path))
     if kind in (_PARQUET, _SPARK) and not path.is_dir():
-        hint = f"{kind}lake names a folder, from the policy's folder on; it has a file or a folder for each table"
+        if path.is_file():
+            hint = f"{kind}{path.parent} names the folder that it lies in, with a file or a folder for each table"
+            raise ConfigurationInvalid(f"{path} is a file, not a folder", hint=hint)
+        hint = f"{_where(kind, 'lake', path)}; it has a file or a folder for each table"
         raise ConfigurationInvalid(f"there is no folder {path}", hint=hint)
     return path
+
+
+def _where(kind: str, name: str, path: Path) -> str:
+    """How paths are read, and the path that is there and may be meant.
+
+    Args:
+      path: absolute, as it was looked for.
+    """
+    meant = [Path("/", *path.parts[first:]) for first in range(2, len(path.parts))]
+    there = next((one for one in meant if (one.is_file() if kind == _DUCKDB else one.is_dir())), None)
+    read = f"{kind}{name} starts at the policy's folder, {kind}/data/{name} at /"
+    return read if there is None else f"{read}: is it {kind}{there}?"
 
 
 def is_folder(url: str) -> bool:

@@ -16,9 +16,10 @@ from planner.schema import Schema
 from server.backends.custody.custody import Misfit, Statement
 from server.backends.custody.file_urls import CONNECT, connect_and_folder, path_of
 from server.backends.parquet.folder import ParquetFiles, TablePatterns
+from server.backends.room import refuse_memory_below
 from server.backends.spark.arrow_columns import arrow_columns
 from server.backends.spark.backend import SparkBackend, SparkLimits
-from server.backends.spark.local_server import SparkMemory, local_spark
+from server.backends.spark.local_server import LEAST_MEMORY_MB, SparkMemory, local_spark
 from server.backends.spark.session import SparkAddress, SparkSession, opened_session
 from server.errors import BackendFailed
 
@@ -39,6 +40,7 @@ def opened_spark_files(
         address = SparkAddress(server)
     else:
         path = path_of(url)
+        refuse_memory_below(limits.memory_mb, LEAST_MEMORY_MB, "Spark")
         address = local_spark(SparkMemory(limits.memory_mb or SparkMemory.memory_mb, limits.processes))
     backend = SparkBackend.of_folder(address, ParquetFiles(path, patterns), SparkLimits.of_policy(limits))
     with opened_session(backend.address, None) as session:

@@ -80,9 +80,14 @@ class CurrentMirror:
         _, name = self.ledger.mirrored_load()
         stamp = self._stamp()
         if stamp is None:
-            return "there is none that can be opened"
+            there = self.file.path.exists()
+            return (
+                "its file cannot be opened (is it the key that it was made with?)"
+                if there
+                else "there is no copy yet"
+            )
         if stamp.id != name:
-            return "the data is a newer load than the copy"
+            return "the data has been loaded anew since the copy was made"
         return self._lack(stamp)
 
     def copied_at(self) -> float | None:
@@ -92,7 +97,7 @@ class CurrentMirror:
 
     def _lack(self, stamp: Stamp) -> str | None:
         if stamp.fingerprint != self.schema.fingerprint:
-            return "the tables of the database have changed since"
+            return "the tables of the database have other columns than when the copy was made"
         for table, columns in columns_of(self.tables).items():
             if columns.items() - stamp.columns.get(table, {}).items():
                 return f"it lacks columns of {table}, which the policy names"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.errors import FilesChanged
 from server.backends.parquet.table_files import TableFiles, is_hidden, named_files, refuse_shared
 from server.errors import BackendUnavailable
 
@@ -36,6 +37,19 @@ class ParquetFiles:
     def version(self) -> str:
         """Which state of the files this is: whose they are, names, sizes, times. Raises: BackendUnavailable."""
         return files_version({name: found.files for name, found in self.tables().items()})
+
+    def newest(self) -> str:
+        """The table whose files were written last: which has most likely changed, in a word for clients.
+
+        Files themselves may be called after people.
+        Raises: BackendUnavailable.
+        """
+        written = {
+            name: max(max(state.st_mtime_ns, state.st_ctime_ns) for _, state in _states(found.files))
+            for name, found in self.tables().items()
+            if found.files
+        }
+        return max(written, key=written.__getitem__, default="")
 
     def tables(self) -> dict[str, TableFiles]:
         """The files of each table. Raises: BackendUnavailable for what cannot be read, or not by its name."""
@@ -91,6 +105,23 @@ def _files_below(entry: Path) -> Sequence[Path]:
         return (entry,) if entry.suffix == _SUFFIX else ()
     files = sorted(entry.rglob(f"*{_SUFFIX}"))
     return [file for file in files if not any(map(is_hidden, file.relative_to(entry).parts))]
+
+
+def files_changed(what: str) -> FilesChanged:
+    """Nothing is answered from rows that nobody has counted; says what a custodian does.
+
+    Args:
+      what: has changed: a file, or a table of files.
+    """
+    hint = (
+        "Tell the custodian: `noisegate data bump`, so that answers to the old rows are kept no longer, and then "
+        "SIGHUP (kill -HUP) to the proxy, which reads the new files and counts their keys; then ask again."
+    )
+    message = (
+        f"The files of the database have changed since they were checked ({what}), so nothing is answered; nothing "
+        "was charged."
+    )
+    return FilesChanged(message, hint=hint)
 
 
 def files_version(tables: Mapping[str, Sequence[Path]]) -> str:

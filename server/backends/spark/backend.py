@@ -19,7 +19,7 @@ from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
 from server.backends.integer_columns import Column
-from server.backends.parquet.folder import ParquetFiles, TablePatterns
+from server.backends.parquet.folder import ParquetFiles, TablePatterns, files_changed
 from server.backends.public_rows import Computed, Rows, public_rows
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.backends.room import KEPT, Room, too_many
@@ -105,7 +105,8 @@ class SparkBackend:
             with self._snapshot(fingerprint, self.limits.public_ms):
                 pass
         except (BackendFailed, BackendConnectionLost, QueryCancelled) as error:
-            raise BackendUnavailable("Spark does not answer") from error
+            hint = "does it run, and has it memory? its own log says more"
+            raise BackendUnavailable("Spark does not answer", hint=hint) from error
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples of one state of the files.
@@ -143,9 +144,10 @@ class SparkBackend:
     @contextmanager
     def _snapshot(self, fingerprint: str, limit_ms: int) -> Iterator[SparkSession]:
         """A session, limited in time, in which the files are those that the query was planned for."""
-        if self.changed() or self.schema().fingerprint != fingerprint:
-            hint = "the custodian reloads the policy, which checks the keys of the new files; then ask again"
-            raise SchemaChanged("the files of the database have changed since they were checked", hint=hint)
+        if self.changed():
+            raise files_changed(f"the newest are those of {ParquetFiles(self.path, self.patterns).newest()}")
+        if self.schema().fingerprint != fingerprint:
+            raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
         with opened_session(self.address, limit_ms) as session:
             session.with_files(self.tables)
             yield session

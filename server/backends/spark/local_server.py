@@ -24,6 +24,9 @@ from pathlib import Path
 from server.backends.spark.session import SparkAddress, opened_session
 from server.errors import BackendUnavailable, ConfigurationInvalid
 
+LEAST_MEMORY_MB = 512
+"""Of Java's heap: with less Spark does not start."""
+
 _START_S = 300.0
 _LOOK_S = 0.1
 _STOP_S = 10.0

@@ -163,7 +163,7 @@ class SparkSession:
 
 
 def _expired() -> QueryCancelled:
-    return QueryCancelled("the query took longer than its limit", hint="join less, or add predicates")
+    return QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
 
 
 def _lost() -> BackendConnectionLost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,7 +48,9 @@ def bump(
 
     From now on every question is measured, and charged, anew; kept answers to the old data are served no more. Only
     those about closed periods of tables that the policy calls append_only are, and their rows are compared now. No
-    budget is given back: what was learned stays learned. Proxies that run notice at once.
+    budget is given back: what was learned stays learned. Proxies that run notice at once; where the database is files
+    they answer again after SIGHUP, which counts the keys of the new rows. Where the policy declares keys of a
+    PostgreSQL, `noisegate policy check` counts them.
 
     Example:  noisegate data bump --policy policy.toml --reason "the load of May"
 
@@ -80,3 +83,19 @@ def bump(
         tell(f"Closed periods that were compared: {found.periods}, changed: {len(found.changed)}.")
     tell("The data is a new load, of version:")
     write(str(done.version))
+    if needs_reload(policy):
+        tell("Next: SIGHUP (kill -HUP) to each proxy that runs, which reads the files and counts their keys.")
+        tell("Until then it answers nothing.")
+
+
+def needs_reload(policy: Path) -> bool:
+    """Do proxies answer nothing after a new load until they have read the policy anew? Where files are read."""
+    from server.backends.custody.file_urls import CONNECT, FILE_URLS
+    from server.errors import ConfigurationInvalid
+    from server.policy.accepted_policy import read_policy
+    from server.policy.secrets import resolve
+
+    try:
+        return resolve(read_policy(policy).database_url, policy.parent).startswith((*FILE_URLS, CONNECT))
+    except ConfigurationInvalid:  # a secret that only the proxy has; the load is written already
+        return False

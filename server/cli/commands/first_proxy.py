@@ -35,7 +35,7 @@ T = TypeVar("T")
 _ENVIRONMENT = "env:NOISEGATE_DATABASE_URL"
 _SECRET_FILE = "database.url"
 _CATALOG_TIMEOUT_MS = 10_000
-_START_S = 180.0
+_START_S = 600.0  # seconds on a quiet machine; longer than its workers may take, whose words say more
 _STOP_S = 60.0
 _FIRST_EPSILON = 0.5
 _SHOWN = 12
@@ -109,7 +109,7 @@ def init(
     said = None if epsilon is None else f"{epsilon:g}"
     budget = _answered(said, "--epsilon", "That analyst's whole budget, an epsilon", "10", _budget)
     text = _policy(database, unit, budget)
-    with _all_or_nothing(written) as keep:
+    with _stopped_by_signals(), _all_or_nothing(written) as keep:
         key = _set_up(text, output, database, name, budget)
         options = ["--port", str(port), *(["--wire-port", str(wire_port)] if wire else ["--no-wire"])]
         with _proxy(output, options) as (process, address):
@@ -252,6 +252,18 @@ def _written(output: Path) -> tuple[Path, ...]:
 
 
 @contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that is closed, do what Ctrl-C does: the proxy is in a group of its own, which none
+    of them reaches, and would go on without anyone who knows of it."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def _all_or_nothing(written: tuple[Path, ...]) -> Iterator[Callable[[], None]]:
     """Remove what was written, none of which was there before, unless the function that is yielded was called."""
     done: list[bool] = []
@@ -324,13 +336,12 @@ def _first_answer(address: str, key: str, table: str, epsilon: float) -> Rendera
 
 
 def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
-    """Wait until the proxy is told to stop, by Ctrl-C or with this process."""
+    """Wait until the proxy is told to stop, by Ctrl-C or with this process (`_stopped_by_signals`)."""
     if stop:
         return
     tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again.")
     tell("Next: export NOISEGATE_KEY=... and `noisegate shell`. What else may be asked is yours to decide, by the")
     tell("policy's comments; then run `noisegate policy check`.")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         process.wait()
     except KeyboardInterrupt:

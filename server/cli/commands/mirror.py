@@ -60,14 +60,31 @@ def status(policy: PolicyFile) -> None:
     write(f"file: {mirror.file.path}{' (encrypted)' if mirror.file.key else ''}")
     if stamp is not None:
         copied = datetime.fromtimestamp(stamp.copied_at, UTC)
-        hours = (datetime.now(UTC) - copied).total_seconds() / 3600
         write(f"size: {mirror.file.path.stat().st_size / 1e6:.1f} MB")
-        write(f"copied: {copied:%Y-%m-%d %H:%M:%S} UTC, {hours:.1f} hours ago")
+        write(f"copied: {copied:%Y-%m-%d %H:%M:%S} UTC, {age_text((datetime.now(UTC) - copied).total_seconds())} ago")
         for table, rows in sorted(stamp.rows.items()):
             write(f"table {table}: {rows:,} rows, {len(stamp.columns[table])} columns")
-    write("current: yes" if why_not is None else f"current: no, {why_not}; questions go to PostgreSQL")
-    if why_not is not None:
-        raise typer.Exit(1)
+    if why_not is None:
+        write("current: yes; private questions are answered from this copy")
+        return
+    write(f"current: no: {why_not}; PostgreSQL answers until `noisegate mirror refresh` has made a new copy")
+    raise typer.Exit(1)
+
+
+def age_text(seconds: float) -> str:
+    """How old a copy is, in the unit that a person would say it in.
+
+    >>> age_text(59), age_text(60), age_text(7_200), age_text(260_000)
+    ('less than a minute', '1 minute', '2 hours', '3 days')
+    """
+    unit, name = next(((size, name) for size, name in _AGES if seconds >= size), (0, ""))
+    if not unit:
+        return "less than a minute"
+    count = int(seconds // unit)
+    return f"{count} {name}" + ("" if count == 1 else "s")
+
+
+_AGES = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 @contextmanager

@@ -79,6 +79,9 @@ def serve(
     if ignored := forget_environment():
         names = ", ".join(ignored)
         tell(f"warning: {names} in the environment do not count; say it in the database's URL", style="yellow")
+    # A request to stop must come back here from the first moment, so that the ledger, the workers and the servers
+    # that were started for it are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
         http_socket = stack.enter_context(closing(listen(host, port, "--port")))
         wire_socket = stack.enter_context(closing(listen(host, wire_port, "--wire-port"))) if wire else None
@@ -93,8 +96,6 @@ def serve(
                 services.pipeline.watch(lambda now: renew_shadow(shadow, now.schema, now.policy))
             listener = wire_listener(services, shadow, certificate, plain_text=plain_text, connections=connections)
         log_to(sys.stderr)
-        # A request to stop must come back here, so that the ledger and the workers are closed.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         signal.signal(signal.SIGHUP, lambda *_: Thread(target=reload_policy, args=(services.pipeline,)).start())
         scheme = "http" if files is None else "https"
         listening = address(http_socket, reachable(host))

@@ -44,8 +44,10 @@ def _refused(message: str, hint: str) -> CommandFailed:
 
 def _help(session: Session, argument: str) -> None:
     del session, argument
-    for name, command in COMMANDS.items():
-        show(Text(f"  {f'{name} {command.argument}':<16} {command.help}"))
+    written = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
+    width = max(map(len, written))
+    for name, about in written.items():
+        show(Text(f"  {name:<{width}} {about}"))
 
 
 def _leave(session: Session, argument: str) -> None:
@@ -111,7 +113,7 @@ def _epsilon(session: Session, argument: str) -> None:
     if argument == "default":
         session.epsilon = None
     elif argument:
-        session.epsilon = _positive(argument)
+        session.epsilon = _positive(argument, _NO_EPSILON)
     spent = "the policy's default" if session.epsilon is None else f"epsilon {session.epsilon:g}"
     tell(f"Each question spends {spent}.")
 
@@ -120,7 +122,7 @@ def _accuracy(session: Session, argument: str) -> None:
     if argument == "default":
         session.accuracy = None
     elif argument:
-        session.accuracy = _positive(argument, "an accuracy", r"\accuracy 0.05")
+        session.accuracy = _positive(argument, _NO_ACCURACY)
     if session.accuracy is None:
         tell("Each question spends its epsilon, whatever its accuracy.")
     else:
@@ -129,13 +131,30 @@ def _accuracy(session: Session, argument: str) -> None:
         )
 
 
-def _positive(text: str, what: str = "epsilon", example: str = r"\epsilon 0.5") -> float:
+def _nobody_adds_more_than(session: Session, argument: str) -> None:
+    if argument in ("off", "default"):
+        session.nobody_adds_more_than = None
+    elif argument:
+        session.nobody_adds_more_than = _positive(argument, _NO_AMOUNT)
+    if session.nobody_adds_more_than is None:
+        tell("Nothing is said of what one person adds: intervals cover the answer after cutting.")
+        return
+    said = f"{session.nobody_adds_more_than:g}"
+    tell(f"Nobody adds more than {said} to a group, as you say: intervals are for the truth.")
+
+
+_NO_EPSILON = ("epsilon is a number above 0, or default", r"\epsilon 0.5")
+_NO_ACCURACY = ("an accuracy is a number above 0, or default", r"\accuracy 0.05")
+_NO_AMOUNT = ("what one person adds is a number above 0, or off", r"\nobody_adds_more_than 30")
+
+
+def _positive(text: str, otherwise: tuple[str, str]) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise _refused(f"{what} is a number above 0, or default", example)
+        raise _refused(*otherwise)
     return value
 
 
@@ -162,6 +181,11 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
         r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _epsilon),
         r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _accuracy),
+        r"\nobody_adds_more_than": Command(
+            "[NUMBER]",
+            "what one person adds to a group at most: intervals are for the truth; or `off`",
+            _nobody_adds_more_than,
+        ),
         r"\timing": Command("[on|off]", "say how long each question took", _timing),
         r"\x": Command("[on|off]", "one line per cell", _expanded),
         r"\q": Command("", "leave; so does Ctrl-D", _leave),

@@ -32,6 +32,7 @@ class Session:
       url, key: whom it asks, and as whom; the key is in no repr.
       epsilon: what each question spends; None: the policy's default.
       accuracy: the relative error that each question may have; None: each spends its epsilon.
+      nobody_adds_more_than: what one person adds to a group at most, as the analyst says; None: nothing is said.
       timing: say how long a question took.
       expanded: one line per cell instead of one per row.
       last: the last statement that was asked, for `\explain`.
@@ -42,6 +43,7 @@ class Session:
     key: str
     epsilon: float | None = None
     accuracy: float | None = None
+    nobody_adds_more_than: float | None = None
     timing: bool = False
     expanded: bool = False
     last: str = ""
@@ -84,7 +86,8 @@ class Session:
         show(explanation_view(explanation))
 
     def _question(self, statement: str) -> dict[str, object]:
-        return {"sql": statement, "epsilon": self.epsilon, "max_relative_error": self.accuracy}
+        said = {"max_relative_error": self.accuracy, "nobody_adds_more_than": self.nobody_adds_more_than}
+        return {"sql": statement, "epsilon": self.epsilon, **said}
 
     def _timed(self, work: Callable[[], str]) -> str:
         begun = time.monotonic()

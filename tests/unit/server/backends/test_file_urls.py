@@ -38,3 +38,30 @@ def test_types_of_columns_are_said_in_postgresqls_words() -> None:
         "spark string collate x",
     ]  # fmt: skip
     assert all(column.nullable for column in found.columns) and schema.version == "1"
+
+
+@pytest.mark.parametrize(("kind", "make"), [("parquet:///", "folder"), ("duckdb:///", "file")])
+def test_a_path_that_was_meant_from_the_root_is_found_and_said(tmp_path: Path, kind: str, make: str) -> None:
+    """`parquet:///tmp/x` starts at the policy's folder; who meant /tmp/x is told how to write it."""
+    meant, base = tmp_path / "lake", tmp_path / "policies"
+    base.mkdir()
+    if make == "folder":
+        meant.mkdir()
+    else:
+        meant.touch()
+    with pytest.raises(ConfigurationInvalid) as refused:
+        path_of(at_folder(f"{kind}{str(meant).removeprefix('/')}", base))
+    assert f"there is no {make} {base}{meant}" in refused.value.message
+    assert f"is it {kind}{meant}?" in str(refused.value.hint) and "starts at the policy's folder" in str(
+        refused.value.hint
+    )
+    assert path_of(at_folder(f"{kind}{meant}", base)) == meant
+
+
+def test_a_file_for_a_folder_and_a_folder_for_a_file_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "patient.parquet").touch()
+    with pytest.raises(ConfigurationInvalid, match="is a file, not a folder") as refused:
+        path_of(f"parquet:///{tmp_path}/patient.parquet")
+    assert f"parquet:///{tmp_path} names the folder" in str(refused.value.hint)
+    with pytest.raises(ConfigurationInvalid, match="is a folder, not a DuckDB file"):
+        path_of(f"duckdb:///{tmp_path}")

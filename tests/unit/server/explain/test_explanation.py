@@ -9,7 +9,7 @@ from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.sensitivity.provenance import provenance
 from server.explain.explanation import explanation
-from server.explain.explanation_text import explanation_answer, explanation_facts
+from server.explain.explanation_text import broken, explanation_answer, explanation_facts
 from server.query import Budget, Explanation
 from server.workers.measure import plan_measurements
 from tests.support.planning import DEMO_POLICY, bound, demo_policy, unbounded
@@ -184,3 +184,16 @@ def test_that_no_unit_leaves_the_database_is_said_only_where_it_is_so() -> None:
     assert counted in explained("SELECT count(*) FROM lineitem").reason
     assert counted not in explained("SELECT count(*), count(distinct l_suppkey) FROM lineitem").reason
     assert counted not in explained("SELECT avg(l_quantity) FROM lineitem").reason
+
+
+def test_lines_are_as_wide_as_a_terminal_and_what_stands_in_quotes_is_whole() -> None:
+    long = " AND ".join(f"l_comment <> 'no such text {number}'" for number in range(12))
+    shown = explained(f"SELECT count(*) FROM lineitem WHERE {long}")
+    budget = Budget(epsilon=1.0, epsilon_left=1.0, delta=0.0, delta_left=0.0)
+    lines = [str(line) for (line,) in explanation_answer(shown, budget, "id").rows]
+    assert max(map(len, lines)) <= 100
+    text = "\n".join(lines)
+    assert all(f"'no such text {number}'" in text for number in range(12))
+    assert " ".join(shown.rewritten_sql.split()) in " ".join(text.split()), "nothing is lost, nothing is added"
+    assert list(broken("'" + "x " * 80 + "'")) == ["'" + "x " * 80 + "'"]
+    assert list(broken("a" * 150 + " b")) == ["a" * 150, "  b"]

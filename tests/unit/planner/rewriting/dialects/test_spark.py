@@ -90,6 +90,19 @@ REFUSED = [
 ]  # fmt: skip
 
 
+def test_a_refusal_names_the_engine_and_those_that_answer() -> None:
+    """Who asks sees that it is no rule of the proxy's."""
+    schema = _files(tpch_schema())
+    for condition, hint in (
+        ("o_comment ILIKE '%a'", "PostgreSQL and DuckDB (parquet:///) answer it as it stands"),
+        ("l_quantity / 3 > 1", "; PostgreSQL"),
+    ):
+        sql = f"SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE {condition}"
+        with pytest.raises(UnsupportedSQL, match="Spark") as refused:
+            rewrite(planned(sql, schema), dialect="spark", schema=schema)
+        assert hint in str(refused.value.hint), condition
+
+
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_was_not_compared_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedSQL):

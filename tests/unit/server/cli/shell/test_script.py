@@ -145,5 +145,32 @@ def test_leaving_ends_a_script(proxy: FakeProxy, shell: Shell) -> None:
 def test_help_names_every_command(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     assert shell("\\?") == 0
     out = capsys.readouterr().out
-    for name in ("\\d", "\\dt", "\\budget", "\\explain", "\\epsilon", "\\accuracy", "\\timing", "\\x", "\\q"):
+    for name in (
+        "\\d",
+        "\\dt",
+        "\\budget",
+        "\\explain",
+        "\\epsilon",
+        "\\nobody_adds_more_than",
+        "\\accuracy",
+        "\\timing",
+        "\\x",
+        "\\q",
+    ):
         assert f"  {name} " in out
+
+
+def test_what_nobody_adds_more_than_goes_with_each_question(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
+    proxy.answer(SCALAR)
+    name = "\\nobody_adds_more_than"
+    assert shell(f"SELECT 1;\n{name} 30\nSELECT 2;\n{name}\n{name} off\nSELECT 3;") == 0
+    assert [body.get("nobody_adds_more_than") for _, _, body in proxy.requests] == [None, 30.0, None]
+    told = capsys.readouterr().err
+    assert told.count("Nobody adds more than 30 to a group") == 2 and "Nothing is said" in told
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "nan", "inf", "much"])
+def test_what_nobody_can_add_is_refused(proxy: FakeProxy, shell: Shell, capsys: Capture, wrong: str) -> None:
+    assert shell(f"\\nobody_adds_more_than {wrong}\nSELECT 1;") == 1
+    assert "what one person adds is a number above 0" in capsys.readouterr().err
+    assert proxy.requests == []

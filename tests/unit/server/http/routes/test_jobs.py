@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from server.errors import BudgetExhausted, CancelledByClient
 from server.found import Found
@@ -174,3 +175,24 @@ def test_who_fetches_nothing_is_told_that_these_are_the_own() -> None:
 
     slow = Slow()
     served(slow, talk)
+
+
+def test_looking_at_a_job_leaves_no_line_in_the_log() -> None:
+    """Clients look several times a second; what begins, ends or is refused has its line."""
+    pipeline = Slow()
+
+    async def talk(http: httpx.AsyncClient) -> None:
+        begun = await http.post("/v1/query", json=QUESTION, headers=ASYNC)
+        where = begun.headers["Location"]
+        for _ in range(5):
+            assert (await http.get(where, headers=AUTHORIZED)).status_code == 200
+        assert (await http.get(where, headers=EVE)).status_code == 404
+        await http.delete(where, headers=AUTHORIZED)
+
+    with capture_logs() as logs:
+        served(pipeline, talk)
+    lines = [(line["log_level"], line["method"], line["status"]) for line in logs if line["event"] == "request"]
+    assert [line for line in lines if line[0] == "info"] == [
+        ("info", "POST", 202), ("info", "GET", 404), ("info", "DELETE", 204)
+    ]  # fmt: skip
+    assert lines.count(("debug", "GET", 200)) == 5
