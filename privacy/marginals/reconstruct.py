@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.marginals.grid import Grid
-from privacy.marginals.laplace_sum import LaplaceSum
+from privacy.mechanisms.noise.noise_sums import NoiseSum
 
 
 @dataclass(frozen=True)
@@ -84,24 +84,20 @@ class Reconstruction:
             total = total + spread * (grid.cells(part) / grid.cells(wished))
         return total
 
-    def noise(self, wished: int) -> LaplaceSum:
-        """The noise of a cell of a marginal, the same for all of them: of which law it is, exactly but for steps.
+    def noise(self, wished: int) -> NoiseSum:
+        """The noise of a cell of a marginal, the same for all of them: of which law it is, but for steps.
 
         A measured cell enters with a weight that depends only on which axes it shares the cell's values on: there are
         so many kinds of cells, each with its number.
         """
-        scales, times = self._weights(wished)
-        return LaplaceSum(scales, times)
+        found = [(self._of(wished, mask), scale) for mask, scale in self.scales.items()]
+        scales = np.concatenate([weights * scale for (weights, _), scale in found])
+        return NoiseSum.counted(scales, np.concatenate([times for (_, times), _ in found]))
 
     def rounding(self, wished: int, step: float) -> float:
         """By how much a cell may be off where every measured one is off by a step at most."""
         found = (self._of(wished, mask) for mask in self.scales)
         return step * sum(float((np.abs(weights) * times).sum()) for weights, times in found)
-
-    def _weights(self, wished: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        found = [(self._of(wished, mask), scale) for mask, scale in self.scales.items()]
-        scales = np.concatenate([np.abs(weights) * scale for (weights, _), scale in found])
-        return scales, np.concatenate([times for (_, times), _ in found])
 
     def _of(self, wished: int, mask: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of a measured table's cells in a cell of the wished one, and how many cells have each."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.marginals.reconstruct import Reconstruction
+from privacy.mechanisms.noise.noise_sums import step_at_most
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
 from server.errors import QueryFailed
@@ -19,10 +20,6 @@ from server.workload.plan_workload import PlannedGrid
 
 MECHANISM = "least_squares"
 """What an answer is said to be released by that follows from several releases."""
-
-_STEP = 2.0**-19
-"""Of tau: what rounding values and noise to steps may move a released value (`ThresholdNoise`: steps of 2^-20 tau, of
-which flooring moves a value by one, and noise that is whole steps is within one of noise that is not)."""
 
 _CHANGED = "the groups changed while the questions were measured; they were charged"
 _KEPT = "the answers are kept: ask the questions alone, which are finer or coarser by the keys that stayed"
@@ -59,7 +56,10 @@ class GridReleases:
         confidence = min(one.confidence for one in by_mask.values())
         noise = fit.noise(mask)
         taus = [float(one.tau.max(initial=0.0)) for one in by_mask.values()]
-        reach = noise.reach(confidence) + fit.rounding(mask, _STEP * max(taus))
+        # Flooring moves a value by a step, and noise in whole steps is within one of noise that is not.
+        reach = noise.upper_quantile((1 - confidence) / 2) + fit.rounding(
+            mask, 2 * float(step_at_most(np.array(taus)).max())
+        )
         ones = np.ones(len(values))
         return NoisyAnswer(
             values=values,
@@ -100,7 +100,7 @@ def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, con
     Returns: infinity where it does not follow from them.
     """
     fit = Reconstruction(counted.grid, scales)
-    return fit.noise(mask).reach(confidence) if fit.follows(mask) else math.inf
+    return fit.noise(mask).upper_quantile((1 - confidence) / 2) if fit.follows(mask) else math.inf
 
 
 def _scale(noisy: NoisyAnswer) -> float:

@@ -47,20 +47,40 @@ class NoiseSum:
         with one mode, and of such independent noises the sum is less peaked where one of them is (Birnbaum 1948,
         Theorem 1).
         """
-        scales = np.abs(np.asarray(laplace, np.float64))
-        scales = scales[scales > 0]
-        different, counts = np.unique(scales, return_counts=True)
+        scales = np.asarray(laplace, np.float64)
+        return cls.counted(scales, np.ones(len(scales)), float(np.linalg.norm(np.asarray(gaussian, np.float64))))
+
+    @classmethod
+    def counted(cls, laplace: NDArray[np.float64], times: NDArray[np.float64], sigma: float = 0.0) -> NoiseSum:
+        """As `of`, of so many Laplace noises of each scale.
+
+        Args:
+          laplace: (k,) scales; signs do not matter, nor which are named twice.
+          times: (k,) whole numbers >= 0.
+          sigma: of the Gaussian part.
+        Raises: InvalidParameter for scales that are not finite, and numbers that are negative.
+        """
+        scales = np.abs(laplace)
+        if not (np.isfinite(scales).all() and math.isfinite(sigma) and (times >= 0).all()):
+            raise InvalidParameter("scales are finite, and no number of noises is negative")
+        used = (scales > 0) & (times > 0)
+        different, place = np.unique(scales[used], return_inverse=True)
+        counts = np.bincount(place, weights=times[used])
         if len(different) > _MANY_SCALES:
             rounded = np.maximum(different, 2.0 ** (np.ceil(np.log2(different) * _ROUNDING) / _ROUNDING))
             different, place = np.unique(rounded, return_inverse=True)
-            counts = np.bincount(place, weights=counts).astype(np.int64)
-        pairs = tuple(zip(different.tolist(), counts.tolist(), strict=True))
-        return cls(pairs, float(np.linalg.norm(np.asarray(gaussian, np.float64))))
+            counts = np.bincount(place, weights=counts)
+        return cls(tuple(zip(different.tolist(), counts.astype(np.int64).tolist(), strict=True)), sigma)
+
+    @property
+    def variance(self) -> float:
+        """Of the sum: variances of independent noises add up."""
+        return self.sigma**2 + sum(2 * count * scale**2 for scale, count in self.laplace)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the sum: variances of independent noises add up."""
-        return math.sqrt(self.sigma**2 + sum(2 * count * scale**2 for scale, count in self.laplace))
+        """The standard deviation of the sum."""
+        return math.sqrt(self.variance)
 
     def upper_quantile(self, tail: float) -> float:
         """An x >= 0 with P(S > x) <= tail; but for rounding the least one.

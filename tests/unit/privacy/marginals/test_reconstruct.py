@@ -50,7 +50,7 @@ def test_the_noise_that_is_said_is_the_noise_there_is(wished: int) -> None:
             one[mask][place] = 1.0
             scales.append(abs(float(fit.table(wished, one).flat[-1])) * scale)
     noise = fit.noise(wished)
-    said = np.repeat(noise.scales, noise.times.astype(int))
+    said = np.repeat([scale for scale, _ in noise.laplace], [count for _, count in noise.laplace])
     assert np.sort(said[said > 1e-12]) == pytest.approx(np.sort([one for one in scales if one > 1e-12]))
     assert noise.variance == pytest.approx(float(fit.variances[wished]))
 
@@ -78,7 +78,7 @@ def test_estimates_are_unbiased_and_intervals_cover() -> None:
         spread = np.sqrt(fit.variances[wished])
         assert abs(errors.mean()) < 5 * spread / np.sqrt(runs)
         assert errors.std() == pytest.approx(spread, rel=0.05)
-        covered = (np.abs(errors) <= fit.noise(wished).reach(0.95)).mean()
+        covered = (np.abs(errors) <= fit.noise(wished).upper_quantile(0.025)).mean()
         assert 0.95 - 5 * np.sqrt(0.05 * 0.95 / runs) < covered < 0.95 + 5 * np.sqrt(0.05 * 0.95 / runs)
 
 

@@ -71,6 +71,30 @@ def test_many_terms_are_nearly_gaussian() -> None:
     assert noise.upper_quantile(TAIL) == pytest.approx(1.96 * noise.deviation, rel=2e-3)
 
 
+@pytest.mark.parametrize("pairs", [[(1.0, 3), (0.1, 50)], [(5.0, 1), (1.0, 200)], [(1.0, 1), (1e-4, 10_000)]])
+def test_a_mixture_covers_as_it_says(pairs: list[tuple[float, int]]) -> None:
+    runs = 200_000
+    rng = np.random.default_rng(5)
+    total = sum(
+        scale * (rng.gamma(times, 1, runs) - rng.gamma(times, 1, runs)) for scale, times in pairs
+    )  # Laplace is a difference of exponentials
+    scales, times = np.array(pairs).T
+    covered = float((np.abs(total) <= NoiseSum.counted(scales, times).upper_quantile(TAIL)).mean())
+    assert covered == pytest.approx(0.95, abs=5 * math.sqrt(0.05 * 0.95 / runs))
+
+
+def test_noises_are_counted_as_if_each_were_named() -> None:
+    named = NoiseSum.of([2.0, 1.0, -1.0, 1.0, 0.0], [])
+    assert NoiseSum.counted(np.array([-1.0, 2.0, 1.0, 7.0]), np.array([2.0, 1.0, 1.0, 0.0])) == named
+    assert named.variance == 2 * (4.0 + 3 * 1.0)
+
+
+@pytest.mark.parametrize(("scale", "times"), [(math.inf, 1.0), (math.nan, 1.0), (1.0, -1.0)])
+def test_scales_and_numbers_that_are_none(scale: float, times: float) -> None:
+    with pytest.raises(InvalidParameter):
+        NoiseSum.counted(np.array([scale]), np.array([times]))
+
+
 def test_a_scale_that_hardly_counts() -> None:
     alone, beside = NoiseSum.of([1.0], []), NoiseSum.of([1.0, 1e-9], [])
     assert alone.upper_quantile(TAIL) <= beside.upper_quantile(TAIL) <= alone.upper_quantile(TAIL) * 1.001
