@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
+from server.results.confidence_note import confidence_notes
 from server.results.response import response
 
 
@@ -50,4 +51,5 @@ class Served:
             return known
         with alone_if_large(self.released.n_values):
             shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
+            shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
         return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)
