@@ -8,6 +8,7 @@ from privacy.mechanisms.start_from import marked_if_not
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
+from server.results.confidence_note import confidence_notes
 from server.results.response import response
 
 
@@ -54,4 +55,5 @@ class Served:
             if question.start is not None:
                 noisy = marked_if_not(question.start.foretold, noisy)
             shown = response(question.plan, self.released.domain, noisy, self.budget, "")
+            shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
         return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)

@@ -13,6 +13,7 @@ from server.errors import CancelledByClient, CancelledEarly, QueryFailed, Server
 from server.postprocessing.composition import Composition, DescribedComposition, noisy_places
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape
 from server.question import Question
+from server.results.confidence_note import confidence_notes, is_confidence_note
 from server.results.public_result import NOTE
 
 Value = TypeVar("Value")
@@ -86,12 +87,13 @@ def computed_response(
     rows = tuple(row[:width] for row in computed.rows)
     intervals = tuple(_intervals(row, width, composition.shown.places) for row in computed.rows)
     columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
+    confidence = _confidence(answers, composition.shown.values)
     covers = list(dict.fromkeys(answer.covers for answer in answers if answer.covers != "exact"))
     return QueryResponse(
         columns=columns,
         rows=rows,
         intervals=intervals,
-        confidence=_confidence(answers, composition.shown.values),
+        confidence=confidence,
         covers=covers[0] if len(covers) == 1 else "truncated_full" if covers else "exact",
         mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in answers)) or "none",
         epsilon=sum(answer.epsilon for answer in _each(composition, answers)),
@@ -101,7 +103,7 @@ def computed_response(
         weak=(any(any(answer.weak) for answer in answers),) * len(rows),
         cut=(any(any(answer.cut) for answer in answers),) * len(rows),
         taus=((None,) * width,) * len(rows),
-        notes=tuple(_notes(composition, answers)),
+        notes=(*_notes(composition, answers), *confidence_notes(confidence)),
         cached=bool(answers) and all(answer.cached for answer in answers),
         derived_from=tuple(sorted({number for answer in answers for number in answer.derived_from})),
         nobody_adds_more_than=answers[0].nobody_adds_more_than if covers == ["truth"] else None,
@@ -146,7 +148,7 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
         return
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
-    yield from dict.fromkeys(note for answer in answers for note in answer.notes)
+    yield from dict.fromkeys(note for answer in answers for note in answer.notes if not is_confidence_note(note))
 
 
 def composed_explanation(

@@ -7,6 +7,8 @@ import gc
 import resource
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
@@ -135,6 +137,20 @@ def keep_pauses_short() -> None:
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_S)
+
+
+@contextmanager
+def short_pauses() -> Iterator[None]:
+    """Short pauses while it serves; then all is collected as ever.
+
+    What stayed frozen would outlive the interpreter, and modules in C++ count their objects as it ends, and print
+    those that are left (nanobind's, of DuckDB).
+    """
+    keep_pauses_short()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 async def serve_both(

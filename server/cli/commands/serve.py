@@ -64,9 +64,9 @@ def serve(
         allow_connections,
         event_loop,
         http_server,
-        keep_pauses_short,
         reload_policy,
         serve_both,
+        short_pauses,
         wire_listener,
     )
 
@@ -109,9 +109,8 @@ def serve(
             hint = "give --tls-certificate and --tls-key, or put TLS in front"
             tell(f"warning: HTTP is not encrypted; {hint}", style="yellow")
         server = http_server(services, files, connections)
-        keep_pauses_short()
         try:
-            with asyncio.Runner(loop_factory=event_loop) as runner:
+            with short_pauses(), asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(serve_both(server, http_socket, listener, wire_socket))
         except KeyboardInterrupt:
             tell("Stopped.")
