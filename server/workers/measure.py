@@ -28,10 +28,12 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import one_threshold, useful_ladder
 from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
+from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.joint_scale import finer
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
+from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.sums import Centring, Rows, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
@@ -276,6 +278,7 @@ def measure(backend: Backend, query: BackendQuery, measuring: Measuring) -> tupl
         domain, tuples = _shown(domain, tuples, query, measuring, measuring.threshold, entropy)
     measuring = measuring.of_groups(domain)
     noisy = [_cut(one, len(domain)) for one in _released(tuples, measuring, entropy)]
+    _check_one_noise(noisy, measuring)
     rate = query.sampling_rate
     if rate is not None:
         pairs = zip(noisy, measuring.releases, strict=True)
@@ -390,6 +393,16 @@ def _sums(
         for row, measured in enumerate(alone)
         if not isinstance(measured, RankRelease)
     )
+
+
+def _check_one_noise(noisy: Sequence[NoisyAnswer], measuring: Measuring) -> None:
+    """Sums that share one budget have all Laplace noise, or all Gaussian noise: shares of epsilon and of rho do not
+    add up to it. That is so by how `LaplaceOrGaussian` chooses; were it not, nothing leaves."""
+    pairs = zip(noisy, measuring.releases, strict=True)
+    kinds = {
+        one.noise for one, made in pairs if isinstance(made, GroupLp) and isinstance(made.scalar, LaplaceOrGaussian)
+    }
+    assert len(kinds) <= 1, "sums that share one budget were given noise of two kinds"
 
 
 def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int) -> NoisyAnswer:

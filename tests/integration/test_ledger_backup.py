@@ -13,6 +13,7 @@ from server.errors import LedgerInvalid, LedgerUnavailable
 from server.ledger.analyst import Act
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
+from server.ledger.sqlite import backup
 from server.ledger.sqlite.backup import Place, back_up, restore
 from server.ledger.sqlite.open import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
@@ -189,3 +190,32 @@ def test_the_backup_commands_write_and_restore_a_ledger(
     assert "--forget-charges" in capsys.readouterr().err
     assert run("restore", str(tmp_path / "monday"), *why, "--forget-charges") == 0
     assert run("verify", "--head", noted) == 0
+
+
+@pytest.mark.parametrize("stays_open", [False, True])
+def test_what_is_spent_while_a_copy_is_verified_is_not_given_back(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays_open: bool
+) -> None:
+    """A proxy starts once it is known that the copy lacks nothing, and charges before the copy is in place."""
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    back_up(place, copy)
+    proxies: list[StoreLedger] = []
+    as_ever = backup._missing
+
+    def interrupted(copied: Path, identity: str, there: Place) -> int | None:
+        found = as_ever(copied, identity, there)
+        if not proxies:
+            proxies.append(open_ledger(place.ledger, place.marker))
+            _spend(proxies[0], 3)
+            if not stays_open:
+                proxies[0].close()
+        return found
+
+    monkeypatch.setattr(backup, "_missing", interrupted)
+    with pytest.raises(LedgerUnavailable if stays_open else LedgerInvalid, match=r"in use|lacks 6 entries"):
+        restore(copy.ledger, place, WHY)
+    if stays_open:
+        _spend(proxies[0])
+        proxies[0].close()
+    assert _spent(place) == (2.0 if stays_open else 1.5)
+    assert not list(tmp_path.glob("ledger.sqlite.replaced-*"))

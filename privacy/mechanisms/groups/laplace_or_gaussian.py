@@ -23,8 +23,8 @@ class LaplaceOrGaussian:
     they are released. Either is (epsilon, delta)-DP, so which one it will be need not be known when it is charged.
 
     Of several such releases that share one budget all choose alike if it is divided in equal shares, as they have the
-    same groups and nothing else decides: then all are pure with epsilons that add up, or all concentrated with rhos
-    that do. Unequal shares are for one kind of noise alone.
+    same groups and nothing else decides, also not their ladders (`chosen`): then all are pure with epsilons that add
+    up, or all concentrated with rhos that do. Unequal shares are for one kind of noise alone.
     Source: privacy.md section 5.
 
     Attributes:
@@ -75,9 +75,14 @@ class LaplaceOrGaussian:
         return ApproxDP(self.epsilon, self.delta)
 
     def chosen(self, n_groups: int) -> SharedThreshold:
-        """The one with the smaller expected noise in each of so many groups; the pure one of equals."""
+        """The one with the smaller expected noise in each of so many groups; the pure one of equals.
+
+        By the budget and the number of groups alone: a ladder of one threshold leaves all of its budget to the
+        release, which favours Laplace noise, and of several sums that share one budget some may have such a ladder (a
+        threshold that is remembered, values of which a unit has one) and others not.
+        """
         laplace, gaussian = (
-            one.budget.mean_noise * one.noise_per_tau(n_groups) for one in (self.pure, self.concentrated)
+            one.budget.mean_noise * one.noise_beside_a_choice(n_groups) for one in (self.pure, self.concentrated)
         )
         return self.pure if laplace <= gaussian else self.concentrated
 

@@ -155,6 +155,13 @@ class SharedThreshold:
         """The noise scale of each group in multiples of (1 + gap) tau, by the budget alone. Public."""
         return self.budget.scale(self._releasing(n_groups))
 
+    def noise_beside_a_choice(self, n_groups: int) -> float:
+        """`noise_per_tau` as it is with a threshold to choose, also where this ladder has only one. Public.
+
+        What is decided by it is the same for any ladder.
+        """
+        return self.budget.scale(self.budget.releasing(self.selection.split) / self._reached(n_groups))
+
     def _signal(self, values: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
         """The price of tau is for the sum over the groups in units of L0: the released sum is measured by it."""
         n_groups = len(values)

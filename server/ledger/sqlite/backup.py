@@ -81,27 +81,17 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> H
     Raises: LedgerInvalid (it does not hold, is of another ledger, or lacks charges), LedgerUnavailable (also: a
       proxy has the ledger open).
     """
-    if is_open(target.ledger):
-        raise LedgerUnavailable("The ledger is in use.", hint="Stop the proxy first.")
+    _check_unused(target.ledger)
     if not source.is_file():
         raise LedgerUnavailable(f"There is no ledger {source}.", hint="Name the folder of a backup.")
     try:
         with _copied(source, target.ledger) as copied:
             last, identity = _checked(copied)
-            missing = _missing(copied, identity, target)
-            if missing != 0 and not forget:
-                lacks = (
-                    "Nothing here tells how many entries the copy lacks"
-                    if missing is None
-                    else (f"The copy lacks {missing} entries that are known")
-                )
-                raise LedgerInvalid(
-                    f"{lacks}: to restore it gives spent budgets back{_told(_given_back(last, target.ledger))}.",
-                    hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since"
-                    " can spend the same budget again, on the same people.",
-                )
-            _put_aside(target.ledger)
-            copied.rename(target.ledger)
+            missing = _lacking(copied, last, identity, target, forget)
+            with _aside(target.ledger) as old:
+                # What was charged while the copy was made and verified: nobody can open what has another name.
+                missing = _lacking(copied, last, identity, Place(old, target.marker), forget)
+                copied.rename(target.ledger)
         sync_directory(target.ledger.parent)
     except OSError as error:
         raise refused(error, "The ledger could not be restored.") from error
@@ -110,6 +100,51 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> H
         ledger.note_restored(missing, act)
         found = ledger.verify()
     return Head(found.entries, 0, bytes.fromhex(found.head))
+
+
+def _check_unused(ledger: Path) -> None:
+    if is_open(ledger):
+        raise LedgerUnavailable("The ledger is in use.", hint="Stop the proxy first.")
+
+
+def _lacking(copied: Path, last: Head, identity: str, there: Place, forget: bool) -> int | None:
+    """`_missing`, which has to be nothing unless it may be forgotten. Raises: LedgerInvalid."""
+    missing = _missing(copied, identity, there)
+    if missing != 0 and not forget:
+        lacks = (
+            "Nothing here tells how many entries the copy lacks"
+            if missing is None
+            else (f"The copy lacks {missing} entries that are known")
+        )
+        raise LedgerInvalid(
+            f"{lacks}: to restore it gives spent budgets back{_told(_given_back(last, there.ledger))}.",
+            hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since"
+            " can spend the same budget again, on the same people.",
+        )
+    return missing
+
+
+@contextmanager
+def _aside(ledger: Path) -> Iterator[Path]:
+    """The ledger in place, and what SQLite keeps beside it, under another name; back again if anything fails.
+
+    Whoever has opened it before that has it open still, which is looked at again, or has written what it charged.
+    Raises: LedgerUnavailable (it is in use).
+    """
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    old = ledger.with_name(f"{ledger.name}.replaced-{stamp}")
+    moved = [(ledger.with_name(ledger.name + end), old.with_name(old.name + end)) for end in ("", "-wal", "-shm")]
+    moved = [(path, other) for path, other in moved if path.exists()]
+    for path, other in moved:  # the ledger first: nobody may open it without its log
+        path.rename(other)
+    try:
+        _check_unused(ledger)
+        yield old
+    except BaseException:
+        for path, other in reversed(moved):
+            if other.exists():
+                other.rename(path)
+        raise
 
 
 @contextmanager
@@ -190,12 +225,3 @@ def _told(lost: dict[str, tuple[int, int]]) -> str:
     ]
     more = f", and {len(lost) - _NAMED} more accounts" if len(lost) > _NAMED else ""
     return f" ({', '.join(named)}{more})"
-
-
-def _put_aside(ledger: Path) -> None:
-    """Rename the ledger in place, and what SQLite keeps beside it."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    for suffix in ("-wal", "-shm", ""):
-        path = ledger.with_name(ledger.name + suffix)
-        if path.exists():
-            path.rename(ledger.with_name(f"{ledger.name}.replaced-{stamp}{suffix}"))

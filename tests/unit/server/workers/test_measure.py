@@ -23,6 +23,7 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_measurement import ServedGroupMeasurement
 from privacy.mechanisms.groups import group_lp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS, JointMechanism, group_measurements
@@ -246,3 +247,45 @@ def test_kinds_are_counted_in_the_groups_that_are_read() -> None:
     assert Measuring(made).of_groups(Domain((tuple(range(KEYS)),))).releases == made
     ranked = Measuring((Gem(MUCH),), kinds=(KindReach("person", ((0,),)),))
     assert ranked.of_groups(Domain((tuple(range(KEYS)),))).releases == ranked.releases
+
+
+@pytest.mark.parametrize("starts", [(None, None), (3, None), (None, 3), (3, 3)])
+def test_sums_that_share_one_budget_have_one_kind_of_noise(starts: tuple[int | None, ...]) -> None:
+    """Also where the threshold of one is known from earlier answers, and the other's is chosen anew."""
+    policy = replace(demo_policy(), delta=1e-6)
+    columns = {**policy.tables["lineitem"].columns, "l_linenumber": ColumnPolicy(domain=tuple(range(40)))}
+    policy = replace(
+        policy, tables={**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
+    )
+    sql = "SELECT l_linenumber, count(*), sum(l_quantity) FROM lineitem GROUP BY 1"
+    plan = planned(sql, policy=policy, epsilon=1.0, delta=1e-6, mechanism="group_lp")
+    made = plan_measurements(plan, policy).starting_from(starts)
+    seen = set()
+    for groups in range(1, 40):
+        kinds = [one.scalar.chosen(groups).budget.noise for one in made.releases]  # type: ignore[union-attr]
+        assert len(set(kinds)) == 1
+        seen.update(kinds)
+    assert seen == {"laplace", "gaussian"}
+
+
+def test_noise_of_two_kinds_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant: the choice is by each sum's own noise, which a known threshold has less of."""
+    monkeypatch.setattr(SharedThreshold, "noise_beside_a_choice", lambda self, n_groups: self.noise_per_tau(n_groups))
+    sums = [Sum(1.0, 0.0, ladder) for ladder in (Ladder(4, 4), Ladder(0, 10), Ladder(0, 10))]
+    mixed = Measuring(group_measurements("group_lp", sums, 1e-6, None, None, "certified"))
+    with pytest.raises(AssertionError, match="two kinds"):
+        for groups in range(1, KEYS + 1):
+            measure(FewKeys(groups), PUBLIC, mixed)
+
+
+@dataclass(frozen=True)
+class FewKeys(ByHand):
+    """As many groups."""
+
+    groups: int = 1
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        people, keys = (part.ravel() for part in np.meshgrid(np.arange(PEOPLE), np.arange(self.groups)))
+        owners = (OwnerColumn("person", people, np.zeros(len(people), bool)),)
+        join = JoinTuples(owners, keys, self.groups, np.full((3, len(people)), ONE))
+        return Domain((tuple(range(self.groups)),)), QueryTuples(join, (None, None, None))

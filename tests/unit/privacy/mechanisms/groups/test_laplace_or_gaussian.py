@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from tests.support.simulated_entropy import SimulatedEntropy
 
 LADDER = Ladder(0, 0)
 BUDGET = ConcentratedBudget.of(4.0, 1e-7)
+PURE, GAUSSIAN = SharedThreshold(PureBudget(4.0), ladder=LADDER), SharedThreshold(BUDGET, ladder=LADDER)
+LONG, CONCENTRATED_MEAN = Ladder(0, 9), BUDGET.mean_noise
 
 
 def either(groups: int | None = None) -> LaplaceOrGaussian:
@@ -23,7 +27,7 @@ def either(groups: int | None = None) -> LaplaceOrGaussian:
     )
 
 
-@pytest.mark.parametrize(("groups", "noise"), [(1, "laplace"), (19, "laplace"), (20, "gaussian"), (100, "gaussian")])
+@pytest.mark.parametrize(("groups", "noise"), [(1, "laplace"), (15, "laplace"), (16, "gaussian"), (100, "gaussian")])
 def test_takes_the_smaller_noise_of_as_many_groups(groups: int, noise: str) -> None:
     answer = TabulatedAnswer(np.full((groups, 1), ONE), LADDER)
     assert either().release(answer, SimulatedEntropy(1)).noise == noise
@@ -33,6 +37,15 @@ def test_takes_the_smaller_noise_of_as_many_groups(groups: int, noise: str) -> N
 def test_the_choice_is_by_the_groups_of_a_unit_and_not_by_how_many_there_are() -> None:
     assert either(2).chosen(1000) == either(2).pure
     assert either(50).chosen(1000) == either(50).concentrated
+
+
+def test_a_threshold_that_is_known_decides_nothing() -> None:
+    """Sums that share one budget may have different ladders, and have to choose alike: the proof of their charge."""
+    several = replace(either(), pure=replace(either().pure, ladder=LONG), concentrated=replace(GAUSSIAN, ladder=LONG))
+    for groups in range(1, 60):
+        assert either().chosen(groups).budget == several.chosen(groups).budget
+    own = GAUSSIAN.noise_per_tau(16), PURE.noise_per_tau(16)
+    assert own[0] * CONCENTRATED_MEAN > own[1], "by its own noise alone the single threshold would choose otherwise"
 
 
 def test_is_charged_for_either() -> None:
