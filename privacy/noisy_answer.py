@@ -15,9 +15,14 @@ drawn, scaled up, without the sampling error; the truncated answer of unsampled 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
-CUT_SIGNAL = 5.0
+MOST_MISSED = 5.0
 """With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
-of tau and t its selection part (privacy.md section 4): a value below 5 C tau may double, and double again."""
+of tau and t its selection part (privacy.md section 4). Usually it adds far less."""
+
+CUT_SIGNAL = 3.0
+"""A value below 3 C tau is marked: it may double, and double again. By `make benchmark NAME=trust`, which has the
+trade-off: at 2 more than one in twenty of the rows that are off by more than half bear no mark in some data, at 5 one
+in two more of those bear one that are right to a twentieth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,8 @@ class NoisyAnswer:
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
       signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
-        `CUT_SIGNAL` a larger tau could have added as much as the value itself. +inf where no choice was made.
+        `MOST_MISSED` doubling tau could have added as much as the value itself, below `CUT_SIGNAL` it is marked.
+        +inf where no choice was made.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: what `noise_scale` is the scale of.
     """

@@ -17,7 +17,7 @@ from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.datetime_texts import moment_text
 from planner.sql.result_types import NUMBERS, ResultType
-from privacy.noisy_answer import CUT_SIGNAL, NoisyAnswer
+from privacy.noisy_answer import MOST_MISSED, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
@@ -72,7 +72,8 @@ _CUT = (
 
 _MISSING = (
     "Apart from the noise, something may be missing above: had up to twice as much been counted of each person, "
-    "{rows} would be larger by {share} at most, as the choice of tau shows (but for one answer in a thousand)."
+    "{rows} would be larger by {share} at most, and usually by far less, as the choice of tau shows (but for one "
+    "answer in a thousand)."
 )
 
 _CLIPPED = (
@@ -417,7 +418,7 @@ def _notes(
 def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool_]) -> Iterator[str]:
     """How much the next larger thresholds would have added at most, as a part of what was released.
 
-    By what `signal` means: from tau to 2 tau a value grows by CUT_SIGNAL / signal of it at most. Of several releases
+    By what `signal` means: from tau to 2 tau a value grows by MOST_MISSED / signal of it at most. Of several releases
     it is the largest; of groups, that of all rows together where they share one tau, else of the row in the middle.
     Nothing where no tau was chosen, or where it says no more than that any part may be missing.
     """
@@ -425,7 +426,7 @@ def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool
     if cut.all() or not apart or _covers(noisy) != "truncated_full" or _is_uncut(plan, noisy):
         return
     shares = [
-        CUT_SIGNAL / float(np.median(noisy[release].signal))
+        MOST_MISSED / float(np.median(noisy[release].signal))
         for release in frozenset().union(*_used(plan))
         if plan.releases[release].is_sum and float(np.median(noisy[release].signal)) > 0
     ]

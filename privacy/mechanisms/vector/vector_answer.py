@@ -26,7 +26,7 @@ RARE = 2.0**-64
 
 _PRICE = 0.4
 """Per removed person and tau. Doubling tau adds at most 2 tau E to the truncated answer (`removal_price`), which is
-then five prices, as `CUT_SIGNAL` has it."""
+then five prices, as `MOST_MISSED` has it."""
 
 
 class VectorMechanism(Protocol):

@@ -84,7 +84,7 @@ def test_what_may_be_missing_above_is_said_apart_from_the_noise() -> None:
 
 @pytest.mark.parametrize(
     ("signal", "settings"),
-    [(4.0, {}), (math.inf, {}), (100.0, {"mechanism": "joint_scale"}), (100.0, {"tuples_per_unit": 2})],
+    [(2.0, {}), (5.0, {}), (math.inf, {}), (100.0, {"mechanism": "joint_scale"}), (100.0, {"tuples_per_unit": 2})],
 )
 def test_nothing_is_said_missing_where_all_may_be_or_nothing_was_cut(signal: float, settings: dict[str, str]) -> None:
     """The last: keys bound what one person adds, and tau is no less."""
