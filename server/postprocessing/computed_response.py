@@ -15,6 +15,7 @@ from server.query import Budget, Explanation, Interval, QueryResponse, ResultCol
 from server.question import Question
 from server.results.confidence_note import confidence_notes, is_confidence_note
 from server.results.public_result import NOTE
+from server.results.response import is_of_the_cut
 
 Value = TypeVar("Value")
 
@@ -148,7 +149,9 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
         return
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
-    yield from dict.fromkeys(note for answer in answers for note in answer.notes if not is_confidence_note(note))
+    yield from dict.fromkeys(
+        note for answer in answers for note in answer.notes if not (is_confidence_note(note) or is_of_the_cut(note))
+    )
 
 
 def composed_explanation(

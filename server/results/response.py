@@ -179,6 +179,11 @@ def response(
     )
 
 
+def is_of_the_cut(note: str) -> bool:
+    """Is it the sentence about what may be missing above? It is not one about what is computed from the answer."""
+    return note.startswith(_MISSING[:20])
+
+
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to a question that wants no row: its columns, for which nothing is read or charged."""
     return QueryResponse(
@@ -423,7 +428,8 @@ def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool
     Nothing where no tau was chosen, or where it says no more than that any part may be missing.
     """
     apart = plan.mechanism != CENTRED  # there what one sum loses another decides
-    if cut.all() or not apart or _covers(noisy) != "truncated_full" or _is_uncut(plan, noisy):
+    computed = any(isinstance(output.expression, Apply) for output in plan.outputs)  # a quotient may go either way
+    if cut.all() or computed or not apart or _covers(noisy) != "truncated_full" or _is_uncut(plan, noisy):
         return
     shares = [
         MOST_MISSED / float(np.median(noisy[release].signal))

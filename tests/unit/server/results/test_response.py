@@ -15,7 +15,7 @@ from planner.released_expression import Apply, Given, KeyValue, ReleasedExpressi
 from planner.sql.rank_grid import AskedRank, Grid
 from server.backends.columns import Domain
 from server.query import Budget, Interval, QueryResponse
-from server.results.response import response
+from server.results.response import is_of_the_cut, response
 from tests.support.planning import planned, unbounded
 from tests.support.released_plan import answer_plan, noisy_answer
 
@@ -80,6 +80,10 @@ def test_what_may_be_missing_above_is_said_apart_from_the_noise() -> None:
     whole = answer_plan(X, types=["int8"])
     alone = response(whole, PLAIN, [noisy_answer([90], signal=[100])], BUDGET, "r")
     assert any("this answer would be larger by 5% at most" in note for note in alone.notes)
+    assert [is_of_the_cut(note) for note in alone.notes].count(True) == 1
+    ratio = answer_plan(Apply("/", (X, Y)), types=["float8"], n_releases=2)
+    of_two = response(ratio, PLAIN, [noisy_answer([90], signal=[100])] * 2, BUDGET, "r")
+    assert not any(is_of_the_cut(note) for note in of_two.notes), "a quotient may be too large or too small"
 
 
 @pytest.mark.parametrize(
