@@ -55,7 +55,7 @@ def test_a_load_appends_the_rows_of_its_day_that_are_somebodys(data: GrowingData
     assert rows_of(file, "visit") == 7
     assert rows_of(file, "person") == 2
     with duckdb.connect(file, read_only=True) as connection:
-        last = connection.execute('SELECT max("at") FROM public.visit').fetchall()
+        last = connection.execute('SELECT max("at") FROM visit').fetchall()
     assert last == [(datetime(2024, 2, 1, 23, 30),)]
 
 
