@@ -32,7 +32,6 @@ from tests.benchmarks.budget.levers import ONLY_REUSE, Levers
 from tests.benchmarks.budget.pipelines import pipeline_over
 from tests.benchmarks.budget.reach import out_of_reach
 from tests.benchmarks.budget.truth import true_errors
-from tests.benchmarks.budget.typical_error import WANTED
 from tests.benchmarks.budget.viewer import Refusal, Viewer
 from tests.benchmarks.budget.workload import ask_workload, gains
 from tests.support.asking import ask
@@ -103,10 +102,6 @@ class Asking:
             return ask(self.pipeline, self.request(sql, epsilon))
         except (PlannerError, ServerError, PrivacyError) as refusal:
             return refusal
-
-    def proposed(self, sql: str) -> float:
-        """What the library says that 5% takes, from the analyst's last answer."""
-        return self.pipeline.propose(self.request(sql), WANTED).epsilon
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Who looks at a dashboard and wants each chart within 5%, for as little epsilon as is known to do.
 
-A question that is new is asked with a small epsilon first; from that answer `propose` says what 5% takes. The next
-day it is asked with what the last answers would have needed, their median; an answer that missed is asked again with
-as much more, or where two answers are combined with the rest. What has been answered today is not asked again. Who
+A question that is new is asked with a small epsilon first; from that answer follows what 5% takes. The next day it is
+asked with a little more than any of the last answers would have needed; an answer that missed is asked again with as
+much more, or where two answers are combined with the rest. What has been answered today is not asked again. Who
 keeps what was measured of closed periods asks with the same epsilon as long as anything is kept: another one would
 measure all of it anew.
 """
@@ -13,13 +13,12 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Protocol
 
 from planner.errors import InvalidSetting, PlannerError
 from planner.planning.answer_times import rounded_up
 from privacy.errors import PrivacyError
-from server.errors import NoProposal, ServerError
+from server.errors import ServerError
 from server.query import QueryResponse
 from tests.benchmarks.budget.dashboards import Asked
 from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error
@@ -30,7 +29,7 @@ _WEAK = 0.5
 _REMEMBERED = 5
 _ROUNDS = 6
 _ABOVE = 1.02
-"""How much more than what would just have done is asked for after a miss."""
+"""How much more than what would just have done is asked for."""
 _AFTER_CUT, _ABOVE_CUT = 2.0, 1.25
 """How much more is asked for after an answer was marked as cut; and how much above such an epsilon from then on."""
 _TRIED = 1.25
@@ -62,10 +61,6 @@ class Proxy(Protocol):
 
     def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
         """The answers to questions, each with its epsilon."""
-        ...
-
-    def proposed(self, sql: str) -> float:
-        """The epsilon that 5% takes, from what is known. Raises: NoProposal, PlannerError."""
         ...
 
 
@@ -110,7 +105,6 @@ class _Pending:
 
     asked: Asked
     epsilon: float
-    new: bool
     charged: float = 0.0
     delta: float = 0.0
     attempts: int = 0
@@ -178,10 +172,10 @@ class Viewer:
     def _begin(self, asked: Asked) -> _Pending:
         needs, held = self._needs.get(asked.template), self._held.get(asked.template)
         if held is not None:
-            return _Pending(asked, held, new=False)
+            return _Pending(asked, held)
         if not needs:
-            return _Pending(asked, _PILOTS[0], new=True)
-        return _Pending(asked, min(rounded_up(median(needs)), self.proxy.max_epsilon), new=False)
+            return _Pending(asked, _PILOTS[0])
+        return _Pending(asked, min(rounded_up(_ABOVE * max(needs)), self.proxy.max_epsilon))
 
     def _settled(self, one: _Pending, answer: QueryResponse | Refusal, load: int) -> bool:
         """Is it answered, refused or beyond reach? Otherwise it is to be asked with its new epsilon."""
@@ -254,15 +248,6 @@ class Viewer:
             one.epsilon = larger[0]
             return True
         wanted = _AFTER_CUT * one.epsilon if cut else need * _ABOVE
-        if one.new:
-            one.new = False
-            try:
-                wanted = self.proxy.proposed(one.asked.sql)
-            except NoProposal as none:
-                if not cut:
-                    return self._beyond(template, str(none))
-            except PlannerError:
-                pass  # a statement around answers: its error falls as theirs do
         wanted = max(wanted, one.epsilon * _ABOVE)
         if combines and not cut:
             wanted = math.sqrt(max(wanted**2 - one.squares, (0.2 * one.epsilon) ** 2))
