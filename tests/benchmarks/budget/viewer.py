@@ -27,7 +27,7 @@ _PILOTS = (0.02, 0.1, 0.5)
 _WEAK = 0.5
 """The typical error from which nothing follows of a value, nor of what another epsilon would give."""
 _REMEMBERED = 5
-_ROUNDS = 6
+_ROUNDS = 9
 _ABOVE = 1.02
 """How much more than what would just have done is asked for."""
 _AFTER_CUT, _ABOVE_CUT = 2.0, 1.25
