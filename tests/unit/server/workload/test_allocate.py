@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.marginals.grid import Grid
@@ -96,6 +96,7 @@ def test_what_gains_too_little_is_asked_alone() -> None:
     assert by((50, 60), (0,), (1,)) is None
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(2, 20), min_size=1, max_size=3), st.integers(1, 255))
 def test_no_grid_is_worse_than_its_limits(sizes: list[int], chosen: int) -> None:
     grid = Grid(tuple(sizes))
