@@ -41,6 +41,7 @@ from server.backends.public_rows import (
 from server.backends.query_tuples import QueryTuples, query_tuples
 from server.backends.room import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
+from server.scheduling.lru_cache import LruCache
 
 _FETCH_ROWS = 65_536
 _LEAST_MEMORY_MB = 64
@@ -49,6 +50,9 @@ _SHORT_TEXT = 96
 """Bytes of a text of a few words, and its places in two columns."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
 Config = dict[str, str | bool | int | float | list[str]]
+
+_CATALOGS: LruCache[tuple[Path, str, TablePatterns, str | None], Schema] = LruCache(16, 64 << 20)
+"""Of files in one state, by their version."""
 
 # Whatever could make the same statement mean something else, or reach beyond the files. The last one is final.
 _SESSION = (
@@ -240,7 +244,15 @@ class DuckdbBackend:
         return self._schema(connection).fingerprint
 
     def _schema(self, connection: DuckDBPyConnection) -> Schema:
-        return replace(self._source.schema(connection), version=self.version or "")
+        """The catalog, which is read once for each state of the files: before rows are read, and after, they are in
+        the state that was checked, or nothing is answered."""
+        key = (self.path, self.namespace, self.patterns, self.version)
+        known = None if self.version is None else _CATALOGS.get(key)
+        if known is None or self.changed():
+            known = replace(self._source.schema(connection), version=self.version or "")
+            if self.version is not None and not self.changed():
+                _CATALOGS.put(key, known)
+        return known
 
     @property
     def _source(self) -> DataFiles:

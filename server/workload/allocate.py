@@ -6,6 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.marginals.grid import Grid
 from privacy.marginals.strategy import Strategy, best_shares
 from server.workload.counted_grid import CountedGrid, Member, scale_at_one
 
@@ -13,10 +17,14 @@ WORTH = 0.8
 """Questions are answered together where the root mean square of their errors, over all their groups, is at most this
 much of what it would be alone."""
 
-COARSER = 4 / 3
-"""No question's error may be larger than this many times what it would be alone. Fine tables gain what coarse ones
-lose: without a limit a total would be the sum of a thousand noisy groups. At 1 grids by two keys gain a fifth or a
-quarter; at 4/3 all errors together are 0.7 of those alone, or less."""
+COARSER = (1.01, 1.1, 1.2, 4 / 3)
+"""No question's error may be larger than one of these times what it would be alone, of which the least is taken that
+brings all errors together to `ENOUGH`. Fine tables gain what coarse ones lose: without a limit a total would be the
+sum of a thousand noisy groups. By three keys with all that follows from them nobody has to lose; a grid by two keys
+alone gains a fifth or a quarter then, and half where its total may lose a tenth."""
+
+ENOUGH = 0.7
+"""Of what errors would be alone: what more could be gained is not worth that some question loses more."""
 
 _SPARE = 0.01
 """Of rounding."""
@@ -76,9 +84,30 @@ def strategy_of(counted: CountedGrid) -> GridStrategy | None:
         key = member.question.answer_key
         weights[key] = max(weights.get(key, 0.0), member.weight)
     apart = (math.fsum(map(math.sqrt, weights.values())) / asked) ** 2
-    strategy = best_shares(counted.grid, counted.scales, limits, most=apart * COARSER**2)
-    worth = strategy.mean <= apart * WORTH**2 and strategy.worst <= apart * COARSER**2 * (1 + _SPARE)
-    return GridStrategy(counted, strategy, min(strategy.worst, apart)) if worth else None
+    strategy = gentlest(counted.grid, counted.scales, limits, apart)
+    return None if strategy is None else GridStrategy(counted, strategy, min(strategy.worst, apart))
+
+
+def gentlest(
+    grid: Grid, scales: NDArray[np.float64], limits: Mapping[int, float], apart: float = 1.0
+) -> Strategy | None:
+    """The strategy by which no question loses more than it must for all of them to gain enough; None for no gain.
+
+    Args:
+      grid, scales: as of `best_shares`.
+      limits: by mask, the variance that a question has alone with an equal share.
+      apart: what the variances would be with the shares that weights ask for, in multiples of that.
+    Cost: that of `best_shares` for each of `COARSER`, at most.
+    """
+    best = None
+    for coarser in COARSER:
+        found = best_shares(grid, scales, limits, most=apart * coarser**2)
+        within = found.worst <= apart * coarser**2 * (1 + _SPARE)
+        if within and (best is None or found.mean < best.mean):
+            best = found
+            if best.mean <= apart * ENOUGH**2:
+                break
+    return None if best is None or best.mean > apart * WORTH**2 else best
 
 
 def alone_scale(member: Member) -> float:

@@ -143,7 +143,9 @@ class SummaryBody(BaseModel):
         description="The expected errors of all groups (root mean square), in multiples of what they would be with"
         " equal shares, each question asked alone; times the root of the weight."
     )
-    worst_of_alone: float | None = Field(description="That of the worst question: 4/3 at most.")
+    worst_of_alone: float | None = Field(
+        description="That of the worst question: 4/3 at most, and hardly above 1 where that gains enough."
+    )
     strategy: str
 
     @classmethod

@@ -6,8 +6,8 @@ Questions that no permitted epsilon brings there are left out by public numbers 
 out with the first answers are counted, and left out of every figure. A lever that the product has no switch for is a
 row that says so (`levers.py`), and what is measured of all is measured of those that are there.
 
-CASES="dashboards;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two of each
-data set.
+CASES="dashboards;roll-ups;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two
+of each data set.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.budget.figures import dashboards
 from tests.benchmarks.budget.pooled import pooled
 from tests.benchmarks.budget.racing import racing
+from tests.benchmarks.budget.rollups import rollups
 from tests.benchmarks.rows import Row
 
-CASES = ("dashboards", "pooled", "race")
+CASES = ("dashboards", "roll-ups", "pooled", "race")
 _WORKERS = 2
 
 
 def run(quick: bool) -> list[Row]:
-    """Epsilon of ten dashboards with and without each lever; two analysts who pool; racing questions.
+    """Epsilon of ten dashboards with and without each lever; answers that follow from others; pooling; racing.
 
     A quick run is too short for bars of what is saved, not for those of what is exact.
     """
@@ -38,6 +39,7 @@ def run(quick: bool) -> list[Row]:
     with _workers() as workers:
         sections: dict[str, Callable[[], list[Row]]] = {
             "dashboards": lambda: dashboards(workers, quick),
+            "roll-ups": lambda: rollups(workers, quick),
             "pooled": lambda: pooled(workers),
             "race": lambda: racing(workers, quick),
         }

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
@@ -22,9 +22,9 @@ from tests.benchmarks.rows import Row
 
 _SCALE, _QUICK_SCALE = 0.1, 0.01
 _QUICK_LOADS = 3
-_ALONE_LOADS = 10
-"""Loads with one lever alone, beside as many with none: thirty would take three times as long."""
-_AT_ONCE = 3
+_ALONE_LOADS, _ALONE_DASHBOARDS = 10, 1
+"""Loads with one lever alone, and dashboards of each data set, beside as many with none: all of them would take three
+times as long as everything else together."""
 _LESS = 5.0
 _WITHIN = 0.99
 _NONE = "no lever"
@@ -42,10 +42,12 @@ def dashboards(workers: WorkerPool, quick: bool) -> list[Row]:
     there = [name for name in Levers.names() if name not in without]
     rows += [Row(f"lever {name}", "the product has no switch for it", 1, "missing") for name in without]
     skipped = plain.skipped
+    few = replace(bench, dashboards=_first(chosen, _ALONE_DASHBOARDS))
     for name in there:
         alone = min(loads, _ALONE_LOADS)
-        passed = bench.passed(Levers.alone(name), alone, skipped)
-        rows += _saved(f"lever {name}, {alone} loads", plain.until(alone), passed, None)
+        passed = few.passed(Levers.alone(name), alone, skipped)
+        case = f"lever {name}, {len(few.dashboards)} dashboards, {alone} loads"
+        rows += _saved(case, plain.part(few.dashboards, alone), passed, None)
     if there:
         passed = bench.passed(Levers.but(without), loads, skipped)
         all_of_them = "all levers" if not without else f"all levers but {', '.join(without)}"
@@ -56,15 +58,20 @@ def dashboards(workers: WorkerPool, quick: bool) -> list[Row]:
 def _chosen(quick: bool) -> tuple[tuple[Dashboard, ...], dict[str, GrowingData]]:
     """The dashboards whose data is there; of a quick run the first of each data set."""
     every = recorded()
-    first = int(os.environ.get("DASHBOARDS", 1 if quick else len(every)))
+    chosen = _first(every, int(os.environ.get("DASHBOARDS", 1 if quick else len(every))))
+    found = data_of(chosen, _QUICK_SCALE if quick else _SCALE)
+    return tuple(one for one in chosen if one.data in found), found
+
+
+def _first(dashboards: Sequence[Dashboard], count: int) -> tuple[Dashboard, ...]:
+    """The first of each data set."""
     places: Counter[str] = Counter()
     chosen = []
-    for one in every:
+    for one in dashboards:
         places[one.data] += 1
-        if places[one.data] <= first:
+        if places[one.data] <= count:
             chosen.append(one)
-    found = data_of(tuple(chosen), _QUICK_SCALE if quick else _SCALE)
-    return tuple(one for one in chosen if one.data in found), found
+    return tuple(chosen)
 
 
 @dataclass(frozen=True)
@@ -92,9 +99,10 @@ class _Pass:
         """What they were charged together."""
         return sum(cost.epsilon for cost in self.costs)
 
-    def until(self, loads: int) -> _Pass:
-        """The first loads of it."""
-        return _Pass(self.replays, loads, self.seconds)
+    def part(self, dashboards: Sequence[Dashboard], loads: int) -> _Pass:
+        """The first loads of some dashboards."""
+        names = {one.name for one in dashboards}
+        return _Pass([one for one in self.replays if one.dashboard in names], loads, self.seconds)
 
     def of(self, skipped: frozenset[str]) -> float:
         """The epsilon of all but these."""
@@ -111,15 +119,18 @@ class _Bench:
     loads: int
 
     def passed(self, levers: Levers, loads: int, skipped: frozenset[str] | None = None) -> _Pass:
-        """Every dashboard, some at once."""
+        """Every dashboard, the data sets beside one another."""
         started = time.perf_counter()
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
+        with ThreadPoolExecutor(len(self.data)) as threads:
             one = partial(self._replay, levers=levers, loads=loads, skipped=skipped)
-            replays = list(threads.map(one, self.dashboards))
+            replays = [found for passed in threads.map(one, self.data.values()) for found in passed]
         return _Pass(replays, loads, time.perf_counter() - started)
 
-    def _replay(self, dashboard: Dashboard, levers: Levers, loads: int, skipped: frozenset[str] | None) -> Replay:
-        return replay(dashboard, self.data[dashboard.data], levers, self.workers, loads, skipped)
+    def _replay(
+        self, data: GrowingData, levers: Levers, loads: int, skipped: frozenset[str] | None
+    ) -> Sequence[Replay]:
+        dashboards = [one for one in self.dashboards if one.data == data.name]
+        return replay(dashboards, data, levers, self.workers, loads, skipped)
 
 
 def _costs(case: str, passed: _Pass) -> list[Row]:

@@ -37,11 +37,15 @@ class Appended:
 
     def until(self, day: date) -> str:
         """The condition of the rows that are there on a day."""
-        return self.counted if self.day is None else f"{self.counted} AND CAST({self.day} AS date) <= DATE '{day}'"
+        return self.counted if self.day is None else f"{self.counted} AND {self._day} <= DATE '{day}'"
 
     def of(self, day: date) -> str:
         """The condition of the rows that come on a day."""
-        return "FALSE" if self.day is None else f"{self.counted} AND CAST({self.day} AS date) = DATE '{day}'"
+        return "FALSE" if self.day is None else f"{self.counted} AND {self._day} = DATE '{day}'"
+
+    @property
+    def _day(self) -> str:
+        return f'CAST("{self.day}" AS date)'
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,6 @@ class GrowingData:
         unfinished = self._base.with_suffix(".unfinished")
         unfinished.unlink(missing_ok=True)
         with duckdb.connect(unfinished) as connection:
-            connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}")
             connection.execute(f"ATTACH '{self.whole}' AS whole (READ_ONLY)")
             for name, table in self.tables.items():
                 connection.execute(table.ddl)
@@ -97,7 +100,7 @@ class GrowingData:
     def append(self, path: Path, day: date) -> None:
         """Append the rows of a day."""
         with duckdb.connect(path) as connection:
-            connection.execute(f"USE {NAMESPACE}; ATTACH '{self.whole}' AS whole (READ_ONLY)")
+            connection.execute(f"ATTACH '{self.whole}' AS whole (READ_ONLY)")
             for name, table in self.tables.items():
                 if table.day is not None:
                     connection.execute(f"INSERT INTO {name} {self._rows(name, table.of(day))}")
@@ -158,7 +161,7 @@ def travel() -> GrowingData | None:
 def opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A file's rows, for the truth; with the function of PostgreSQL that DuckDB lacks."""
     with duckdb.connect(path, read_only=True) as connection:
-        connection.execute(f"USE {NAMESPACE}; SET TimeZone = 'UTC'")
+        connection.execute("SET TimeZone = 'UTC'")
         connection.execute("CREATE TEMP MACRO to_date(day, form) AS CAST(day AS date)")
         yield connection
 

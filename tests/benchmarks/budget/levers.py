@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from planner.errors import PolicyInvalid
 from planner.policy.policy import parse_policy
@@ -20,8 +20,12 @@ from tests.benchmarks.budget.growing_data import GrowingData
 
 WORKLOAD = "/v1/workload"
 
-ONLY_REUSE: Mapping[str, Any] = {"reuse": "only"}
+REUSE = "reuse"
+ONLY_REUSE: Mapping[str, Any] = {REUSE: "only"}
 """What asks for an answer that follows from kept ones, or for none."""
+
+_PRIVACY = "[privacy]\n"
+_REMEMBERING = "remember_thresholds = true"
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,10 @@ class Levers:
 
     Attributes:
       reuse: answers from answers: a question whose answer follows from kept ones is not measured.
-      combination: a second release of a question is combined with the first.
+      combination: a second release of a question is combined with the first, where both were cut alike.
       thresholds: a question starts from the thresholds that were released for it before.
       closed_periods: kept answers about closed periods survive a new load.
-      workloads: the charts of a view are asked as one question of many.
+      workloads: the charts of a view are asked as one question of many, where that is said to gain.
     """
 
     reuse: bool = False
@@ -41,19 +45,6 @@ class Levers:
     thresholds: bool = False
     closed_periods: bool = False
     workloads: bool = False
-
-    on: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "reuse": {"reuse": "auto"},
-        "combination": {"combine": True},
-        "thresholds": {"remember_thresholds": True},
-    }
-    """What each adds to a request; the other two are the policy's and an endpoint."""
-
-    off: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "reuse": {"reuse": "never"},
-        "combination": {"combine": False},
-        "thresholds": {"remember_thresholds": False},
-    }
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -70,13 +61,16 @@ class Levers:
         """All levers but these."""
         return cls(**{name: name not in names for name in cls.names()})
 
+    def policy_text(self, data: GrowingData) -> str:
+        """The policy: two of the levers are promises and permissions in it."""
+        text = data.policy_text(closed_periods=self.closed_periods)
+        return text.replace(_PRIVACY, f"{_PRIVACY}{_REMEMBERING}\n") if self.thresholds else text
+
     def request(self) -> dict[str, Any]:
-        """What a request says beside its question; what the product has no word for is left out."""
-        known = {one.name for one in fields(QueryRequest)}
-        said: dict[str, Any] = {}
-        for name in self.on:
-            said |= self.on[name] if getattr(self, name) else self.off[name]
-        return {name: value for name, value in said.items() if name in known}
+        """What a request says beside its question: what is derived or combined is asked for by name."""
+        if REUSE not in _known():
+            return {}
+        return {REUSE: "auto" if self.reuse or self.closed_periods else "never"}
 
     def asked(self, analyst: str, sql: str, epsilon: float | None = None) -> QueryRequest:
         """A request with these levers."""
@@ -85,15 +79,19 @@ class Levers:
 
 def missing(data: GrowingData) -> tuple[str, ...]:
     """The levers that this product does not have a switch for."""
-    known = {one.name for one in fields(QueryRequest)}
-    absent = [name for name, said in Levers.on.items() if not said.keys() <= known]
-    try:
-        parse_policy(data.policy_text(closed_periods=True))
-    except PolicyInvalid:
-        absent.append("closed_periods")
+    absent = [] if REUSE in _known() else ["reuse", "combination"]
+    for name in ("thresholds", "closed_periods"):
+        try:
+            parse_policy(Levers.alone(name).policy_text(data))
+        except PolicyInvalid:
+            absent.append(name)
     if WORKLOAD not in _paths():
         absent.append("workloads")
     return tuple(name for name in Levers.names() if name in absent)
+
+
+def _known() -> set[str]:
+    return {one.name for one in fields(QueryRequest)}
 
 
 @cache

@@ -9,11 +9,12 @@ from pathlib import Path
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
-from server.backends.duckdb import DuckdbBackend
+from server.backends.custody.open_custody import open_policy_custody
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.workers.pool import WorkerPool
-from tests.support.tpch_duckdb import NAMESPACE
+
+_NO_TIMEOUT_MS = 0
 
 
 def pipeline_over(
@@ -33,7 +34,7 @@ def pipeline_over(
       clock: what now() is.
     """
     policy = parse_policy(policy_text)
-    backend = DuckdbBackend(file, NAMESPACE)
-    schema = backend.schema()
-    validate(policy, schema)
-    return Pipeline(policy, with_declared_keys(schema, policy), backend, ledger, workers, clock=clock)
+    with open_policy_custody(policy, f"duckdb:///{file.absolute()}", _NO_TIMEOUT_MS) as custody:
+        schema = with_declared_keys(custody.schema(policy.namespaces).declaring(policy.tables), policy)
+        validate(policy, schema)
+        return Pipeline(policy, schema, custody.backend, ledger, workers, clock=clock)

@@ -1,16 +1,21 @@
-"""One dashboard over all its loads, through the pipeline over a file that grows, under a ledger of its own."""
+"""Dashboards over all their loads, through the pipeline over one file that grows, under one ledger.
+
+Each dashboard is an analyst's own, who has paid for nothing that others have.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 
 from planner.errors import PlannerError
+from planner.policy.policy import parse_policy
 from privacy.errors import PrivacyError
 from server.errors import ServerError
 from server.ledger.analyst import Act
@@ -18,6 +23,7 @@ from server.ledger.api_keys import key_hash, new_key
 from server.ledger.sqlite.open import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
+from server.policy.loads import bump_load, note_first
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.benchmarks.budget.dashboards import Asked, Dashboard, asked
@@ -26,12 +32,12 @@ from tests.benchmarks.budget.levers import ONLY_REUSE, Levers
 from tests.benchmarks.budget.pipelines import pipeline_over
 from tests.benchmarks.budget.reach import out_of_reach
 from tests.benchmarks.budget.truth import true_errors
-from tests.benchmarks.budget.typical_error import WANTED
 from tests.benchmarks.budget.viewer import Refusal, Viewer
-from tests.benchmarks.budget.workload import ask_workload
+from tests.benchmarks.budget.workload import ask_workload, gains
 from tests.support.asking import ask
 
 _GRANTED, _GRANTED_DELTA = 1e6, 0.5
+_AT_ONCE = 2
 
 
 def analyst_of(dashboard: Dashboard) -> str:
@@ -53,23 +59,42 @@ class Asking:
         """The policy's."""
         return self.pipeline.policy.max_epsilon
 
+    @property
+    def combines(self) -> bool:
+        """Is that lever on?"""
+        return self.levers.combination
+
     def request(self, sql: str, epsilon: float | None = None) -> QueryRequest:
-        """A question, with what the levers say beside it."""
-        return self.levers.asked(self.analyst, sql, epsilon)
+        """A question, with what the levers say beside it.
+
+        Where closed periods are kept and nothing is to be derived, its mechanism is named, which says so.
+        """
+        asked = self.levers.asked(self.analyst, sql, epsilon)
+        if not self.levers.closed_periods or self.levers.reuse:
+            return asked
+        try:
+            return replace(asked, mechanism=self.pipeline.question(asked).plan.mechanism)
+        except (PlannerError, ServerError):
+            return replace(asked, reuse="never")  # a statement around answers
 
     def free(self, sql: str) -> QueryResponse | None:
         """The answer that follows from kept ones: with `reuse = only`, where that lever is on."""
-        if "reuse" not in self.levers.request() or not self.levers.reuse:
-            return None
+        return self._derived(sql) if self.levers.reuse else None
+
+    def combined(self, sql: str) -> QueryResponse | None:
+        """What several releases of a question say together, where they were cut alike and that lever is on."""
+        return self._derived(sql) if self.levers.combination else None
+
+    def _derived(self, sql: str) -> QueryResponse | None:
         try:
-            return ask(self.pipeline, replace(self.request(sql), **ONLY_REUSE))
+            return ask(self.pipeline, replace(self.levers.asked(self.analyst, sql), **ONLY_REUSE))
         except (PlannerError, ServerError):
             return None
 
     def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
-        """Each by itself, in order; or all of them as one workload."""
-        if self.levers.workloads:
-            return ask_workload(self.pipeline, self.key, wishes, self.levers.request())
+        """Each by itself, in order; or all of them as one workload, where it is said to gain."""
+        if self.levers.workloads and gains(self.pipeline, self.analyst, wishes):
+            return ask_workload(self.pipeline, self.key, wishes)
         return [self._answer(*wish) for wish in wishes]
 
     def _answer(self, sql: str, epsilon: float) -> QueryResponse | Refusal:
@@ -77,10 +102,6 @@ class Asking:
             return ask(self.pipeline, self.request(sql, epsilon))
         except (PlannerError, ServerError, PrivacyError) as refusal:
             return refusal
-
-    def proposed(self, sql: str) -> float:
-        """What the library says that 5% takes, from the analyst's last answer."""
-        return self.pipeline.propose(self.request(sql), WANTED).epsilon
 
 
 @dataclass(frozen=True)
@@ -124,79 +145,116 @@ class Replay:
 
 
 def replay(
-    dashboard: Dashboard,
+    dashboards: Sequence[Dashboard],
     data: GrowingData,
     levers: Levers,
     workers: WorkerPool,
     loads: int,
     skipped: frozenset[str] | None = None,
-) -> Replay:
-    """Look at the dashboard after each load.
+) -> list[Replay]:
+    """Look at the dashboards of one data set after each load.
 
     Args:
-      dashboard: what was recorded.
-      data: what it is over.
+      dashboards: what was recorded.
+      data: what they are over.
       levers: those that are on.
       workers: where rows are read.
       loads: how many there are.
       skipped: the templates that are not asked; None: those are, unless by public numbers no epsilon does.
     """
-    policy = data.policy_text(closed_periods=levers.closed_periods)
     with tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
         folder = Path(temporary)
-        file = folder / "data.duckdb"
-        data.begun(file)
-        with closing(create_ledger(folder / "ledger.sqlite", folder / "policy.ledger.json")) as ledger:
-            key = new_key()
-            ledger.add_analyst(analyst_of(dashboard), key_hash(key), _GRANTED, _GRANTED_DELTA, act=Act("benchmark"))
-            passing = _Passing(dashboard, data, levers, policy, workers, ledger, key, file, skipped)
+        growing = _Growing(data, levers, folder)
+        with (
+            closing(create_ledger(folder / "ledger.sqlite", folder / "policy.ledger.json")) as ledger,
+            ThreadPoolExecutor(_AT_ONCE) as threads,
+        ):
+            passing = [_Passing(one, levers, ledger, growing.file, skipped) for one in dashboards]
             for load in range(loads):
-                passing.load(load, last=load == loads - 1)
-            return passing.replay()
+                day = growing.grown(load, ledger)
+                pipeline = growing.pipeline(ledger, workers, day)
+                list(threads.map(lambda one: one.look(pipeline, load, day), passing))  # noqa: B023 - it is waited for
+                if load in (0, loads - 1):
+                    for one in passing:
+                        one.compare()
+            return [one.replay() for one in passing]
+
+
+@dataclass(frozen=True)
+class _Growing:
+    """The file of a data set, its policy, and what its custodian does after each load."""
+
+    data: GrowingData
+    levers: Levers
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """The rows, where the policy says."""
+        return self.folder / "data.duckdb"
+
+    def grown(self, load: int, ledger: StoreLedger) -> date:
+        """Append the day of a load, and say so; the first is begun. What is closed is compared with what it was."""
+        day = self.data.day(load)
+        text = self.levers.policy_text(self.data)
+        path, policy = self.folder / "policy.toml", parse_policy(text)
+        if load == 0:
+            path.write_text(text)
+            self.data.begun(self.file)
+            note_first(policy, path, ledger, Act("benchmark"), _evening(day))
+        else:
+            self.data.append(self.file, day)
+            bumped = bump_load(policy, path, ledger, Act("benchmark", "the next day"), at=_evening(day))
+            assert bumped.version == load + 1, "rows are only appended"
+        return day
+
+    def pipeline(self, ledger: StoreLedger, workers: WorkerPool, day: date) -> Pipeline:
+        """The proxy on a day."""
+        text = self.levers.policy_text(self.data)
+        return pipeline_over(self.file, text, ledger, workers, lambda: _evening(day))
+
+
+def _evening(day: date) -> datetime:
+    return datetime.combine(day, time(20), UTC)
 
 
 class _Passing:
-    """A replay on its way."""
+    """The replay of one dashboard on its way."""
 
     def __init__(
-        self,
-        dashboard: Dashboard,
-        data: GrowingData,
-        levers: Levers,
-        policy: str,
-        workers: WorkerPool,
-        ledger: StoreLedger,
-        key: str,
-        file: Path,
-        skipped: frozenset[str] | None,
+        self, dashboard: Dashboard, levers: Levers, ledger: StoreLedger, file: Path, skipped: frozenset[str] | None
     ) -> None:
-        self._dashboard, self._data, self._levers, self._policy = dashboard, data, levers, policy
-        self._workers, self._ledger, self._key, self._file, self._skipped = workers, ledger, key, file, skipped
+        self._dashboard, self._levers, self._ledger, self._file = dashboard, levers, ledger, file
+        self._skipped = skipped
+        self._analyst, self._key = analyst_of(dashboard), new_key()
+        ledger.add_analyst(self._analyst, key_hash(self._key), _GRANTED, _GRANTED_DELTA, act=Act("benchmark"))
         self._viewer: Viewer | None = None
         self._judged: dict[str, bool] = {}
         self._true_errors: list[float] = []
-        self._rows = {name: rows_of(file, fact.table) for name, fact in dashboard.catalogue.facts.items()}
+        self._rows: dict[str, int] = {}
+        self._looked = 0
 
-    def load(self, load: int, *, last: bool) -> None:
-        """Append the day, say so, and look."""
-        day = self._data.day(load)
-        if load:
-            self._data.append(self._file, day)
-            self._ledger.bump_data(Act("benchmark", "the next day"))
-        now = datetime.combine(day, time(20), UTC)
-        pipeline = pipeline_over(self._file, self._policy, self._ledger, self._workers, lambda: now)
-        asking = Asking(pipeline, self._levers, analyst_of(self._dashboard), self._key)
+    def look(self, pipeline: Pipeline, load: int, day: date) -> None:
+        """What is looked at after a load."""
+        asking = Asking(pipeline, self._levers, self._analyst, self._key)
         if self._viewer is None:
-            self._viewer = Viewer(asking, self._levers.combination, judges=self._skipped is None)
+            self._rows = {
+                name: rows_of(self._file, fact.table) for name, fact in self._dashboard.catalogue.facts.items()
+            }
+            self._viewer = Viewer(asking, keeps=self._levers.closed_periods, judges=self._skipped is None)
         viewer = self._viewer
         viewer.proxy = asking
         viewer.new_load()
-        before = len(viewer.answered)
+        self._looked = len(viewer.answered)
         for view in self._dashboard.views(load):
             questions = [asked(self._dashboard, chart, view, day) for chart in self._dashboard.charts]
-            viewer.look([one for one in questions if not self._is_skipped(asking, one)], load)
-        if load == 0 or last:
-            self._true_errors += true_errors(self._file, viewer.answered[before:])
+            wanted = [one for one in questions if not self._is_skipped(asking, one)]
+            viewer.look(sorted(wanted, key=_finest_first) if self._levers.reuse else wanted, load)
+
+    def compare(self) -> None:
+        """Compare what was answered last with the truth."""
+        assert self._viewer is not None, "there was a load"
+        self._true_errors += true_errors(self._file, self._viewer.answered[self._looked :])
 
     def _is_skipped(self, asking: Asking, one: Asked) -> bool:
         if self._skipped is not None:
@@ -243,3 +301,11 @@ def by(costs: Sequence[Cost], key: str) -> dict[str, list[Cost]]:
     for cost in costs:
         found[str(getattr(cost, key))].append(cost)
     return dict(found)
+
+
+_BUCKETS = ("day", "week", "month", "year", "")
+
+
+def _finest_first(one: Asked) -> tuple[int, int]:
+    """In which order what follows from others comes after them: by how fine a chart's time is, then by its keys."""
+    return _BUCKETS.index(one.chart.bucket), -len(one.chart.keys)

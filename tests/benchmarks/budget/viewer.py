@@ -1,8 +1,10 @@
 """Who looks at a dashboard and wants each chart within 5%, for as little epsilon as is known to do.
 
-A question that is new is asked with a small epsilon first; from that answer `propose` says what 5% takes. The next
-day it is asked with what the last answers would have needed, their median; an answer that missed is asked again with
-as much more. What has been answered today is not asked again.
+A question that is new is asked with a small epsilon first; from that answer follows what 5% takes. The next day it is
+asked with a little more than any of the last answers would have needed; an answer that missed is asked again with as
+much more, or where two answers are combined with the rest. What has been answered today is not asked again. Who
+keeps what was measured of closed periods asks with the same epsilon as long as anything is kept: another one would
+measure all of it anew.
 """
 
 from __future__ import annotations
@@ -11,13 +13,12 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Protocol
 
 from planner.errors import InvalidSetting, PlannerError
 from planner.planning.answer_times import rounded_up
 from privacy.errors import PrivacyError
-from server.errors import NoProposal, ServerError
+from server.errors import ServerError
 from server.query import QueryResponse
 from tests.benchmarks.budget.dashboards import Asked
 from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error
@@ -26,9 +27,9 @@ _PILOTS = (0.02, 0.1, 0.5)
 _WEAK = 0.5
 """The typical error from which nothing follows of a value, nor of what another epsilon would give."""
 _REMEMBERED = 5
-_ROUNDS = 6
+_ROUNDS = 9
 _ABOVE = 1.02
-"""How much more than what would just have done is asked for after a miss."""
+"""How much more than what would just have done is asked for."""
 _AFTER_CUT, _ABOVE_CUT = 2.0, 1.25
 """How much more is asked for after an answer was marked as cut; and how much above such an epsilon from then on."""
 _TRIED = 1.25
@@ -45,16 +46,21 @@ class Proxy(Protocol):
         """The most that one question may ask for."""
         ...
 
+    @property
+    def combines(self) -> bool:
+        """Does it combine a second answer with the first, where both were cut alike?"""
+        ...
+
     def free(self, sql: str) -> QueryResponse | None:
         """The answer that follows from what has been paid for; None where none does, or none is looked for."""
         ...
 
-    def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
-        """The answers to questions, each with its epsilon."""
+    def combined(self, sql: str) -> QueryResponse | None:
+        """What all answers that were paid for today say together; None where they are not combined."""
         ...
 
-    def proposed(self, sql: str) -> float:
-        """The epsilon that 5% takes, from what is known. Raises: NoProposal, PlannerError."""
+    def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
+        """The answers to questions, each with its epsilon."""
         ...
 
 
@@ -89,16 +95,23 @@ class Answered:
 
 @dataclass
 class _Pending:
-    """A question that is being asked; `squares` is that of the epsilons that its combined answers have had."""
+    """A question that is being asked.
+
+    Attributes:
+      squares: of the epsilons of the answers that are combined in `last`; 0 where there is none yet.
+      combines: have all answers been combined so far?
+      paid_before: what was charged before the last answer.
+    """
 
     asked: Asked
     epsilon: float
-    new: bool
     charged: float = 0.0
     delta: float = 0.0
     attempts: int = 0
     squares: float = 0.0
     last: QueryResponse | None = None
+    combines: bool = True
+    paid_before: float = 0.0
 
 
 @dataclass
@@ -107,7 +120,7 @@ class Viewer:
 
     Attributes:
       proxy: is asked.
-      combines: does the proxy combine a second answer with the first?
+      keeps: does the proxy keep what was measured of closed periods?
       judges: is a question that cannot be brought to 5% noted, and asked no more? Otherwise it counts as a miss.
       answered: everything that was answered, in order.
       beyond: by template, why no permitted epsilon does.
@@ -115,7 +128,7 @@ class Viewer:
     """
 
     proxy: Proxy
-    combines: bool = False
+    keeps: bool = False
     judges: bool = True
     answered: list[Answered] = field(default_factory=list)
     beyond: dict[str, str] = field(default_factory=dict)
@@ -123,6 +136,8 @@ class Viewer:
     _needs: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_REMEMBERED)))
     _cut_at: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     _today: dict[str, Answered] = field(default_factory=dict)
+    _held: dict[str, float] = field(default_factory=dict)
+    _whole: set[str] = field(default_factory=set)
 
     def new_load(self) -> None:
         """Forget today's answers; what they took is remembered."""
@@ -155,34 +170,57 @@ class Viewer:
         return True
 
     def _begin(self, asked: Asked) -> _Pending:
-        needs = self._needs.get(asked.template)
+        needs, held = self._needs.get(asked.template), self._held.get(asked.template)
+        if held is not None:
+            return _Pending(asked, held)
         if not needs:
-            return _Pending(asked, _PILOTS[0], new=True)
-        return _Pending(asked, min(rounded_up(median(needs)), self.proxy.max_epsilon), new=False)
+            return _Pending(asked, _PILOTS[0])
+        return _Pending(asked, min(rounded_up(_ABOVE * max(needs)), self.proxy.max_epsilon))
 
     def _settled(self, one: _Pending, answer: QueryResponse | Refusal, load: int) -> bool:
         """Is it answered, refused or beyond reach? Otherwise it is to be asked with its new epsilon."""
+        template = one.asked.template
         one.attempts += 1
         if not isinstance(answer, QueryResponse):
             return self._refused(one, answer)
-        one.last = answer
         one.charged += answer.epsilon
         one.delta += answer.delta
+        answer = self._combined(one, answer)
+        one.last = answer
         error = typical_error(answer)
-        one.squares += one.epsilon**2
-        own = math.sqrt(one.squares) if self.combines else one.epsilon
-        need = max(own * noise_alone(answer) / TARGET, _ABOVE_CUT * self._cut_at[one.asked.template])
+        need = max(math.sqrt(one.squares) * noise_alone(answer) / TARGET, _ABOVE_CUT * self._cut_at[template])
         if error <= TARGET:
-            self._needs[one.asked.template].append(need)
+            self._needs[template].append(need)
+            self._hold(one, answer)
         elif self._asks_again(one, answer, need):
+            one.paid_before = one.charged
             return False
-        if one.asked.template not in self.beyond:
+        if template not in self.beyond:
             self._note(self._of(one, load, answer))
         return True
 
+    def _combined(self, one: _Pending, answer: QueryResponse) -> QueryResponse:
+        """This answer with those before it, or alone where they are not combined."""
+        combined = None if one.last is None else self.proxy.combined(one.asked.sql)
+        if combined is not None and noise_alone(combined) < min(noise_alone(answer), noise_alone(one.last or answer)):
+            one.squares += one.epsilon**2
+            return combined
+        one.combines = one.last is None
+        one.squares = one.epsilon**2
+        return answer
+
+    def _hold(self, one: _Pending, answer: QueryResponse) -> None:
+        """Ask with this epsilon the next time, unless that was done and nothing was kept."""
+        template = one.asked.template
+        if template in self._held and one.attempts == 1 and not answer.kept:
+            del self._held[template]
+            self._whole.add(template)
+        elif self.keeps and template not in self._whole:
+            self._held[template] = one.epsilon
+
     @staticmethod
     def _of(one: _Pending, load: int, answer: QueryResponse) -> Answered:
-        wide = one.charged - answer.epsilon
+        wide = one.paid_before
         return Answered(one.asked, load, one.charged, one.delta, wide, typical_error(answer), one.attempts, answer)
 
     def _refused(self, one: _Pending, refusal: Refusal) -> bool:
@@ -199,7 +237,8 @@ class Viewer:
         cut = is_cut(answer)
         if cut:
             self._cut_at[template] = max(self._cut_at[template], one.epsilon)
-        if one.epsilon >= most and not self.combines:
+        combines = one.combines and self.proxy.combines
+        if one.epsilon >= most and not combines:
             why = "too little for how much it cuts" if cut else f"{100 * wide:.3g}%"
             return self._beyond(template, f"{why} at epsilon {one.epsilon:g}")
         if wide > _WEAK:
@@ -209,17 +248,8 @@ class Viewer:
             one.epsilon = larger[0]
             return True
         wanted = _AFTER_CUT * one.epsilon if cut else need * _ABOVE
-        if one.new:
-            one.new = False
-            try:
-                wanted = self.proxy.proposed(one.asked.sql)
-            except NoProposal as none:
-                if not cut:
-                    return self._beyond(template, str(none))
-            except PlannerError:
-                pass  # a statement around answers: its error falls as theirs do
         wanted = max(wanted, one.epsilon * _ABOVE)
-        if self.combines and not cut:
+        if combines and not cut:
             wanted = math.sqrt(max(wanted**2 - one.squares, (0.2 * one.epsilon) ** 2))
         if not cut and wanted > _TRIED * most:
             return self._beyond(template, f"would take epsilon {wanted:.3g}")

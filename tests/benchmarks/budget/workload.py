@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import httpx
 
-from server.errors import InvalidRequest
+from planner.errors import PlannerError
+from privacy.errors import PrivacyError
+from server.errors import InvalidRequest, ServerError
 from server.http.app import create_app
 from server.http.bodies.answer_body import AnswerBody
 from server.http.limits.key_limits import Rate
@@ -16,14 +18,26 @@ from server.http.services import Custody
 from server.pipeline import Pipeline
 from server.query import QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline
+from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.benchmarks.budget.levers import WORKLOAD
 from tests.benchmarks.budget.viewer import Refusal
 
 _UNLIMITED = Rate(per_second=1e9, burst=1e9)
 
 
+def gains(pipeline: Pipeline, analyst: str, wishes: Sequence[tuple[str, float]]) -> bool:
+    """Does EXPLAIN say that some of these questions would be answered together?"""
+    epsilon = sum(wish for _, wish in wishes)
+    items = tuple(WorkloadItem(sql, (), _weight(wish, epsilon)) for sql, wish in wishes)
+    try:
+        explained = pipeline.explain_workload(WorkloadRequest(analyst, items, epsilon))
+    except (PlannerError, ServerError, PrivacyError):
+        return False
+    return any(one.how == "together" for one in explained.summary.queries)
+
+
 def ask_workload(
-    pipeline: Pipeline, key: str, wishes: Sequence[tuple[str, float]], options: Mapping[str, Any]
+    pipeline: Pipeline, key: str, wishes: Sequence[tuple[str, float]]
 ) -> Sequence[QueryResponse | Refusal]:
     """Ask for all of them together: with the epsilon of all, each weighed by its own part of it.
 
@@ -31,15 +45,19 @@ def ask_workload(
       pipeline: what answers.
       key: the analyst's.
       wishes: each question, and the epsilon that it would have alone.
-      options: what else the request says.
     Returns: an answer each, in order; where the whole is refused, that refusal for each.
     """
     epsilon = sum(wish for _, wish in wishes)
-    queries = [{"sql": sql, "weight": wish / epsilon} for sql, wish in wishes]
-    status, body = asyncio.run(_post(pipeline, key, {"queries": queries, "epsilon": epsilon, **options}))
+    queries = [{"sql": sql, "weight": _weight(wish, epsilon)} for sql, wish in wishes]
+    status, body = asyncio.run(_post(pipeline, key, {"queries": queries, "epsilon": epsilon}))
     if status != httpx.codes.OK:
         return [InvalidRequest(f"{body['code']}: {body['message']}")] * len(wishes)
     return [AnswerBody.model_validate(one).response() for one in body["answers"]]
+
+
+def _weight(wish: float, epsilon: float) -> float:
+    """Of squared errors: half the error is four times the weight."""
+    return (wish / epsilon) ** 2
 
 
 async def _post(pipeline: Pipeline, key: str, body: Mapping[str, Any]) -> tuple[int, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import pytest
@@ -14,13 +14,12 @@ from planner.parsing.parse import read
 from planner.policy.policy import parse_policy
 from planner.public.route import names_private_table
 from planner.schema import Schema
-from server.errors import NoProposal
-from server.query import Budget, Interval, QueryResponse, ResultColumn
+from server.query import Budget, Interval, KeptPeriods, QueryResponse, ResultColumn
 from tests.benchmarks.budget.dashboards import DAYS, LOADS, Asked, Chart, Dashboard, Selected, asked, recorded
 from tests.benchmarks.budget.growing_data import GrowingData, shop_tables, travel_tables
 from tests.benchmarks.budget.levers import Levers, missing
 from tests.benchmarks.budget.record import CHARTS, FILTERS, record
-from tests.benchmarks.budget.typical_error import TARGET, WANTED, typical_error
+from tests.benchmarks.budget.typical_error import WANTED, typical_error
 from tests.benchmarks.budget.viewer import Refusal, Viewer
 from tests.golden.stackexchange.tables import schema as travel_schema
 from tests.support.tpch_schema import tpch_schema
@@ -151,12 +150,19 @@ def test_levers_are_switches() -> None:
     assert on.count("\nappend_only") == 2
 
 
-def test_a_lever_that_is_there_is_said_in_requests() -> None:
-    """Whichever there are: those that the product has a word for."""
-    absent = missing(_data("shop"))
-    for name in Levers.on:
-        said = Levers.on[name].items() <= Levers.alone(name).request().items()
-        assert said == (name not in absent)
+def test_levers_of_the_policy_are_in_it() -> None:
+    data = _data("shop")
+    assert not missing(data)
+    assert parse_policy(Levers.alone("thresholds").policy_text(data)).remember_thresholds
+    assert not parse_policy(Levers().policy_text(data)).remember_thresholds
+    closed = parse_policy(Levers.alone("closed_periods").policy_text(data))
+    assert closed.tables["orders"].append_only is not None
+
+
+def test_requests_say_whether_answers_may_follow_from_others() -> None:
+    assert Levers().asked("ada", "q").reuse == "never"
+    assert Levers.alone("reuse").asked("ada", "q").reuse == "auto"
+    assert Levers.alone("closed_periods").asked("ada", "q").reuse == "auto"  # its mechanism is named (`replay.py`)
 
 
 @dataclass
@@ -167,11 +173,12 @@ class _Noisy:
     value: float = 1000.0
     most: float = 2.0
     least: float = 0.001
-    proposes: bool = True
     kept: dict[str, float] = field(default_factory=dict)
     asked: list[tuple[str, float]] = field(default_factory=list)
     squares: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)
     combines: bool = False
+    keeps: bool = False
     cuts_below: float = 0.0
 
     @property
@@ -184,33 +191,30 @@ class _Noisy:
     def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
         return [self._answer(*wish) for wish in wishes]
 
+    def combined(self, sql: str) -> QueryResponse | None:
+        if not self.combines:
+            return None
+        return answer([(self.value,)], [self.noise[sql] / math.sqrt(self.squares[sql])])
+
     def _answer(self, sql: str, epsilon: float) -> QueryResponse | Refusal:
         self.asked.append((sql, epsilon))
         if sql not in self.noise:
             return UnsupportedSQL("no such thing")
         if epsilon < self.least:
             return InvalidSetting("too small")
-        square = epsilon**2 + (self.squares.get(sql, 0.0) if self.combines else 0.0)
-        self.squares[sql] = square
+        self.squares[sql] = epsilon**2 + self.squares.get(sql, 0.0)
         cut = [epsilon < self.cuts_below]
-        return answer([(self.value,)], [self.noise[sql] / math.sqrt(square)], cut, epsilon)
-
-    def proposed(self, sql: str) -> float:
-        if not self.proposes:
-            raise UnsupportedSQL("a statement around answers")
-        needed = max(self.noise[sql] / self.value / TARGET, self.cuts_below)
-        if needed > self.most:
-            raise NoProposal("no permitted epsilon is enough")
-        return needed
+        told = answer([(self.value,)], [self.noise[sql] / epsilon], cut, epsilon)
+        kept, self.measured[sql] = self.measured.get(sql) == epsilon, epsilon
+        return replace(told, kept=(KeptPeriods(1, None, None, 1),)) if self.keeps and kept else told
 
 
 def _asked(sql: str) -> Asked:
     return Asked(_CHART, f"template of {sql}", sql, 1.0)
 
 
-@pytest.mark.parametrize("proposes", [True, False])
-def test_a_new_question_costs_a_pilot_and_what_five_per_cent_takes(proposes: bool) -> None:
-    proxy = _Noisy({"q": 15.0}, proposes=proposes)  # 5% of 1000 takes 0.3
+def test_a_new_question_costs_a_pilot_and_what_five_per_cent_takes() -> None:
+    proxy = _Noisy({"q": 15.0})  # 5% of 1000 takes 0.3
     viewer = Viewer(proxy)
     viewer.look([_asked("q")], 0)
     (answered,) = viewer.answered
@@ -222,7 +226,7 @@ def test_a_new_question_costs_a_pilot_and_what_five_per_cent_takes(proposes: boo
     assert answered.attempts == len(proxy.asked)
 
 
-def test_the_next_day_costs_what_was_needed_and_the_same_day_nothing() -> None:
+def test_the_next_day_costs_a_little_more_than_was_needed_and_the_same_day_nothing() -> None:
     proxy = _Noisy({"q": 15.0})
     viewer = Viewer(proxy)
     viewer.look([_asked("q")], 0)
@@ -231,14 +235,36 @@ def test_the_next_day_costs_what_was_needed_and_the_same_day_nothing() -> None:
     assert len(proxy.asked) == before
     viewer.new_load()
     viewer.look([_asked("q")], 1)
-    assert [epsilon for _, epsilon in proxy.asked[before:]] == [pytest.approx(0.3, rel=0.01)]
+    assert [epsilon for _, epsilon in proxy.asked[before:]] == [pytest.approx(0.306, rel=0.01)]
     proxy.noise["q"] = 10.0
-    viewer.new_load()
-    viewer.look([_asked("q")], 2)
-    for load in (3, 4, 5):
+    for load in range(2, 8):
         viewer.new_load()
         viewer.look([_asked("q")], load)
-    assert proxy.asked[-1][1] == pytest.approx(0.2, rel=0.01)
+    assert proxy.asked[-1][1] == pytest.approx(0.204, rel=0.01)
+
+
+def test_what_is_kept_of_closed_periods_is_asked_with_the_same_epsilon() -> None:
+    proxy = _Noisy({"q": 15.0}, keeps=True)
+    viewer = Viewer(proxy, keeps=True)
+    for load in range(4):
+        viewer.new_load()
+        viewer.look([_asked("q")], load)
+    first, *others = [epsilon for _, epsilon in proxy.asked[2:]]
+    assert others == [first] * 3
+
+
+def test_where_nothing_was_kept_the_epsilon_is_that_of_the_last_days() -> None:
+    proxy = _Noisy({"q": 15.0})
+    viewer = Viewer(proxy, keeps=True)
+    for load in range(3):
+        viewer.new_load()
+        viewer.look([_asked("q")], load)
+        proxy.noise["q"] = 12.0
+    assert [epsilon for _, epsilon in proxy.asked[2:]] == pytest.approx([0.306, 0.306, 0.306], rel=0.01)
+    for load in range(3, 9):
+        viewer.new_load()
+        viewer.look([_asked("q")], load)
+    assert proxy.asked[-1][1] == pytest.approx(0.245, rel=0.01)
 
 
 def test_a_miss_is_asked_again_and_both_are_charged() -> None:
@@ -251,20 +277,19 @@ def test_a_miss_is_asked_again_and_both_are_charged() -> None:
     last = viewer.answered[-1]
     assert last.within
     assert last.attempts == 2
-    assert last.epsilon == pytest.approx(0.3 + 0.612, rel=0.02)
+    assert last.epsilon == pytest.approx(0.306 + 0.612, rel=0.02)
 
 
 def test_where_answers_are_combined_only_the_rest_is_bought() -> None:
     proxy = _Noisy({"q": 15.0}, combines=True)
-    viewer = Viewer(proxy, combines=True)
+    viewer = Viewer(proxy)
     viewer.look([_asked("q")], 0)
     assert viewer.answered[-1].within
     assert sum(epsilon**2 for _, epsilon in proxy.asked) == pytest.approx(0.3**2, rel=0.05)
 
 
-@pytest.mark.parametrize("proposes", [True, False])
-def test_a_cut_answer_is_none_however_narrow(proposes: bool) -> None:
-    proxy = _Noisy({"q": 1.0}, cuts_below=0.1, proposes=proposes)  # by its noise alone 0.02 would do
+def test_a_cut_answer_is_none_however_narrow() -> None:
+    proxy = _Noisy({"q": 1.0}, cuts_below=0.1)  # by its noise alone 0.02 would do
     viewer = Viewer(proxy)
     viewer.look([_asked("q")], 0)
     viewer.new_load()

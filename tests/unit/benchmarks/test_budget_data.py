@@ -55,14 +55,14 @@ def test_a_load_appends_the_rows_of_its_day_that_are_somebodys(data: GrowingData
     assert rows_of(file, "visit") == 7
     assert rows_of(file, "person") == 2
     with duckdb.connect(file, read_only=True) as connection:
-        last = connection.execute('SELECT max("at") FROM public.visit').fetchall()
+        last = connection.execute('SELECT max("at") FROM visit').fetchall()
     assert last == [(datetime(2024, 2, 1, 23, 30),)]
 
 
 def test_true_errors_compare_cells_of_the_same_key(data: GrowingData, tmp_path: Path) -> None:
     file = tmp_path / "data.duckdb"
     data.begun(file)
-    sql = "SELECT date_trunc('month', at) AS \"time\", count(*) AS n FROM visit GROUP BY 1"
+    sql = "SELECT date_trunc('month', visit.at) AS \"time\", count(*) AS n FROM visit GROUP BY 1"
     asked = Asked(Chart("by month", "series", "visits", ("n",), (), "month"), "", sql, 1.0)
     told = answer([(6.0,), (1.0,)], [1.0], keys=("2024-01-01 00:00:00", "2024-02-01 00:00:00"), key="time")
     (error,) = true_errors(file, [Answered(asked, 0, 0.0, 0.0, 0.0, 0.1, 1, told)])

@@ -8,11 +8,12 @@ from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.marginals.grid import Grid
 from privacy.marginals.strategy import Strategy
-from server.workload.allocate import GridStrategy, allocate, floored
+from server.workload.allocate import COARSER, ENOUGH, WORTH, GridStrategy, allocate, floored, gentlest
 from server.workload.counted_grid import CountedGrid
 
 
@@ -58,3 +59,49 @@ def test_shares_never_add_up_to_more_than_the_whole(needs: list[float], epsilon:
     parts = [floored(share * epsilon) for share in (*shares.alone.values(), *shares.grids)]
     nanos = [round(part * 1e9) for part in parts]
     assert sum(nanos) <= math.ceil(epsilon * 1e9)
+
+
+def by(sizes: tuple[int, ...], *keys: tuple[int, ...]) -> Strategy | None:
+    """How counts of a grid by these keys are measured."""
+    found = Grid(sizes)
+    asked = {sum(1 << axis for axis in one): 2.0 * len(keys) ** 2 for one in keys}
+    return gentlest(found, np.ones(len(found.masks)), asked)
+
+
+_ALL = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+
+
+@pytest.mark.parametrize("keys", [_ALL, _ALL[:-1]])
+def test_by_three_keys_all_gain_and_no_question_loses(keys: tuple[tuple[int, ...], ...]) -> None:
+    found = by((11, 12, 3), *keys)
+    assert found is not None
+    assert math.sqrt(found.mean) <= ENOUGH
+    assert math.sqrt(found.worst) <= 1.02
+
+
+@pytest.mark.parametrize(
+    ("keys", "loses"), [(((), (0,), (1,), (0, 1)), 1.11), (((0,), (1,), (0, 1)), 1.16)], ids=["total", "no total"]
+)
+def test_by_two_keys_a_question_loses_no_more_than_all_must_gain(
+    keys: tuple[tuple[int, ...], ...], loses: float
+) -> None:
+    found = by((11, 12), *keys)
+    assert found is not None
+    assert math.sqrt(found.mean) <= ENOUGH
+    assert math.sqrt(found.worst) <= loses
+
+
+def test_what_gains_too_little_is_asked_alone() -> None:
+    assert by((11, 12, 3), (0, 1), (0, 2), (1, 2)) is None
+    assert by((50, 60), (0,), (1,)) is None
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(2, 20), min_size=1, max_size=3), st.integers(1, 255))
+def test_no_grid_is_worse_than_its_limits(sizes: list[int], chosen: int) -> None:
+    grid = Grid(tuple(sizes))
+    asked = [mask for mask in range(len(grid.masks)) if chosen >> mask & 1] or [0]
+    found = gentlest(grid, np.ones(len(grid.masks)), dict.fromkeys(asked, 2.0 * len(asked) ** 2))
+    if found is not None:
+        assert math.sqrt(found.mean) <= WORTH + 1e-9
+        assert math.sqrt(found.worst) <= COARSER[-1] * 1.01
