@@ -70,6 +70,9 @@ _CUT = (
     "Ask with a larger epsilon, fewer groups or fewer predicates, or say what nobody adds more than."
 )
 
+_WORTH_SAYING = 0.25
+"""Of a value: what is usually far less than the bound is better left unsaid where the bound is as large as this."""
+
 _MISSING = (
     "Apart from the noise, something may be missing above: had up to twice as much been counted of each person, "
     "{rows} would be larger by {share} at most, and usually by far less, as the choice of tau shows (but for one "
@@ -425,7 +428,7 @@ def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool
 
     By what `signal` means: from tau to 2 tau a value grows by MOST_MISSED / signal of it at most. Of several releases
     it is the largest; of groups, that of all rows together where they share one tau, else of the row in the middle.
-    Nothing where no tau was chosen, or where it says no more than that any part may be missing.
+    Nothing where no tau was chosen, or where the bound is too large to tell anything.
     """
     apart = plan.mechanism != CENTRED  # there what one sum loses another decides
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)  # a quotient may go either way
@@ -437,7 +440,7 @@ def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool
         if plan.releases[release].is_sum and float(np.median(noisy[release].signal)) > 0
     ]
     share = max(shares, default=0.0)
-    if 0 < share < 1:
+    if 0 < share <= _WORTH_SAYING:
         rows = "this answer" if len(cut) == 1 and not plan.group_keys else "the values"
         yield _MISSING.format(rows=rows, share=f"{100 * share:.2g}%")
 

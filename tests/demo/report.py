@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from server.results.response import is_of_the_cut
 from tests.demo.asking import Answer
 from tests.demo.queries import DemoQuery
 
@@ -31,7 +32,8 @@ def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> 
     console.print(table)
     covers = sorted({answer.body["covers"] for _, answer in answers})
     console.print(f"The intervals cover: {', '.join(covers)}.", highlight=False)
-    for note in sorted({note for _, answer in answers for note in answer.body["notes"]}):
+    notes = {note for _, answer in answers for note in answer.body["notes"]}
+    for note in sorted(note for note in notes if not is_of_the_cut(note)):  # each of one answer
         console.print(note, highlight=False, soft_wrap=True)
     console.print("A question with groups is shown by the group whose error is the median one.", highlight=False)
     console.print(
