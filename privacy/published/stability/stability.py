@@ -149,8 +149,9 @@ class FractionOf:
             raise InvalidParameter("a share lies in (0, 1]")
 
     def sigma(self, epsilon: float) -> float:
-        """The worse of a sample that grows and of one that does not."""
-        return max(epsilon * UPWARD, recursive(epsilon, [(self.share, 2)]))
+        """The worse of a sample that grows and of one that does not; at p = 1 it always grows."""
+        grown = epsilon * UPWARD
+        return grown if self.share == 1 else max(grown, recursive(epsilon, [(self.share, 2)]))
 
     def sigma_of_parts(self, epsilon: float) -> float:
         """ln(e^epsilon + q (e^(3 epsilon) - e^epsilon)), q = max(p, 1 / (1 + p)).

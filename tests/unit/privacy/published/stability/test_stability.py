@@ -65,6 +65,7 @@ def worst(fewer: Law, more: Law, records: int, distance: Distance) -> float:
     found = []
     for top, bottom in (laws, laws[::-1]):
         solved = linprog(-top, np.array(rows), np.zeros(len(rows)), bottom[None], [1.0], bounds=(0, None))
+        assert solved.fun is not None
         found.append(math.log(-solved.fun))
     return max(found)
 
@@ -98,7 +99,7 @@ def test_known_values() -> None:
 def test_samples_are_as_large_as_they_say() -> None:
     draws = SeededDraws(2)
     assert len(WithoutReplacement(5).kept(100, draws)) == len(set(WithoutReplacement(5).kept(100, draws))) == 5
-    assert WithoutReplacement(5).kept(3, draws).tolist() == [0, 1, 2]
+    assert sorted(WithoutReplacement(5).kept(3, draws).tolist()) == [0, 1, 2]
     assert len(FractionOf(0.3).kept(99, draws)) == 29
     assert abs(len(Bernoulli(0.25).kept(100_000, draws)) - 25_000) < 800
 
