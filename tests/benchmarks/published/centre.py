@@ -19,7 +19,7 @@ _DELTA = 1e-5
 
 _EPSILONS = (0.1, 0.5, 1.0, 3.0)
 _SIZES = (_N, 5001, 1001, 101)
-_RUNS, _QUICK_RUNS = 400, 60
+_RUNS, _QUICK_RUNS = 300, 40
 
 
 def centre(quick: bool, folder: Path) -> list[Row]:
