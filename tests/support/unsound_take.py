@@ -31,12 +31,9 @@ class Rows:
         return len(self.rows) + int(entropy.laplace(1 / epsilon, 1)[0]), epsilon
 
 
-def revealed(rows: Rows, wanted: int, times: int, epsilon: float, entropy: Entropy) -> tuple[int, float]:
-    """Algorithm 3 of the paper on sampling and partitioning: a row that is absent lets `times` others in.
-
-    Returns: the noisy count, and what was charged.
-    """
+def swollen(rows: Rows, wanted: int, times: int) -> Rows:
+    """Algorithm 3 of the paper on sampling and partitioning: a row that is absent lets `times` others in."""
     for number in range(times):
         own, others = rows.partition(lambda row: row == wanted)
         rows = others.union(own.union(Rows((1_000_000 + number,))).take(1))
-    return rows.count(epsilon, entropy)
+    return rows
