@@ -43,7 +43,7 @@ _BAR = 1.05
 _SANITY = 0.001
 """A relative error is of this part of the units at least, as in the paper."""
 
-_RUNS, _QUICK_RUNS = 40, 4
+_RUNS, _QUICK_RUNS = 200, 6
 _DELTA = 1e-6
 
 Release = Callable[[Entropy], NDArray[np.float64]]
