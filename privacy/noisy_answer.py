@@ -21,8 +21,8 @@ of tau and t its selection part (privacy.md section 4). Usually it adds far less
 
 CUT_SIGNAL = 3.0
 """A value below 3 C tau is marked: it may double, and double again. By `make benchmark NAME=trust`, which has the
-trade-off: at 2 more than one in twenty of the rows that are off by more than half bear no mark in some data, at 5 one
-in two more of those bear one that are right to a twentieth."""
+trade-off: at 2 more than one in twenty of the rows that are off by more than half bear no mark in some data, at 5
+half as many again of those that are right to a twentieth bear one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,9 +79,9 @@ class Foretold:
 def foretold(told: Sequence[Told], rung: int, price: float) -> Foretold | None:
     """What earlier answers let expect of a release at a remembered threshold: what is not so is marked as cut.
 
-    Where nothing is chosen, nothing says what the threshold cuts off. It is the data's own fault where loads grow by
-    themselves below the threshold or above it, slowly, which a threshold chosen anew will see; where all of them
-    grow at once the released sum leaps, and shows it itself. Post-processing of released numbers.
+    Where nothing is chosen, nothing says what the threshold cuts off. Where all loads grow at once the released sum
+    leaps, and shows it; loads that grow slowly, or only beyond the threshold, are not seen before one is chosen anew.
+    Post-processing of released numbers.
 
     Args:
       told: earlier answers, the oldest first.
