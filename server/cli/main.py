@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
 from planner.errors import PlannerError
-from server.cli.commands import (
-    accept_policy,
-    admin,
-    analyst,
-    ask,
-    budget,
-    data,
-    first_proxy,
-    ledger,
-    ledger_backup,
-    ledger_questions,
-    mirror,
-    policy,
-    serve,
-    verify,
-)
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.output.terminal import tell_failure
-from server.cli.shell.command import shell
-from server.cli.shell.workload import workload
+from server.cli.lazy_commands import LazyGroup
 from server.errors import ServerError
 
 _HELP = """
@@ -42,8 +25,89 @@ another in a `shell`), look at their price first (`explain`) and see what is lef
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"noisegate {installed('noisegate')}")
+        raise typer.Exit
+
+
+_COMMANDS = "server.cli.commands"
+
+
+class _Noisegate(LazyGroup):
+    functions: ClassVar = {
+        "init": f"{_COMMANDS}.first_proxy:init",
+        "serve": f"{_COMMANDS}.serve:serve",
+        "query": f"{_COMMANDS}.ask:query",
+        "explain": f"{_COMMANDS}.ask:explain",
+        "workload": "server.cli.shell.workload:workload",
+        "shell": "server.cli.shell.command:shell",
+        "budget": f"{_COMMANDS}.budget:budget",
+        "verify": f"{_COMMANDS}.verify:verify",
+    }
+
+
+class _Policy(LazyGroup):
+    functions: ClassVar = {
+        "init": f"{_COMMANDS}.policy:init",
+        "check": f"{_COMMANDS}.policy:check",
+        "accept": f"{_COMMANDS}.accept_policy:accept",
+    }
+
+
+class _Analyst(LazyGroup):
+    functions: ClassVar = {
+        "add": f"{_COMMANDS}.analyst:add",
+        "list": f"{_COMMANDS}.analyst:listed",
+        "rotate-key": f"{_COMMANDS}.analyst:rotate_key",
+        "disable": f"{_COMMANDS}.analyst:disable",
+        "enable": f"{_COMMANDS}.analyst:enable",
+        "set-role": f"{_COMMANDS}.analyst:set_role",
+        "set-group": f"{_COMMANDS}.analyst:set_group",
+    }
+
+
+class _Admin(LazyGroup):
+    functions: ClassVar = {
+        "accounts": f"{_COMMANDS}.admin:accounts",
+        "grant": f"{_COMMANDS}.admin:grant",
+        "top-up": f"{_COMMANDS}.admin:top_up",
+        "charges": f"{_COMMANDS}.admin:charges",
+        "log": f"{_COMMANDS}.admin:log",
+    }
+
+
+class _Ledger(LazyGroup):
+    functions: ClassVar = {
+        "verify": f"{_COMMANDS}.ledger:verify",
+        "export": f"{_COMMANDS}.ledger:export",
+        "backup": f"{_COMMANDS}.ledger_backup:backup",
+        "restore": f"{_COMMANDS}.ledger_backup:restore",
+        "questions": f"{_COMMANDS}.ledger_questions:questions",
+        "new-question-key": f"{_COMMANDS}.ledger_questions:new_question_key",
+    }
+
+
+class _Mirror(LazyGroup):
+    functions: ClassVar = {
+        "refresh": f"{_COMMANDS}.mirror:refresh",
+        "status": f"{_COMMANDS}.mirror:status",
+    }
+
+
+class _Data(LazyGroup):
+    functions: ClassVar = {
+        "version": f"{_COMMANDS}.data:version",
+        "bump": f"{_COMMANDS}.data:bump",
+    }
+
+
 app = typer.Typer(
     name="noisegate",
+    cls=_Noisegate,
     help=_HELP,
     no_args_is_help=True,
     add_completion=False,
@@ -51,55 +115,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with local variables could show secrets
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-policy_app = typer.Typer(
-    help="Write a first policy, check one against the database, confirm a weaker one.", no_args_is_help=True
+_GROUPS: tuple[tuple[str, type[LazyGroup], str], ...] = (
+    ("policy", _Policy, "Write a first policy, check one against the database, confirm a weaker one."),
+    ("analyst", _Analyst, "Give people keys and budgets."),
+    ("admin", _Admin, "Budgets, charges, and what custodians did."),
+    ("ledger", _Ledger, "Verify, export, back up or restore the ledger."),
+    ("mirror", _Mirror, "Copy the tables into a local file, where questions run quicker."),
+    ("data", _Data, "Say that the data is a new load."),
 )
-analyst_app = typer.Typer(help="Give people keys and budgets.", no_args_is_help=True)
+for _name, _group, _help in _GROUPS:
+    app.add_typer(typer.Typer(cls=_group, help=_help, no_args_is_help=True, rich_markup_mode=None), name=_name)
 
-admin_app = typer.Typer(help="Budgets, charges, and what custodians did.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Verify, export, back up or restore the ledger.", no_args_is_help=True)
-data_app = typer.Typer(help="Say that the data is a new load.", no_args_is_help=True)
 
-app.command()(first_proxy.init)
-app.command()(serve.serve)
-app.command()(ask.query)
-app.command()(ask.explain)
-app.command()(workload)
-app.command()(shell)
-app.command()(budget.budget)
-app.command()(verify.verify)
-app.add_typer(policy_app, name="policy")
-policy_app.command("init")(policy.init)
-policy_app.command("check")(policy.check)
-policy_app.command("accept")(accept_policy.accept)
-app.add_typer(analyst_app, name="analyst")
-analyst_app.command("add")(analyst.add)
-analyst_app.command("list")(analyst.listed)
-analyst_app.command("rotate-key")(analyst.rotate_key)
-analyst_app.command("disable")(analyst.disable)
-analyst_app.command("enable")(analyst.enable)
-analyst_app.command("set-role")(analyst.set_role)
-analyst_app.command("set-group")(analyst.set_group)
-app.add_typer(admin_app, name="admin")
-admin_app.command("accounts")(admin.accounts)
-admin_app.command("grant")(admin.grant)
-admin_app.command("top-up")(admin.top_up)
-admin_app.command("charges")(admin.charges)
-admin_app.command("log")(admin.log)
-app.add_typer(ledger_app, name="ledger")
-ledger_app.command("verify")(ledger.verify)
-ledger_app.command("export")(ledger.export)
-ledger_app.command("backup")(ledger_backup.backup)
-ledger_app.command("restore")(ledger_backup.restore)
-ledger_app.command("questions")(ledger_questions.questions)
-ledger_app.command("new-question-key")(ledger_questions.new_question_key)
-mirror_app = typer.Typer(help="Copy the tables into a local file, where questions run quicker.", no_args_is_help=True)
-app.add_typer(mirror_app, name="mirror")
-mirror_app.command("refresh")(mirror.refresh)
-mirror_app.command("status")(mirror.status)
-app.add_typer(data_app, name="data")
-data_app.command("version")(data.version)
-data_app.command("bump")(data.bump)
+@app.callback(invoke_without_command=False)
+def _noisegate(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -112,11 +146,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(args=None if arguments is None else list(arguments), prog_name="noisegate")
     except CommandFailed as failure:
-        tell_failure(failure)
-        sys.exit(failure.exit_code)
+        _fail(failure)
     except (ServerError, PlannerError) as error:
-        tell_failure(CommandFailed(error.message, hint=error.hint))
-        sys.exit(ExitCode.UNUSABLE)
+        _fail(CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.UNUSABLE))
+
+
+def _fail(failure: CommandFailed) -> NoReturn:
+    from server.cli.output.terminal import tell_failure  # rich, for which no other call waits
+
+    tell_failure(failure)
+    sys.exit(failure.exit_code)
 
 
 if __name__ == "__main__":
