@@ -1,4 +1,4 @@
-"""The names of result types, for who needs no more of them than that: `planner/sql/result_types.py` says what they are."""
+"""The names of result types, of which `planner/sql/result_types.py` says the rest: these alone need no parser."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = {name: TyperCommand(name, rich_markup_mode=None) for name in self.functions} | self.commands
+        stubs = {name: TyperCommand(name, rich_markup_mode=None) for name in self.functions}
+        self.commands = {**stubs, **self.commands}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported now; None for an unknown name."""

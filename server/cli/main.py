@@ -34,74 +34,71 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_COMMANDS = "server.cli.commands"
-
-
 class _Noisegate(LazyGroup):
     functions: ClassVar = {
-        "init": f"{_COMMANDS}.first_proxy:init",
-        "serve": f"{_COMMANDS}.serve:serve",
-        "query": f"{_COMMANDS}.ask:query",
-        "explain": f"{_COMMANDS}.ask:explain",
+        "init": "server.cli.commands.first_proxy:init",
+        "serve": "server.cli.commands.serve:serve",
+        "query": "server.cli.commands.ask:query",
+        "explain": "server.cli.commands.ask:explain",
         "workload": "server.cli.shell.workload:workload",
         "shell": "server.cli.shell.command:shell",
-        "budget": f"{_COMMANDS}.budget:budget",
-        "verify": f"{_COMMANDS}.verify:verify",
+        "budget": "server.cli.commands.budget:budget",
+        "verify": "server.cli.commands.verify:verify",
     }
 
 
 class _Policy(LazyGroup):
     functions: ClassVar = {
-        "init": f"{_COMMANDS}.policy:init",
-        "check": f"{_COMMANDS}.policy:check",
-        "accept": f"{_COMMANDS}.accept_policy:accept",
+        "init": "server.cli.commands.policy:init",
+        "check": "server.cli.commands.policy:check",
+        "accept": "server.cli.commands.accept_policy:accept",
     }
 
 
 class _Analyst(LazyGroup):
     functions: ClassVar = {
-        "add": f"{_COMMANDS}.analyst:add",
-        "list": f"{_COMMANDS}.analyst:listed",
-        "rotate-key": f"{_COMMANDS}.analyst:rotate_key",
-        "disable": f"{_COMMANDS}.analyst:disable",
-        "enable": f"{_COMMANDS}.analyst:enable",
-        "set-role": f"{_COMMANDS}.analyst:set_role",
-        "set-group": f"{_COMMANDS}.analyst:set_group",
+        "add": "server.cli.commands.analyst:add",
+        "list": "server.cli.commands.analyst:listed",
+        "rotate-key": "server.cli.commands.analyst:rotate_key",
+        "disable": "server.cli.commands.analyst:disable",
+        "enable": "server.cli.commands.analyst:enable",
+        "set-role": "server.cli.commands.analyst:set_role",
+        "set-group": "server.cli.commands.analyst:set_group",
     }
 
 
 class _Admin(LazyGroup):
     functions: ClassVar = {
-        "accounts": f"{_COMMANDS}.admin:accounts",
-        "grant": f"{_COMMANDS}.admin:grant",
-        "top-up": f"{_COMMANDS}.admin:top_up",
-        "charges": f"{_COMMANDS}.admin:charges",
-        "log": f"{_COMMANDS}.admin:log",
+        "accounts": "server.cli.commands.admin:accounts",
+        "grant": "server.cli.commands.admin:grant",
+        "top-up": "server.cli.commands.admin:top_up",
+        "charges": "server.cli.commands.admin:charges",
+        "log": "server.cli.commands.admin:log",
     }
 
 
 class _Ledger(LazyGroup):
     functions: ClassVar = {
-        "verify": f"{_COMMANDS}.ledger:verify",
-        "export": f"{_COMMANDS}.ledger:export",
-        "backup": f"{_COMMANDS}.ledger_backup:backup",
-        "restore": f"{_COMMANDS}.ledger_backup:restore",
-        "questions": f"{_COMMANDS}.ledger_questions:questions",
-        "new-question-key": f"{_COMMANDS}.ledger_questions:new_question_key",
+        "verify": "server.cli.commands.ledger:verify",
+        "export": "server.cli.commands.ledger:export",
+        "backup": "server.cli.commands.ledger_backup:backup",
+        "restore": "server.cli.commands.ledger_backup:restore",
+        "questions": "server.cli.commands.ledger_questions:questions",
+        "new-question-key": "server.cli.commands.ledger_questions:new_question_key",
     }
 
 
 class _Mirror(LazyGroup):
     functions: ClassVar = {
-        "refresh": f"{_COMMANDS}.mirror:refresh",
-        "status": f"{_COMMANDS}.mirror:status",
+        "refresh": "server.cli.commands.mirror:refresh",
+        "status": "server.cli.commands.mirror:status",
     }
 
 
 class _Data(LazyGroup):
     functions: ClassVar = {
-        "version": f"{_COMMANDS}.data:version",
-        "bump": f"{_COMMANDS}.data:bump",
+        "version": "server.cli.commands.data:version",
+        "bump": "server.cli.commands.data:bump",
     }
 
 
