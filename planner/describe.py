@@ -19,7 +19,8 @@ from planner.public.bind import bind_public
 from planner.public.route import names_private_table
 from planner.released_expression import Given, KeyValue, RowCount
 from planner.schema import Schema
-from planner.sql.result_types import NUMBERS, ResultType, shown_type
+from planner.sql.result_names import NUMBERS, ResultType
+from planner.sql.result_types import shown_type
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied
 

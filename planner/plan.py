@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
-from planner.sql.result_types import KeyCell, ResultType
+from planner.sql.result_names import ResultType
+from planner.sql.result_types import KeyCell
 from privacy.registry import MECHANISMS, MechanismName, counts_values
 
 SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from planner.binding.placeholders import Value
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from privacy.registry import MechanismName
 from server.answer_columns import LazyRows
+
+if TYPE_CHECKING:
+    from planner.binding.placeholders import Value
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""No module without a way to it: from the command line, by imports and by what the registry of mechanisms names."""
+"""No module without a way to it: from the command line, by imports and by what is named to be imported later."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ LIBRARIES = {
 """What no product path reaches, by design, and what it is there for."""
 
 
+NAMES_MODULES = ("privacy.registry", "server.cli.main")
+"""They name modules as `module:function`, which are imported when they are needed."""
+
+
 def reached() -> set[str]:
     modules = {module: path for package in PACKAGES for module, path in files(package).items()}
     graph: dict[str, set[str]] = {}
@@ -25,7 +29,7 @@ def reached() -> set[str]:
             f"{node.module}.{alias.name}" for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names
         }
         named |= {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
-        if module == "privacy.registry":
+        if module in NAMES_MODULES:
             texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
             named |= {text.partition(":")[0] for text in texts}
         graph[module] = named & modules.keys()

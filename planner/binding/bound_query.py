@@ -15,7 +15,8 @@ from planner.released_expression import ReleasedExpression, SortKey
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.rank_grid import AskedRank, Grid
-from planner.sql.result_types import KeyCell, ResultType, result_type
+from planner.sql.result_names import ResultType
+from planner.sql.result_types import KeyCell, result_type
 from planner.sql.sql_types import SqlType, sql_type
 from planner.sql.trees import columns_of
 

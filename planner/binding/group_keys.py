@@ -13,7 +13,7 @@ from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
 from planner.expressions.scalar import Scalar
 from planner.sql.columns import bound_column, column_ref
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, fold, holds, position_of
 

@@ -16,7 +16,8 @@ from planner.public.tables import PublicTables
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
-from planner.sql.result_types import ResultType, shown_type
+from planner.sql.result_names import ResultType
+from planner.sql.result_types import shown_type
 from planner.sql.sql_nodes import table_sql
 from planner.sql.sql_types import sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of

@@ -20,7 +20,8 @@ from planner.public.select import bind_select, named_place, sort_column
 from planner.public.tables import PublicScope, PublicTables
 from planner.schema import Schema
 from planner.sql.columns import bound_column
-from planner.sql.result_types import ResultType, shown_as
+from planner.sql.result_names import ResultType
+from planner.sql.result_types import shown_as
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import position_of, tables_of

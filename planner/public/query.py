@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from planner.schema import Table
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from planner.plan import GroupKey, Plan, Release
 from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.tree_hash import text_hash, tree_hash
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 
 REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l2_clip", "joint_scale", "fixed"})
 """Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a

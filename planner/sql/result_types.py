@@ -11,15 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from types import MappingProxyType
-from typing import Literal
 
 from sqlglot import exp
 
 from planner.sql.datetime_texts import moment_text
+from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
-
-ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
 
 KeyCell = str | int | float | bool | None
 
@@ -50,21 +48,19 @@ class ResultTypeFacts:
     Attributes:
       shown: the SQL types that public answers show as it, and how.
       keys: the SQL types of which a private question's group keys have it.
-      is_number: may it stand in arithmetic over released values?
       moment: as which SQL type a text that is compared with it is read; None: as a text.
     """
 
     shown: Mapping[Family, Shown]
     keys: frozenset[Family] = frozenset()
-    is_number: bool = False
     moment: Family | None = None
 
 
 RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
     {
-        "int8": ResultTypeFacts({Family.INTEGER: _as_bigint}, frozenset({Family.INTEGER}), is_number=True),
-        "float8": ResultTypeFacts({Family.FLOAT: _itself}, is_number=True),
-        "numeric": ResultTypeFacts({Family.NUMERIC: _itself}, frozenset({Family.NUMERIC}), is_number=True),
+        "int8": ResultTypeFacts({Family.INTEGER: _as_bigint}, frozenset({Family.INTEGER})),
+        "float8": ResultTypeFacts({Family.FLOAT: _itself}),
+        "numeric": ResultTypeFacts({Family.NUMERIC: _itself}, frozenset({Family.NUMERIC})),
         "text": ResultTypeFacts(
             {Family.TEXT: _itself, Family.CHAR: _itself, Family.UUID: _as_text},
             frozenset({Family.TEXT, Family.CHAR, Family.ENUM}),
@@ -77,8 +73,6 @@ RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
         "timestamptz": ResultTypeFacts({Family.TIMESTAMPTZ: _as_text_at_utc}, moment=Family.TIMESTAMPTZ),
     }
 )
-
-NUMBERS = frozenset(kind for kind, facts in RESULT_TYPES.items() if facts.is_number)
 
 _SHOWN = {family: (kind, shown) for kind, facts in RESULT_TYPES.items() for family, shown in facts.shown.items()}
 _KEYS = {family: kind for kind, facts in RESULT_TYPES.items() for family in facts.keys}

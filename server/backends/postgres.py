@@ -23,7 +23,7 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.schema import PUBLIC
 from planner.sql.dialect import Dialect
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server import libpq
 from server.backends.catalog import read_schema
 from server.backends.columns import Domain, group_domain

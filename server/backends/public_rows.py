@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell
 

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
 from planner.errors import PlannerError
-from server.cli.commands import (
-    accept_policy,
-    admin,
-    analyst,
-    ask,
-    budget,
-    data,
-    first_proxy,
-    ledger,
-    ledger_backup,
-    ledger_questions,
-    mirror,
-    policy,
-    serve,
-    verify,
-)
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.output.terminal import tell_failure
-from server.cli.shell.command import shell
-from server.cli.shell.workload import workload
+from server.cli.lazy_commands import LazyGroup
 from server.errors import ServerError
 
 _HELP = """
@@ -42,8 +25,86 @@ another in a `shell`), look at their price first (`explain`) and see what is lef
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"noisegate {installed('noisegate')}")
+        raise typer.Exit
+
+
+class _Noisegate(LazyGroup):
+    functions: ClassVar = {
+        "init": "server.cli.commands.first_proxy:init",
+        "serve": "server.cli.commands.serve:serve",
+        "query": "server.cli.commands.ask:query",
+        "explain": "server.cli.commands.ask:explain",
+        "workload": "server.cli.shell.workload:workload",
+        "shell": "server.cli.shell.command:shell",
+        "budget": "server.cli.commands.budget:budget",
+        "verify": "server.cli.commands.verify:verify",
+    }
+
+
+class _Policy(LazyGroup):
+    functions: ClassVar = {
+        "init": "server.cli.commands.policy:init",
+        "check": "server.cli.commands.policy:check",
+        "accept": "server.cli.commands.accept_policy:accept",
+    }
+
+
+class _Analyst(LazyGroup):
+    functions: ClassVar = {
+        "add": "server.cli.commands.analyst:add",
+        "list": "server.cli.commands.analyst:listed",
+        "rotate-key": "server.cli.commands.analyst:rotate_key",
+        "disable": "server.cli.commands.analyst:disable",
+        "enable": "server.cli.commands.analyst:enable",
+        "set-role": "server.cli.commands.analyst:set_role",
+        "set-group": "server.cli.commands.analyst:set_group",
+    }
+
+
+class _Admin(LazyGroup):
+    functions: ClassVar = {
+        "accounts": "server.cli.commands.admin:accounts",
+        "grant": "server.cli.commands.admin:grant",
+        "top-up": "server.cli.commands.admin:top_up",
+        "charges": "server.cli.commands.admin:charges",
+        "log": "server.cli.commands.admin:log",
+    }
+
+
+class _Ledger(LazyGroup):
+    functions: ClassVar = {
+        "verify": "server.cli.commands.ledger:verify",
+        "export": "server.cli.commands.ledger:export",
+        "backup": "server.cli.commands.ledger_backup:backup",
+        "restore": "server.cli.commands.ledger_backup:restore",
+        "questions": "server.cli.commands.ledger_questions:questions",
+        "new-question-key": "server.cli.commands.ledger_questions:new_question_key",
+    }
+
+
+class _Mirror(LazyGroup):
+    functions: ClassVar = {
+        "refresh": "server.cli.commands.mirror:refresh",
+        "status": "server.cli.commands.mirror:status",
+    }
+
+
+class _Data(LazyGroup):
+    functions: ClassVar = {
+        "version": "server.cli.commands.data:version",
+        "bump": "server.cli.commands.data:bump",
+    }
+
+
 app = typer.Typer(
     name="noisegate",
+    cls=_Noisegate,
     help=_HELP,
     no_args_is_help=True,
     add_completion=False,
@@ -51,55 +112,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with local variables could show secrets
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-policy_app = typer.Typer(
-    help="Write a first policy, check one against the database, confirm a weaker one.", no_args_is_help=True
+_GROUPS: tuple[tuple[str, type[LazyGroup], str], ...] = (
+    ("policy", _Policy, "Write a first policy, check one against the database, confirm a weaker one."),
+    ("analyst", _Analyst, "Give people keys and budgets."),
+    ("admin", _Admin, "Budgets, charges, and what custodians did."),
+    ("ledger", _Ledger, "Verify, export, back up or restore the ledger."),
+    ("mirror", _Mirror, "Copy the tables into a local file, where questions run quicker."),
+    ("data", _Data, "Say that the data is a new load."),
 )
-analyst_app = typer.Typer(help="Give people keys and budgets.", no_args_is_help=True)
+for _name, _group, _help in _GROUPS:
+    app.add_typer(typer.Typer(cls=_group, help=_help, no_args_is_help=True, rich_markup_mode=None), name=_name)
 
-admin_app = typer.Typer(help="Budgets, charges, and what custodians did.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Verify, export, back up or restore the ledger.", no_args_is_help=True)
-data_app = typer.Typer(help="Say that the data is a new load.", no_args_is_help=True)
 
-app.command()(first_proxy.init)
-app.command()(serve.serve)
-app.command()(ask.query)
-app.command()(ask.explain)
-app.command()(workload)
-app.command()(shell)
-app.command()(budget.budget)
-app.command()(verify.verify)
-app.add_typer(policy_app, name="policy")
-policy_app.command("init")(policy.init)
-policy_app.command("check")(policy.check)
-policy_app.command("accept")(accept_policy.accept)
-app.add_typer(analyst_app, name="analyst")
-analyst_app.command("add")(analyst.add)
-analyst_app.command("list")(analyst.listed)
-analyst_app.command("rotate-key")(analyst.rotate_key)
-analyst_app.command("disable")(analyst.disable)
-analyst_app.command("enable")(analyst.enable)
-analyst_app.command("set-role")(analyst.set_role)
-analyst_app.command("set-group")(analyst.set_group)
-app.add_typer(admin_app, name="admin")
-admin_app.command("accounts")(admin.accounts)
-admin_app.command("grant")(admin.grant)
-admin_app.command("top-up")(admin.top_up)
-admin_app.command("charges")(admin.charges)
-admin_app.command("log")(admin.log)
-app.add_typer(ledger_app, name="ledger")
-ledger_app.command("verify")(ledger.verify)
-ledger_app.command("export")(ledger.export)
-ledger_app.command("backup")(ledger_backup.backup)
-ledger_app.command("restore")(ledger_backup.restore)
-ledger_app.command("questions")(ledger_questions.questions)
-ledger_app.command("new-question-key")(ledger_questions.new_question_key)
-mirror_app = typer.Typer(help="Copy the tables into a local file, where questions run quicker.", no_args_is_help=True)
-app.add_typer(mirror_app, name="mirror")
-mirror_app.command("refresh")(mirror.refresh)
-mirror_app.command("status")(mirror.status)
-app.add_typer(data_app, name="data")
-data_app.command("version")(data.version)
-data_app.command("bump")(data.bump)
+@app.callback(invoke_without_command=False)
+def _noisegate(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -112,11 +143,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(args=None if arguments is None else list(arguments), prog_name="noisegate")
     except CommandFailed as failure:
-        tell_failure(failure)
-        sys.exit(failure.exit_code)
+        _fail(failure)
     except (ServerError, PlannerError) as error:
-        tell_failure(CommandFailed(error.message, hint=error.hint))
-        sys.exit(ExitCode.UNUSABLE)
+        _fail(CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.UNUSABLE))
+
+
+def _fail(failure: CommandFailed) -> NoReturn:
+    from server.cli.output.terminal import tell_failure  # rich, for which no other call waits
+
+    tell_failure(failure)
+    sys.exit(failure.exit_code)
 
 
 if __name__ == "__main__":

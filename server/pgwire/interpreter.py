@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.errors import WireError
 from server.pgwire.codec.budget_table import budget_table
 from server.pgwire.codec.result_rows import NoRows, Result, Table, answer_table

@@ -27,7 +27,7 @@ from planner.released_expression import KeyValue, RowCount
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
-from planner.sql.result_types import NUMBERS, ResultType
+from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.trees import nodes
 from server.query import QueryRequest
 from server.question import Question

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.query import Cell, QueryResponse
 
 Columns = tuple[tuple[str, ResultType], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.public.query import PublicQuery, PublicStatement
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.backends.public_rows import Rows
 from server.query import Budget, Explanation, QueryResponse, ResultColumn
 from server.results.result_types import RESULT_TYPES, as_it_is, cells_of

@@ -16,7 +16,7 @@ from planner.plan import Output, Plan
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.datetime_texts import moment_text
-from planner.sql.result_types import NUMBERS, ResultType
+from planner.sql.result_names import NUMBERS, ResultType
 from privacy.noisy_answer import MOST_MISSED, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows

@@ -23,7 +23,7 @@ from typing import Any
 from planner.binding.placeholders import Element
 from planner.sql.datetime_texts import zoned_text
 from planner.sql.literals import written_moment
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from planner.sql.sql_types import Family
 from server.query import Cell
 from server.results.numeric import binary_numeric, decimal_of

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from server.errors import CancelledEarly, TooManyQueries
 
@@ -18,7 +18,7 @@ _LOOK_UP_S = 0.1  # how soon a cancellation is noticed
 
 @dataclass
 class _Flight:
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Lock
     parties: int = 0
 
 
@@ -41,7 +41,7 @@ class SingleFlight:
           then.
         """
         with self._lock:
-            flight = self._flights.setdefault(key, _Flight())
+            flight = self._flights.setdefault(key, _Flight(threading.Lock()))
             flight.parties += 1
         try:
             end = time.monotonic() + wait_s

@@ -21,7 +21,7 @@ from planner.postprocessing.divisions import guard_divisions
 from planner.postprocessing.interval_ends import name_columns
 from planner.postprocessing.write_outer import Relation, write_outer
 from planner.sql.dialect import Dialect
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.backends.public_rows import computed_type
 from tests.golden.tpch.queries import policy
 from tests.property.composed_statements import composed_statement

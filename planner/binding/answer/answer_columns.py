@@ -8,7 +8,7 @@ from planner.binding.answer.released_binding import Released, ReleasedArithmetic
 from planner.binding.bound_query import BoundOutput
 from planner.errors import UnknownColumn, UnsupportedSQL
 from planner.released_expression import Apply, Given, ReleasedExpression
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from planner.sql.trees import fold, holds, position_of
 from planner.suggestions import did_you_mean
 

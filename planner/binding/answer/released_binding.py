@@ -15,7 +15,8 @@ from planner.errors import UnsupportedSQL
 from planner.released_expression import Apply, Constant, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from planner.sql import literals
 from planner.sql.datetime_texts import moment_text
-from planner.sql.result_types import NUMBERS, RESULT_TYPES, ResultType, moment_type
+from planner.sql.result_names import NUMBERS, ResultType
+from planner.sql.result_types import RESULT_TYPES, moment_type
 from planner.sql.trees import position_of
 
 _ARITHMETIC: dict[type[exp.Expr], Operator] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}

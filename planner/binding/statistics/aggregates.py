@@ -17,7 +17,7 @@ from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_s
 from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.parsing.keyword_positions import LABEL
 from planner.released_expression import ReleasedExpression, ReleasedValue
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import conjunction
 from planner.sql.trees import copied, nodes, position_of
 

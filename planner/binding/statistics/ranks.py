@@ -13,7 +13,7 @@ from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.scalar import Scalar
 from planner.sql.literals import number_sql
 from planner.sql.rank_grid import AskedRank, Grid
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family
 from planner.sql.trees import copied, position_of

@@ -15,7 +15,7 @@ from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 
 _TYPES: Mapping[ResultType, str] = {
     "int8": "BIGINT",

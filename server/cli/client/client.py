@@ -18,6 +18,8 @@ _ANSWER_TIMEOUT_S = 600.0  # above the proxy's own limits, so that the proxy is 
 _BUDGET_EXHAUSTED = "PD001"
 _REFUSED = (400, 403, 409, 413, 422)  # the statuses of what is wrong with a query rather than with the way to ask it
 _SERVER_ERROR = 500
+_NO_KEY = "28P01"
+_KEY_HINT = "put the key that the custodian gave you into NOISEGATE_KEY, or name a file that holds it with --key-file"
 _MAYBE_CHARGED = "the query may have been charged; asked again, it costs nothing once more"
 _NOT_OURS = "is this the address of a Noisegate proxy?"
 
@@ -131,7 +133,7 @@ def _refusal(response: httpx.Response, url: str, sql: str) -> CommandFailed:
         request_id = None
     return CommandFailed(
         body["message"] + (f" (request id {printable(request_id)})" if request_id else ""),
-        hint=hint if isinstance(hint, str) else None,
+        hint=_KEY_HINT if code == _NO_KEY else hint if isinstance(hint, str) else None,
         exit_code=_exit_code(code, response.status_code),
         code=printable(code) if isinstance(code, str) else None,
         sql=sql,

@@ -23,7 +23,6 @@ from server.cli.output.explanation_view import explanation_view
 from server.cli.output.terminal import show, tell, write
 from server.http.bodies.answer_body import AnswerBody
 from server.query import Explanation
-from server.results.csv_text import csv_text
 
 DEFAULT_URL = "http://127.0.0.1:8432"
 
@@ -204,6 +203,8 @@ def query(
     if output is Format.TABLE:
         show(answer_table(response))
         return
+    from server.results.csv_text import csv_text  # with the parser of SQL, for which nobody else waits
+
     write(csv_text(response, end="\n"))
     for line in summary(response):
         tell(line)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planner.sql.result_types import NUMBERS
+from planner.sql.result_names import NUMBERS
 from server.cli.output.figures import cell_text, epsilon_text, interval_text
 from server.cli.output.terminal import printable
 from server.query import Budget, Cell, Interval, QueryResponse

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from pydantic_core import to_json
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.answer_columns import blocks
 from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 

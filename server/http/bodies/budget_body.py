@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -11,7 +11,9 @@ from pydantic.config import JsonDict
 from server.http.bodies.answer_body import BudgetBody
 from server.ledger.account import AccountBalance, Accounting, Renewal, analyst_account
 from server.ledger.accounts.guarantee import guarantee
-from server.ledger.outlook import Outlook
+
+if TYPE_CHECKING:
+    from server.ledger.outlook import Outlook
 
 Total = float | Literal["unlimited"]
 """What all periods of an account may come to."""

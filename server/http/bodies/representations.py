@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.answer_columns import blocks
 from server.connections.outgoing_bytes import Outgoing
 from server.errors import NotAcceptable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.ledger.account import analyst_account
 from server.ledger.accounts.guarantee import guarantee
 from server.ledger.outlook import Outlook

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.errors import UnsupportedSQL
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.answer_columns import blocks_of
 from server.connections.outgoing_bytes import Held
 from server.pgwire.codec.result_values import Field, encode_cell, field_of, spell

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.query import Cell
 from server.results.array_parameters import ARRAY_OIDS
 from server.results.result_types import RESULT_TYPES

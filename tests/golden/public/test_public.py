@@ -19,7 +19,7 @@ from planner.public.query import PublicQuery
 from planner.public.route import names_private_table
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend

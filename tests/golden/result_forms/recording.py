@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from planner.errors import PlannerError
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from server.errors import WireError
 from server.http.bodies.representations import ARROW, CSV, JSON, pieces
 from server.pgwire.codec.bind_values import bound_values

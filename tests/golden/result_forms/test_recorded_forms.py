@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from tests.golden.result_forms.recording import CELLS, RECORD, forms, parameters
 
 WRITTEN = json.loads(RECORD.read_text())

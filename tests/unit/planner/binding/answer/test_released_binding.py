@@ -6,7 +6,7 @@ import pytest
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
-from planner.sql.result_types import ResultType
+from planner.sql.result_names import ResultType
 from tests.support.planning import planned
 
 FIRST, SECOND, THIRD = ReleasedValue(0), ReleasedValue(1), ReleasedValue(2)

@@ -160,6 +160,18 @@ def test_a_refusals_code_decides_the_exit_code(
     assert run("query", "SELECT 1") == exit_code
 
 
+@pytest.mark.parametrize(("code", "hint"), [("28P01", "NOISEGATE_KEY"), ("28000", "Ask the custodian.")])
+def test_a_key_that_opens_nothing_is_put_where_the_command_reads_it(
+    code: str, hint: str, proxy: FakeProxy, run: Run, capsys: Capture
+) -> None:
+    said = {"28P01": "Send `Authorization: Bearer ng_...`.", "28000": "Ask the custodian."}[code]
+    proxy.answer(refusal(code, "no", hint=said), 401)
+    assert run("query", "SELECT 1") == 2
+    told = capsys.readouterr().err
+    assert hint in told
+    assert "Authorization" not in told
+
+
 @pytest.mark.parametrize("body", ["<html>busy</html>", "[]", '{"detail": "x"}', '{"message": 3}'])
 @pytest.mark.parametrize("status", [200, 404, 502])
 @pytest.mark.parametrize("output", ["table", "csv"])

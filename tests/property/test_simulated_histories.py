@@ -1,0 +1,50 @@
+"""Whatever dies, is cut off, fills up or jumps: answers, charges and the ledger stay as they were promised."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.support.simulation.history import Simulation
+from tests.support.simulation.invariants import violations
+from tests.support.simulation.planted import PLANTED
+
+BROKEN_WITHIN = 400
+"""So many histories find each planted bug."""
+
+
+@pytest.mark.parametrize("histories", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_no_history_breaks_a_promise(histories: int) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in range(histories):
+        history = Simulation(seed).run()
+        assert list(violations(history)) == [], f"seed {seed}"
+        outcomes["answered"] += sum(one.value is not None for one in history.asked)
+        outcomes["faults"] += len(history.injected)
+        outcomes["broken"] += sum(one.broken for one in history.asked)
+    assert all(outcomes[name] >= histories for name in ("answered", "faults", "broken")), outcomes
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_found(name: str) -> None:
+    assert any(list(violations(PLANTED[name](seed).run())) for seed in range(BROKEN_WITHIN))
+
+
+def test_a_history_follows_from_its_seed() -> None:
+    first, again = Simulation(19).run(), Simulation(19).run()
+    assert first.steps == again.steps
+    assert [(one.value, one.charged, one.faults) for one in first.asked] == [
+        (one.value, one.charged, one.faults) for one in again.asked
+    ]
+    assert first.steps != Simulation(20).run().steps
+
+
+def test_a_ledger_of_yesterday_is_refused() -> None:
+    refused = []
+    for seed in range(20):
+        simulation = Simulation(seed)
+        simulation.run()
+        refused.append(simulation.refused_yesterday)
+    assert False not in refused
+    assert refused.count(True) > 10
