@@ -14,16 +14,18 @@ from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.published.grouping.count_samples import noisy_sample
-from privacy.published.grouping.fpa import FPA, coefficients
+from privacy.published.grouping.fpa import FPA, coefficients, sensitivity
 from privacy.published.grouping.gs import GS
 from privacy.published.grouping.gs_r import GSR
 from privacy.published.grouping.gs_s import GSS
 from privacy.published.grouping.incidence import Incidence
 from privacy.published.grouping.lpa import LPA
 from privacy.published.grouping.noisy_counts import NoisyCounts, equal_groups, noisy, smoothed
+from privacy.published.grouping.smoothing_choice import Smoothing, choose
 from privacy.sampling.draws import Draws
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.mutants import WeakerNoise
+from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -101,7 +103,7 @@ def fourier_bound(scale: float, runs: int) -> float:
 
 
 def test_fourier_coefficients_cost_nearly_all() -> None:
-    assert 1.6 < fourier_bound(FPA(2.0, 2).sensitivity(3, 1, 1) / 2.0, 150_000) <= 2.0
+    assert 1.6 < fourier_bound(sensitivity(3, 2, 1, 1) / 2.0, 150_000) <= 2.0
 
 
 def test_catches_the_papers_noise_for_complex_coefficients() -> None:
@@ -161,3 +163,54 @@ def test_catches_groups_by_the_counts_themselves() -> None:
 
     assert bound(pair, [1], together(GroupedByTruth(1.0))) > 1.0
     assert bound(pair, [1], together(GSS(1.0))) <= 1.0
+
+
+CROWD = 3_000
+"""Keys, so many that the choice sees something."""
+
+MOST = 40
+
+
+def stairs(pairs: int) -> Incidence:
+    """So many pairs of a unit and a key, one each: the more, the more the first half of the keys stands out."""
+    keys = np.arange(pairs) % (CROWD // 2)
+    return Incidence(np.arange(pairs), keys, CROWD, MOST)
+
+
+@dataclass(frozen=True)
+class ChosenByTruth(GS):
+    """The best size by the counts themselves, as if it told nothing."""
+
+    def _choose(
+        self, incidence: Incidence, order: NDArray[np.intp], epsilon: Fraction, rest: Fraction, entropy: Entropy
+    ) -> Smoothing:
+        return choose(incidence, np.arange(CROWD), epsilon, rest, ConstantEntropy())
+
+
+def sizes(mechanism: GS, runs: int, *tables: Incidence) -> float:
+    """Of epsilon, by the size of groups alone."""
+
+    def outputs(table: Incidence, seed: int) -> Outputs:
+        entropy, draws = SimulatedEntropy(seed), SeededDraws(seed)
+        chosen = [float(mechanism.release(table, draws, entropy).group_size) for _ in range(runs)]
+        return Outputs(np.array(chosen), np.zeros(runs, np.int64))
+
+    first, second = (outputs(table, 20260120 + number) for number, table in enumerate(tables))
+    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+
+
+def test_catches_a_size_that_is_chosen_by_the_counts_themselves() -> None:
+    """Where the choice without noise turns over, one unit turns it: found by halving, at half of epsilon."""
+    mechanism = ChosenByTruth(1.0, share=0.5)
+
+    def size(pairs: int) -> int:
+        return mechanism.release(stairs(pairs), SeededDraws(1), ConstantEntropy()).group_size
+
+    low, high = 0, 200 * CROWD
+    assert (size(low), size(high)) == (CROWD, 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if size(middle) == CROWD else (low, middle)
+    pair = stairs(low), stairs(high)
+    assert sizes(mechanism, 60, *pair) > 1.0
+    assert sizes(GS(1.0, share=0.5), 60, *pair) <= 1.0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.published.grouping.fpa import FPA, coefficients
+from privacy.published.grouping.fpa import coefficients, reals, sensitivity
 from privacy.published.grouping.incidence import Incidence, enforced
 from privacy.published.grouping.noisy_counts import equal_groups
+from privacy.published.grouping.smoothing_choice import _candidates
 from tests.support.seeded_draws import SeededDraws
 
 KEYS = 9
@@ -62,10 +64,13 @@ def test_rows_of_one_unit_move_what_is_measured_by_at_most_its_sensitivity(
     group = equal_groups(np.array(places[0]), size)
     assert np.abs(np.bincount(group, move)).sum() <= before.moved
     assert abs(move.sum()) <= before.most
-    mechanism = FPA(1.0, frequencies)
-    m = mechanism.reals(KEYS)
+    m = reals(KEYS, frequencies)
     changed = np.abs(coefficients(before.counts, m) - coefficients(after.counts, m)).sum()
-    assert changed <= mechanism.sensitivity(KEYS, before.moved, before.most)
+    assert changed <= sensitivity(KEYS, frequencies, before.moved, before.most)
+    candidates = zip(*(_candidates(one, np.array(places[0]), Fraction(1)) for one in (before, after)), strict=True)
+    for one, other in candidates:
+        assert (one.released, one.sensitivity, one.coarse) == (other.released, other.sensitivity, other.coarse)
+        assert abs(one.excess - other.excess) <= one.sensitivity * (1 + 1e-9)
 
 
 def test_every_change_of_few_counts_stays_within_the_sensitivity_of_the_coefficients_and_the_papers_is_exceeded() -> (
@@ -74,11 +79,10 @@ def test_every_change_of_few_counts_stays_within_the_sensitivity_of_the_coeffici
     """All changes of up to s of d counts by 1. The paper's sqrt(rho d s), of complex coefficients, is too little."""
     exceeded = False
     for d, frequencies, s in itertools.product((3, 4, 5, 8), (1, 2, 3), (1, 2, 3)):
-        mechanism = FPA(1.0, frequencies)
-        m, s = mechanism.reals(d), min(s, d)
+        m, s = reals(d, frequencies), min(s, d)
         basis = np.stack([coefficients(np.eye(d, dtype=np.int64)[key], m) for key in range(d)])
         changes = np.array([one for one in itertools.product((-1, 0, 1), repeat=d) if np.abs(one).sum() <= s])
         worst = np.abs(changes @ basis).sum(axis=1).max()
-        assert worst <= mechanism.sensitivity(d, s, s)
+        assert worst <= sensitivity(d, frequencies, s, s)
         exceeded |= worst > (frequencies * d * s) ** 0.5 * 2.0**20
     assert exceeded

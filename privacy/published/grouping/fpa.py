@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,32 +63,48 @@ class FPA:
         """Pure differential privacy, over all keys."""
         return PureDP(self.epsilon)
 
-    def reals(self, n_keys: int) -> int:
-        """m, how many real numbers are measured."""
-        return min(2 * self.frequencies - 1, n_keys)
-
-    def sensitivity(self, n_keys: int, moved: int, most: int) -> int:
-        """The L1 sensitivity of the whole-numbered coefficients, rounded up."""
-        m = self.reals(n_keys)
-        by_length = math.isqrt((m * n_keys * moved) << (2 * _BITS)) + 1 + m * moved
-        largest = math.isqrt(2 << (2 * _BITS)) + 2
-        return min(by_length, (most << _BITS) + moved * (m - 1) * largest)
-
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts; nothing is drawn from `draws`.
 
         Raises: InvalidParameter for more pairs than sums of whole numbers hold; EntropyFailed.
         Cost: m times the keys, and m draws of noise.
         """
-        d, m = incidence.n_keys, self.reals(incidence.n_keys)
-        scale = float_at_least(self.sensitivity(d, incidence.moved, incidence.most) / exact_epsilon(self.epsilon))
-        exactly = coefficients(incidence.counts, m)
-        measured = exactly + checked(entropy.laplace(scale, m), m)
-        values, keys = np.zeros(d), np.arange(d)
-        for number, coefficient in enumerate(measured.tolist()):
-            values += column(number, keys, d) * (coefficient / (d * 4.0**_BITS))
-        spread = np.full(d, scale * math.sqrt(m) / (d * 2.0**_BITS))
-        return NoisyCounts(values, spread, keys, 1, self.name, self.epsilon)
+        values, spread = reconstructed(incidence, self.frequencies, exact_epsilon(self.epsilon), entropy)
+        return NoisyCounts(values, spread, np.arange(incidence.n_keys), 1, self.name, self.epsilon)
+
+
+def reals(n_keys: int, frequencies: int) -> int:
+    """m, how many real numbers so many frequencies are."""
+    return min(2 * frequencies - 1, n_keys)
+
+
+def sensitivity(n_keys: int, frequencies: int, moved: int, most: int) -> int:
+    """The L1 sensitivity of the whole-numbered coefficients, rounded up; `FPA` has the proof."""
+    m = reals(n_keys, frequencies)
+    by_length = math.isqrt((m * n_keys * moved) << (2 * _BITS)) + 1 + m * moved
+    largest = math.isqrt(2 << (2 * _BITS)) + 2
+    return min(by_length, (most << _BITS) + moved * (m - 1) * largest)
+
+
+def reconstructed(
+    incidence: Incidence, frequencies: int, epsilon: Fraction, entropy: Entropy
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n_keys,) the counts of noisy coefficients, epsilon-DP, and their noise scales. Raises: as `FPA.release`."""
+    d, m = incidence.n_keys, reals(incidence.n_keys, frequencies)
+    scale = float_at_least(sensitivity(d, frequencies, incidence.moved, incidence.most) / epsilon)
+    exactly = coefficients(incidence.counts, m)
+    measured = exactly + checked(entropy.laplace(scale, m), m)
+    values, keys = np.zeros(d), np.arange(d)
+    for number, coefficient in enumerate(measured.tolist()):
+        values += column(number, keys, d) * (coefficient / (d * 4.0**_BITS))
+    return values, np.full(d, key_scale(incidence, frequencies, epsilon))
+
+
+def key_scale(incidence: Incidence, frequencies: int, epsilon: Fraction) -> float:
+    """The scale of Laplace noise of the same variance as that of one key. Public."""
+    d, m = incidence.n_keys, reals(incidence.n_keys, frequencies)
+    scale = float_at_least(sensitivity(d, frequencies, incidence.moved, incidence.most) / epsilon)
+    return scale * math.sqrt(m) / (d * 2.0**_BITS)
 
 
 def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:

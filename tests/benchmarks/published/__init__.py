@@ -1,8 +1,9 @@
 """Mechanisms of papers on the papers' own questions, beside our default: counts by many keys, medians, samples.
 
 The counts are of badges and of votes per post of a question-and-answer site and of genres of users, where their data
-are (NOISEGATE_SHARED_DATA); the medians are of the populations of the paper. CASES="grouping;centre;stability" runs
-those alone. A picture per paper goes beside the results.
+are (NOISEGATE_SHARED_DATA), and of inputs that are made up; the medians are of the populations of the paper; the
+subgraphs are those of a part of a social network. CASES="grouping;centre;stability;exploring" runs those alone. A
+picture per paper goes beside the results.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import os
 from pathlib import Path
 
 from tests.benchmarks.published.centre import centre
+from tests.benchmarks.published.exploring import exploring
 from tests.benchmarks.published.grouping import grouping
 from tests.benchmarks.published.stability import stability
 from tests.benchmarks.rows import Row
 
-CASES = {"grouping": grouping, "centre": centre, "stability": stability}
+CASES = {"grouping": grouping, "centre": centre, "stability": stability, "exploring": exploring}
 _FOLDER = Path(__file__).parents[1] / "results"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.benchmarks.published.picture import draw
+from tests.benchmarks.published.side_by_side import side_by_side
 from tests.benchmarks.rows import Row
 from tests.support.seeded_draws import SeededDraws
 from tests.support.shared_data import shared_data
@@ -38,46 +40,107 @@ _CASES = {
 }
 """File, unit, key, and at how many keys a unit counts: a power of two beyond what 99 of 100 units have."""
 
+_MANY, _FEW = 20_000, 256
+_MADE_UP = ("zipf", "dense", "sparse", "waves")
+_MADE_UP_MOST = 16
+
 _FREQUENCIES = (1, 2, 4, 8, 16, 32, 64)
 _BAR = 1.05
 _SANITY = 0.001
 """A relative error is of this part of the units at least, as in the paper."""
 
-_RUNS, _QUICK_RUNS = 200, 6
-_DELTA = 1e-6
+_TABLES = 4
+"""How often keys are left out anew."""
 
+_RELEASES, _OF_MANY_KEYS = 25, 4
+"""How many releases of each; of many keys fewer are as exact."""
+
+_DEFAULTS = 3
+_DELTA = 1e-6
+_BEST = "fpa, best rho (not private)"
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 Release = Callable[[Entropy], NDArray[np.float64]]
+Errors = dict[str, tuple[float, float]]
+"""(MAE, MRE) of each mechanism."""
 
 
 def grouping(quick: bool, folder: Path) -> list[Row]:
-    """Rows of every case whose data are there."""
+    """Rows of every case whose data are there, and of inputs that are made up."""
     rows: list[Row] = []
-    panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
-    for case, (file, unit, key, most) in _CASES.items():
-        path = shared_data(file.split("/")[0]) / f"{file.split('/')[1]}.parquet"
-        if not path.exists():
-            print(f"skipped: {case}, for want of {path}")
-            continue
-        units, keys = _pairs(path, unit, key)
-        lines: dict[str, tuple[list[float], list[float]]] = {}
-        for spelled, epsilon in EPSILONS.items():
-            found = _errors(units, keys, most, epsilon, _QUICK_RUNS if quick else _RUNS)
-            at = f"{case}, epsilon {spelled}"
-            for name, (absolute, relative) in found.items():
-                rows += [
-                    Row(at, f"{name}, MAE", absolute, "units"),
-                    Row(at, f"{name}, MRE", 100 * relative, "%"),
-                ]
-                lines.setdefault(name, ([], []))
-                lines[name][0].append(epsilon)
-                lines[name][1].append(absolute)
-            best = min(found["lpa"][0], found["fpa, best rho (not private)"][0])
-            rows.append(Row(at, "gs / the better of lpa and fpa, MAE", found["gs"][0] / best, "1", most=_BAR))
-        panels[case] = lines
-    if panels:
-        title = "Grouping and smoothing: mean absolute error"
-        draw("published_grouping", title, panels, "epsilon", "units", folder, "xy")
+    absolute: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    relative: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    inputs = [(case, 0, quick) for case in _CASES if _is_there(case)]
+    real = len(inputs)
+    inputs += [(kind, n_keys, quick) for kind, n_keys in itertools.product(_MADE_UP, (_MANY, _FEW))]
+    all_found = side_by_side(_found, inputs)
+    for (case, _, _), found in zip(inputs[:real], all_found, strict=False):
+        rows += _rows(case, found, _BAR)
+        for which, panels in enumerate((absolute, relative)):
+            panels[f"{case}, {('MAE', 'MRE')[which]}"] = {
+                name: (list(EPSILONS.values()), [found[spelled][name][which] for spelled in EPSILONS])
+                for name in found["0.1"]
+                if not name.startswith(("gs_s, row", "gs as", "lpa, cut"))
+            }
+    for (kind, n_keys, _), found in zip(inputs[real:], all_found[real:], strict=True):
+        # For few keys no choice can promise the bar: `GS` says why.
+        rows += _rows(f"{kind}, {n_keys:,} keys", found, _BAR if n_keys == _MANY else None)
+    if absolute:
+        title = "Grouping and smoothing: mean absolute (units) and relative error"
+        draw("published_grouping", title, {**absolute, **relative}, "epsilon", "error", folder, "xy", rows=2)
     return rows
+
+
+def _path(case: str) -> Path:
+    folder, file = _CASES[case][0].split("/")
+    return shared_data(folder) / f"{file}.parquet"
+
+
+def _is_there(case: str) -> bool:
+    found = _path(case).exists()
+    if not found:
+        print(f"skipped: {case}, for want of {_path(case)}")
+    return found
+
+
+def _found(case: str, n_keys: int, quick: bool) -> dict[str, Errors]:
+    """Of a case with data, or of an input of so many keys that is made up."""
+    if not n_keys:
+        _, unit, key, most = _CASES[case]
+        pairs = _pairs(_path(case), unit, key)
+        return _errors(pairs, int(pairs[1].max()) + 1, most, quick, defaults=True)
+    return _errors(_made_up(case, n_keys), n_keys, _MADE_UP_MOST, quick, defaults=False)
+
+
+def _rows(case: str, found: dict[str, Errors], bar: float | None) -> list[Row]:
+    rows = []
+    for spelled, errors in found.items():
+        at = f"{case}, epsilon {spelled}"
+        for name, (absolute, relative) in errors.items():
+            rows += [Row(at, f"{name}, MAE", absolute, "units"), Row(at, f"{name}, MRE", 100 * relative, "%")]
+        for which, measure in enumerate(("MAE", "MRE")):
+            best = min(errors["lpa"][which], errors[_BEST][which])
+            rows.append(
+                Row(at, f"gs / the better of lpa and fpa, {measure}", errors["gs"][which] / best, "1", most=bar)
+            )
+        sampled = errors["gs"][0] / errors["gs_s, column"][0]
+        rows.append(Row(at, "gs / gs_s, MAE", sampled, "1"))
+    return rows
+
+
+def _made_up(kind: str, n_keys: int) -> Pairs:
+    """Units at up to eight keys each, from a seed. In `waves` neighbouring keys are alike, in all else none are."""
+    rng = np.random.default_rng(20260130)
+    rank = np.arange(1, n_keys + 1)
+    weights = {
+        "zipf": rng.permutation(1.0 / rank),
+        "dense": np.ones(n_keys),
+        "sparse": np.ones(n_keys),
+        "waves": np.exp(2 * np.sin(rank * (2 * math.pi / n_keys))),
+    }[kind]
+    units = max(50, n_keys // 20) if kind == "sparse" else 40_000
+    keys = rng.choice(n_keys, 8 * units, p=weights / weights.sum())
+    return np.repeat(np.arange(units), 8), keys
 
 
 def _pairs(path: Path, unit: str, key: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -86,15 +149,43 @@ def _pairs(path: Path, unit: str, key: str) -> tuple[NDArray[np.int64], NDArray[
     return units.astype(np.int64), keys.astype(np.int64)
 
 
-def _errors(
-    units: NDArray[np.int64], keys: NDArray[np.int64], most: int, epsilon: float, runs: int
-) -> dict[str, tuple[float, float]]:
-    """(MAE, MRE) of each, the mean of so many runs; FPA at the rho that is best for these data."""
-    n_keys = int(keys.max()) + 1
-    truth = np.bincount(keys, minlength=n_keys).astype(float)
+def _errors(pairs: Pairs, n_keys: int, most: int, quick: bool, defaults: bool) -> dict[str, Errors]:
+    """By epsilon, the mean over all releases; FPA at the rho that is best for these data."""
+    units, keys = pairs
+    truth = np.bincount(np.unique(units * n_keys + keys) % n_keys, minlength=n_keys).astype(float)
     sanity = np.maximum(truth, _SANITY * len(np.unique(units)))
     draws, entropy = SeededDraws(1), SimulatedEntropy(2)
-    mechanisms: dict[str, LPA | FPA | GSR | GSS | GS] = {
+    released: dict[tuple[str, str], list[tuple[float, float]]] = {}
+
+    def add(spelled: str, name: str, values: NDArray[np.float64]) -> None:
+        off = np.abs(values - truth)
+        released.setdefault((spelled, name), []).append((float(off.mean()), float((off / sanity).mean())))
+
+    releases = 1 if quick else _RELEASES if n_keys < 1000 else _OF_MANY_KEYS
+    for _ in range(1 if quick else _TABLES):
+        table = enforced(units, keys, n_keys, most, draws)
+        for (spelled, epsilon), _ in itertools.product(EPSILONS.items(), range(releases)):
+            for name, mechanism in _mechanisms(epsilon).items():
+                values = mechanism.release(table, draws, entropy).values
+                add(spelled, name, values)
+                if name == "lpa":
+                    add(spelled, "lpa, cut at 0", np.maximum(values, 0))
+    for spelled, epsilon in EPSILONS.items() if defaults else ():
+        for name, release in _defaults(units, keys, n_keys, most, epsilon).items():
+            for _ in range(1 if quick else _DEFAULTS):
+                add(spelled, name, release(entropy))
+    means: dict[str, Errors] = {spelled: {} for spelled in EPSILONS}
+    for (spelled, name), errors in released.items():
+        absolute, relative = np.mean(errors, axis=0).tolist()
+        means[spelled][name] = (absolute, relative)
+    for errors_of in means.values():
+        fourier = [errors_of.pop(f"fpa {rho}") for rho in _FREQUENCIES]
+        errors_of[_BEST] = (min(one for one, _ in fourier), min(one for _, one in fourier))
+    return means
+
+
+def _mechanisms(epsilon: float) -> dict[str, LPA | FPA | GSR | GSS | GS]:
+    return {
         "lpa": LPA(epsilon),
         "gs_r": GSR(epsilon),
         "gs_s, row": GSS(epsilon, "row"),
@@ -103,22 +194,6 @@ def _errors(
         "gs": GS(epsilon),
         **{f"fpa {rho}": FPA(epsilon, rho) for rho in _FREQUENCIES},
     }
-    released: dict[str, list[tuple[float, float]]] = {}
-
-    def add(name: str, values: NDArray[np.float64]) -> None:
-        off = np.abs(values - truth)
-        released.setdefault(name, []).append((float(off.mean()), float((off / sanity).mean())))
-
-    for _ in range(runs):
-        table = enforced(units, keys, n_keys, most, draws)
-        for name, mechanism in mechanisms.items():
-            add(name, mechanism.release(table, draws, entropy).values)
-    for name, release in _defaults(units, keys, n_keys, most, epsilon).items():
-        for _ in range(runs):
-            add(name, release(entropy))
-    means = {name: tuple(np.mean(errors, axis=0).tolist()) for name, errors in released.items()}
-    fourier = [means.pop(f"fpa {rho}") for rho in _FREQUENCIES]
-    return {**means, "fpa, best rho (not private)": min(fourier)}
 
 
 def _defaults(

@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from privacy.accounting.event import ApproxDP, PureDP
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.errors import InvalidParameter
 from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample, smoothness
 from privacy.published.centre.smooth_median import median_sensitivity
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
-from tests.support.simulated_entropy import SimulatedEntropy
 
 WHOLE = SimpleRandomSample(5, 5)
 ALL = [np.array(one) for one in itertools.combinations_with_replacement(range(7), 5)]
@@ -66,58 +63,6 @@ def test_global_noise_is_for_the_whole_range() -> None:
     smooth = SampledMedian(0.5, 1e-6, 0, 1, WHOLE).scale(np.full(5, 3))
     beta = smoothness(Fraction(1, 2), 1e-6)
     assert smooth == pytest.approx(2 * (median_sensitivity(np.full(5, 3), 0, STEPS, beta) + 1) / 0.5)
-
-
-def released(mechanism: SampledMean | SampledMedian, values: list[float], seed: int, runs: int = 6000) -> Outputs:
-    draws, entropy, population = SeededDraws(seed), SimulatedEntropy(seed + 1), np.array(values)
-    score = np.array([mechanism.release(population, draws, entropy) for _ in range(runs)])
-    return Outputs(score, np.zeros(runs, np.int64))
-
-
-class TooMuch(SimpleRandomSample):
-    """epsilon N / n, the rule of thumb, which holds for small epsilon only."""
-
-    def inner(self, epsilon: float) -> Fraction:
-        return Fraction(epsilon) * self.population / self.size
-
-
-PAIR = [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        SampledMean(1.0, 0, 1, SimpleRandomSample(3, 1)),
-        SampledMedian(1.0, 0.0, 0, 1, SimpleRandomSample(3, 1)),
-        SampledMedian(1.0, 1e-3, 0, 1, SimpleRandomSample(3, 1)),
-    ],
-)
-def test_one_changed_value_costs_no_more_than_epsilon(mechanism: SampledMean | SampledMedian) -> None:
-    delta = getattr(mechanism, "delta", 0.0)
-    assert epsilon_lower_bound(released(mechanism, PAIR[0], 1), released(mechanism, PAIR[1], 3), 1e-7, delta) <= 1.0
-
-
-def test_catches_linear_amplification() -> None:
-    """One of nine values is drawn; where it is that one, noise of scale 1 / 13.5 shows it."""
-    mechanism = SampledMean(1.5, 0, 1, TooMuch(9, 1))
-    first, second = (released(mechanism, [0.0] * 8 + [last], 5, 20_000) for last in (0.0, 1.0))
-    assert epsilon_lower_bound(first, second, 1e-7) > 1.5
-
-
-class LocalMedian(SampledMedian):
-    """Noise for the local sensitivity of these very values, which tells where they lie."""
-
-    def scale(self, steps: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
-        return 2 * (median_sensitivity(np.sort(steps), 0, STEPS, 50.0) + 1) / self.epsilon
-
-
-def test_catches_noise_for_the_local_sensitivity() -> None:
-    pair = [0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0]
-    for kind, caught in ((LocalMedian, True), (SampledMedian, False)):
-        mechanism = kind(1.0, 1e-3, 0, 1, WHOLE)
-        first, second = (released(mechanism, one, 7) for one in pair)
-        bound = epsilon_lower_bound(first, second, 1e-7, 1e-3)
-        assert (bound > 1.0) == caught
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ import pytest
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.published.grouping.count_samples import noisy_sample, row_rate
-from privacy.published.grouping.fpa import FPA, coefficients, column
+from privacy.published.grouping.fpa import FPA, coefficients, column, reconstructed
 from privacy.published.grouping.gs import GS
 from privacy.published.grouping.gs_r import GSR
 from privacy.published.grouping.gs_s import GSS
 from privacy.published.grouping.incidence import Incidence, enforced
 from privacy.published.grouping.lpa import LPA
-from privacy.published.grouping.noisy_counts import equal_groups
+from privacy.published.grouping.noisy_counts import equal_groups, smoothed
+from privacy.published.grouping.smoothing_choice import _candidates
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -78,7 +79,7 @@ def test_keys_alike_in_the_sample_are_grouped() -> None:
         (GSS(0.5), [2 / 0.25, 4 / 0.25]),
         (GSS(0.5, "row"), [1 / 0.25, 4 / 0.25]),
         (GS.as_published(0.5), [2 / 0.25, 4 / 0.25]),
-        (GS(0.5), [2 * 128, 4 * 256, 2 * 256, 4 / (0.5 * 31 / 32)]),
+        (GS(0.5), [2 * 256, 2 * 1026 * 128 / 1.5, 4 / (0.5 * 31 / 32)]),
     ],
 )
 def test_what_each_stage_spends(mechanism: LPA | GSR | GSS | GS, scales: list[float]) -> None:
@@ -89,19 +90,59 @@ def test_what_each_stage_spends(mechanism: LPA | GSR | GSS | GS, scales: list[fl
 
 def test_one_group_of_all_keys_needs_noise_for_the_keys_of_one_unit_only() -> None:
     recorded = RecordedEntropy(NOISELESS)
-    GS(0.1).release(units_per_key([1] * 1000, most=2), DRAWS, recorded)
+    GS(0.1).release(units_per_key([1] * 9000, most=2), DRAWS, recorded)
     _, scale, draws = recorded.draws[-1]
     assert len(draws) == 1
     assert scale == pytest.approx(2 / (0.1 * 31 / 32))
 
 
 def test_the_size_suits_the_counts() -> None:
-    """Flat and small counts are smoothed together; large ones that differ are not; two levels are found."""
+    """Flat and small counts are smoothed together, large ones that differ are not, few keys are left alone."""
     entropy = SimulatedEntropy(4)
-    assert GS(0.1).release(units_per_key([2] * 500, most=4), DRAWS, entropy).group_size == 500
+    assert GS(0.1).release(units_per_key([2] * 9000, most=4), DRAWS, entropy).group_size == 9000
     assert GS(1.0).release(units_per_key([100 * i for i in range(40)]), DRAWS, entropy).group_size == 1
-    levels = units_per_key([20_000, 100] * 32, most=8)
-    assert 2 < GS(0.03, share=0.5).release(levels, DRAWS, entropy).group_size <= 32
+    assert GS(0.1).release(units_per_key([2] * 40, most=4), DRAWS, entropy).group_size == 1
+
+
+def test_two_levels_are_grouped_apart() -> None:
+    """Half of 4000 keys have 2000 units, in any order: means of groups tell them from the others."""
+    counts = np.random.default_rng(8).permutation([0, 2000] * 2000)
+    keys = np.repeat(np.arange(4000), counts)
+    table, entropy = Incidence(np.arange(len(keys)), keys, 4000, 64), SimulatedEntropy(5)
+    released, alone = GS(1.0, share=0.25).release(table, DRAWS, entropy), LPA(1.0).release(table, DRAWS, entropy)
+    assert 2 < released.group_size <= 2000
+    assert np.abs(released.values - counts).mean() < 0.5 * np.abs(alone.values - counts).mean()
+
+
+def test_a_slow_wave_is_released_by_its_frequencies() -> None:
+    wave = np.rint(900 + 800 * np.cos(2 * np.pi * np.arange(6000) / 6000)).astype(int)
+    keys = np.repeat(np.arange(6000), wave)
+    table = Incidence(np.arange(len(keys)), keys, 6000, 32)
+    released = GS(0.1, share=0.25).release(table, DRAWS, SimulatedEntropy(5))
+    assert (released.group_size, len(np.unique(released.group))) == (1, 6000)
+    assert np.abs(released.values - wave).mean() < 64 / 0.1 / 10
+
+
+def test_nothing_below_zero_is_released() -> None:
+    nobody = units_per_key([0] * 50, most=4)
+    assert (GS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values >= 0).all()
+    assert (GS.as_published(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values < 0).any()
+
+
+def test_each_score_is_the_error_that_follows() -> None:
+    """The mean error of 3000 releases of each candidate, of 24 keys, is the score that it was given, within 6%."""
+    counts = [0, 1, 30, 2, 5, 40, 33, 28] * 3
+    table, order, entropy = units_per_key(counts, most=2), np.argsort(counts), SimulatedEntropy(10)
+    alone = 2 * 2 * (1 - np.exp(-np.array(counts) / 4) / 2).sum()
+    for one in _candidates(table, order, Fraction(1))[:-1]:
+        off = []
+        for _ in range(3000):
+            if one.released.frequencies:
+                values, _ = reconstructed(table, one.released.frequencies, Fraction(1), entropy)
+            else:
+                values, _ = smoothed(table, equal_groups(order, one.released.size), Fraction(1), entropy)
+            off.append(np.abs(values - counts).sum())
+        assert np.mean(off) == pytest.approx(one.excess + alone, rel=0.06)
 
 
 def test_the_published_choice_finds_smaller_groups_than_are_good() -> None:
@@ -148,13 +189,13 @@ def test_the_noise_is_as_large_as_is_said() -> None:
 
 
 def test_a_million_keys_take_seconds() -> None:
-    """A pair for two keys in three. The bound is wide: noise of the operating system comes at its own pace."""
+    """A pair for two keys in three; of this process's own time, without that of noise, a draw or two per key."""
     keys = np.arange(0, 1_000_000, 3)
-    start = time.perf_counter()
+    start = time.process_time()
     table = enforced(np.tile(keys // 6, 2), np.concatenate([keys, keys + 1]), 1_000_002, 8, DRAWS)
     for mechanism in (LPA(1.0), GSR(1.0), GSS(1.0), GS(1.0), FPA(1.0, 8)):
         assert len(mechanism.release(table, DRAWS, SimulatedEntropy(8)).values) == 1_000_002
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize(
