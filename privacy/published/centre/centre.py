@@ -20,6 +20,9 @@ STEPS = 1 << 30
 """The range has so many steps; values are rounded to them before anything is worked out."""
 
 
+_LARGEST_EPSILON = 600
+
+
 @dataclass(frozen=True)
 class SimpleRandomSample:
     """n of N values without replacement, N public and fixed: neighbours differ in the value of one.
@@ -39,10 +42,14 @@ class SimpleRandomSample:
             raise InvalidParameter("a sample is of one value or more, and no larger than the population")
 
     def inner(self, epsilon: float) -> Fraction:
-        """What may be spent on the sample so that the whole spends epsilon, rounded down."""
+        """What may be spent on the sample so that the whole spends epsilon, rounded down.
+
+        Raises: InvalidParameter for an epsilon above 600, whose exponential is no float.
+        """
         if self.size == self.population:
             return exact_epsilon(epsilon)
-        exact_epsilon(epsilon)
+        if exact_epsilon(epsilon) > _LARGEST_EPSILON:
+            raise InvalidParameter("behind a sample an epsilon is at most 600")
         return Fraction(math.log1p(self.population / self.size * math.expm1(epsilon)) * (1 - 2.0**-40))
 
     def inner_delta(self, delta: float) -> float:
@@ -158,9 +165,11 @@ def smoothness(epsilon: Fraction, delta: float) -> float:
 
 
 def on_grid(values: NDArray[np.float64], least: float, most: float) -> NDArray[np.int64]:
-    """(n,) whole steps in [0, STEPS]; beyond the range it is cut. Raises: InvalidParameter for what is no number."""
-    if np.isnan(values).any():
-        raise InvalidParameter("a value is a number")
+    """(n,) whole steps in [0, STEPS]; beyond the range it is cut, and what is no number is at its least.
+
+    It is never refused: that a release fails would tell of one value.
+    """
+    values = np.where(np.isnan(values), least, values)
     part = np.clip((np.clip(values, least, most) - least) / (most - least), 0.0, 1.0)
     steps: NDArray[np.int64] = np.rint(part * STEPS).astype(np.int64)
     return steps

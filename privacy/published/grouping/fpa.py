@@ -91,7 +91,7 @@ def reconstructed(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(n_keys,) the counts of noisy coefficients, epsilon-DP, and their noise scales. Raises: as `FPA.release`."""
     d, m = incidence.n_keys, reals(incidence.n_keys, frequencies)
-    scale = float_at_least(sensitivity(d, frequencies, incidence.moved, incidence.most) / epsilon)
+    scale = coefficient_scale(incidence, frequencies, epsilon)
     exactly = coefficients(incidence.counts, m)
     measured = exactly + checked(entropy.laplace(scale, m), m)
     values, keys = np.zeros(d), np.arange(d)
@@ -103,8 +103,14 @@ def reconstructed(
 def key_scale(incidence: Incidence, frequencies: int, epsilon: Fraction) -> float:
     """The scale of Laplace noise of the same variance as that of one key. Public."""
     d, m = incidence.n_keys, reals(incidence.n_keys, frequencies)
-    scale = float_at_least(sensitivity(d, frequencies, incidence.moved, incidence.most) / epsilon)
-    return scale * math.sqrt(m) / (d * 2.0**_BITS)
+    return coefficient_scale(incidence, frequencies, epsilon) * math.sqrt(m) / (d * 2.0**_BITS)
+
+
+def coefficient_scale(incidence: Incidence, frequencies: int, epsilon: Fraction) -> float:
+    """The scale of the noise in each whole-numbered coefficient. Public."""
+    return float_at_least(
+        Fraction(sensitivity(incidence.n_keys, frequencies, incidence.moved, incidence.most)) / epsilon
+    )
 
 
 def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:

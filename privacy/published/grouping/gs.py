@@ -21,6 +21,8 @@ from privacy.published.grouping.noisy_counts import NoisyCounts, equal_groups, n
 from privacy.published.grouping.smoothing_choice import Smoothing, choose
 from privacy.sampling.draws import Draws
 
+_LARGEST_EPSILON = 1024
+
 
 @dataclass(frozen=True)
 class GS:
@@ -56,7 +58,9 @@ class GS:
     sampling: Sampling = "column"
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
+        # With more the noise of one release may be too little to draw, and that of another not.
+        if exact_epsilon(self.epsilon) > _LARGEST_EPSILON:
+            raise InvalidParameter("an epsilon is at most 1024 here")
         if not 0 < exact(self.share) < 1:
             raise InvalidParameter("a share lies between 0 and 1")
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.entropy import Entropy, checked_geometric
+from privacy.entropy import MAX_SCALE, Entropy, checked_geometric
 from privacy.exact import float_at_least
-from privacy.published.grouping.fpa import key_scale
+from privacy.published.grouping.fpa import coefficient_scale, key_scale
 from privacy.published.grouping.group_size import candidate_sizes, group_sizes, own_means
 from privacy.published.grouping.incidence import Incidence
 from privacy.published.grouping.noisy_counts import noise_scale
@@ -76,7 +76,7 @@ def choose(
     see further, and only for one group: the total, of which all deviations are at most twice as much and which moves
     by L0, and one group without the others' sensitivity.
 
-    Raises: EntropyFailed, InvalidParameter for an epsilon below 2^-33.
+    Raises: EntropyFailed, InvalidParameter for an epsilon below 2^-38.
     Cost: some thirty passes over the keys.
     """
     candidates = _candidates(incidence, order, rest)
@@ -112,7 +112,8 @@ def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) 
     whole = found[-1]
     transformed = np.fft.rfft(counts)
     for frequencies in FREQUENCIES:
-        if 2 * frequencies - 1 >= keys:
+        # What is not released must not be chosen: that it fails would tell what was best. Both bounds are public.
+        if 2 * frequencies - 1 >= keys or coefficient_scale(incidence, frequencies, rest) > MAX_SCALE:
             break
         smooth = np.fft.irfft(np.where(np.arange(len(transformed)) < frequencies, transformed, 0), keys)
         scale = key_scale(incidence, frequencies, rest) * _NORMAL
@@ -137,7 +138,7 @@ def _error(deviation: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
 
 
 def _column_sum(frequencies: int, keys: int) -> float:
-    """The largest column sum of |I - P|, rounded up. P is circulant, of a Dirichlet kernel: all columns have the same."""
+    """The largest column sum of |I - P|, rounded up. P is circulant, of a Dirichlet kernel: all are the same."""
     half = np.arange(1, keys) * (math.pi / keys)
     others = np.abs(np.sin((2 * frequencies - 1) * half) / np.sin(half)).sum() / keys
     return (1 - (2 * frequencies - 1) / keys + float(others)) * (1 + 2.0**-30)

@@ -46,9 +46,16 @@ def recursive(epsilon: float, moves: Sequence[tuple[float, int]]) -> float:
       moves: (probability, i), of a rule that turns a sample of the fewer records into one of the more.
     """
     exact_epsilon(epsilon)
+    most = epsilon * max(i for _, i in moves)
+    if most > _LARGEST_EXPONENT:
+        return most * UPWARD
     # E[exp(-i epsilon)] is at least 1 / E[exp(i epsilon)], so the other direction costs no more.
-    grown = sum(probability * math.expm1(min(700.0, i * epsilon)) for probability, i in moves)
+    grown = sum(probability * math.expm1(i * epsilon) for probability, i in moves)
     return math.log1p(grown) * UPWARD
+
+
+_LARGEST_EXPONENT = 700.0
+"""exp() of it still is a float; above it the worst case is charged."""
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,8 @@ def centre(quick: bool, folder: Path) -> list[Row]:
         for epsilon in _EPSILONS:
             errors = errors_of[kind, population, epsilon, quick]
             at = f"{kind}, {population}, epsilon {epsilon:g}"
-            rows += [
-                Row(at, f"n = {size}, RMSE", error**0.5, "1") for size, error in zip(_SIZES, errors, strict=True)
-            ]
+            for size, error in zip(_SIZES, errors, strict=True):
+                rows.append(Row(at, f"n = {size}, RMSE", error**0.5, "1"))
             rows.append(_gain(kind, population, epsilon, at, min(errors[1:]) / errors[0]))
             lines[f"epsilon {epsilon:g}"] = [size / _N for size in _SIZES], errors
         panels[f"{kind}, {population}"] = lines

@@ -58,6 +58,11 @@ def test_without_noise_it_is_the_mean_or_the_median_of_what_is_drawn() -> None:
     assert SampledMedian(1.0, 1e-6, 0, 10, sample).event == ApproxDP(1.0, 1e-6)
 
 
+def test_what_is_no_number_is_at_the_least_and_fails_nothing() -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 2.0, 4.0])
+    assert SampledMean(1.0, 2, 12, WHOLE).release(values, SeededDraws(1), ConstantEntropy()) == pytest.approx(4.4)
+
+
 def test_global_noise_is_for_the_whole_range() -> None:
     assert SampledMedian(0.5, 0, 0, 1, WHOLE).scale(np.zeros(5, np.int64)) == STEPS / 0.5
     smooth = SampledMedian(0.5, 1e-6, 0, 1, WHOLE).scale(np.full(5, 3))
@@ -71,11 +76,11 @@ def test_global_noise_is_for_the_whole_range() -> None:
         lambda: SimpleRandomSample(3, 4),
         lambda: SimpleRandomSample(3, 0),
         lambda: SampledMean(0.0, 0, 1, WHOLE),
+        lambda: SimpleRandomSample(3, 2).inner(601.0),
         lambda: SampledMean(1.0, 1, 1, WHOLE),
         lambda: SampledMedian(1.0, 0.6, 0, 1, WHOLE),
         lambda: SampledMedian(1.0, 0.0, 0, 1, SimpleRandomSample(5, 4)),
         lambda: SampledMean(1.0, 0, 1, WHOLE).release(np.zeros(4), SeededDraws(1), ConstantEntropy()),
-        lambda: SampledMean(1.0, 0, 1, WHOLE).release(np.full(5, np.nan), SeededDraws(1), ConstantEntropy()),
     ],
 )
 def test_refuses_what_it_cannot_protect(make) -> None:  # type: ignore[no-untyped-def]

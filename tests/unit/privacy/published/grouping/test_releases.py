@@ -123,6 +123,13 @@ def test_a_slow_wave_is_released_by_its_frequencies() -> None:
     assert np.abs(released.values - wave).mean() < 64 / 0.1 / 10
 
 
+def test_frequencies_whose_noise_cannot_be_drawn_are_not_chosen_from() -> None:
+    table, order = units_per_key([1] * 100_000, most=30_000), np.arange(100_000)
+    many, few = (_candidates(table, order, Fraction(1, per)) for per in (1, 10**9))
+    assert {one.released.frequencies for one in many} == {0, 2, 4, 8, 16}
+    assert {one.released.frequencies for one in few} == {0}
+
+
 def test_nothing_below_zero_is_released() -> None:
     nobody = units_per_key([0] * 50, most=4)
     assert (GS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values >= 0).all()
@@ -207,6 +214,7 @@ def test_a_million_keys_take_seconds() -> None:
         lambda: FPA(1.0, 0),
         lambda: FPA(0.0, 1),
         lambda: GS(1.0, share=1.0),
+        lambda: GS(1025.0),
         lambda: GS(1.0, share=0.0),
     ],
 )

@@ -94,6 +94,7 @@ def test_known_values() -> None:
     assert Stable(3).sigma(0.5) == pytest.approx(1.5)
     assert charged([Stable(2), Bernoulli(0.5)], 1.0) == pytest.approx(2 * math.log(1 + 0.5 * (math.e - 1)))
     assert in_parallel([0.5, 1.0]) == 1.0
+    assert 999 < WithoutReplacement(9).sigma(500.0) >= math.log(0.9) + 1000
 
 
 def test_samples_are_as_large_as_they_say() -> None:
