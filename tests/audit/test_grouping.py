@@ -119,6 +119,25 @@ def test_catches_noise_for_the_keys_of_a_unit_where_they_may_be_exchanged() -> N
     assert bound(ENTERS, [1, -1], values(NotTwice(1.0))) > 1.0
 
 
+class NoiseOfMeans(GSR):
+    """1 / epsilon, which is for means of groups, in their sums."""
+
+    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+        return super().release(incidence, draws, WeakerNoise(entropy, laplace=1 / incidence.moved))
+
+
+def test_catches_noise_for_the_means_of_random_groups_in_their_sums() -> None:
+    """The value of one key less that of another: groups of two of twenty keys, which are mostly not theirs."""
+    pair = at([0], 20, 1), at([1], 20, 1)
+
+    def apart(mechanism: GSR) -> Release:
+        release = values(mechanism)
+        return lambda table: np.array([np.subtract(*release(table)[:2])])
+
+    assert bound(pair, [1], apart(NoiseOfMeans(1.0)), 25_000) > 1.0
+    assert bound(pair, [1], apart(GSR(1.0)), 25_000) <= 1.0
+
+
 def test_catches_the_papers_sensitivity_of_one_sampled_key() -> None:
     source = SimulatedEntropy(20260115)
 

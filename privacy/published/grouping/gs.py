@@ -39,10 +39,13 @@ class GS:
     among what it compares. (4) Counts are not negative, so what is below 0 is cut, which takes up to half of the
     noise of small counts away and never adds an error. `published` and a share of 1/2 is the paper's.
 
-    How much is lost by choosing, on n keys, in units of LPA's error: against LPA 1 / (1 - s) and not quite
-    (1 + 1200 / (s n)) / 1024 for wrong choices; and smoothing that gains less than about 160 / (s n) is not seen,
-    for the sum of all deviations moves by 2.5 Delta_1 where LPA's errors come to n Delta_1 / epsilon. For a thousand
-    keys GS is therefore LPA, cut at 0, unless all counts are small; from tens of thousands on the loss is small.
+    What choosing costs on n keys, in units of LPA's error: s / (1 - s), and at most 2 / (1024 s n) for wrong choices
+    where LPA is best. Smoothing that gains less than some 150 / (s n) is not seen, for the sum of all deviations
+    moves by 2.5 Delta_1 and LPA's errors come to n Delta_1 / epsilon. So for a thousand keys GS is LPA, cut at 0,
+    unless all counts are small; from tens of thousands on the loss is small. The least possible loss is not zero
+    either: from nobody to counts for which LPA is as good as one group it takes n / epsilon units, so a choice that
+    is right there takes LPA with probability exp(-s n) / 2 where there is nobody, and is n times worse then. Within
+    5% of both therefore needs s n >= ln(10 n): some 250 keys at a thirty-second.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.3, theorem 6; report noisy max with exponential noise.
 
     Attributes:
