@@ -116,8 +116,8 @@ def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) 
         if 2 * frequencies - 1 >= keys or coefficient_scale(incidence, frequencies, rest) > MAX_SCALE:
             break
         smooth = np.fft.irfft(np.where(np.arange(len(transformed)) < frequencies, transformed, 0), keys)
-        scale = key_scale(incidence, frequencies, rest) * _NORMAL
-        excess = _error(counts - smooth, np.full(keys, scale)) - default
+        scale = np.full(keys, key_scale(incidence, frequencies, rest) * _NORMAL)
+        excess = _error(counts - smooth, scale) - default
         found.append(_Candidate(Smoothing(1, frequencies), excess, moved * (0.5 + _column_sum(frequencies, keys)), 2))
     total = 2 * float(counts.sum()) + noise_scale(incidence.most, rest) - keys * alone / 2
     return [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,9 +86,9 @@ def smooth_distance(
     """
     n, m = pattern.n_nodes, len(pattern.edges)
     ends = csr_array((np.ones(2 * m), (np.repeat(np.arange(m), 2), pattern.edges.ravel())), shape=(m, n))
-    program = vstack([hstack([-ends, -eye_array(m)]), hstack([csr_array((n, n)), ends.T])]).tocsr()
+    program: Any = vstack([hstack([-ends, -eye_array(m)]), hstack([csr_array((n, n)), ends.T])])
     right = np.concatenate([np.full(m, -1.0), np.full(n, float(bound))])
-    solved = linprog(np.concatenate([np.ones(n), np.zeros(m)]), program, right, bounds=(0, 1), method="highs")
+    solved = _solved(np.concatenate([np.ones(n), np.zeros(m)]), program, right, bounds=(0, 1))
     distance = 4 * float(solved.fun)
     slow = smoothness(epsilon, delta) / 4
     farthest = max(distance, 1 / slow - 2.5)
@@ -112,39 +113,46 @@ def recursive(pattern: Pattern, epsilon: float, runs: int, entropy: Entropy) -> 
     noise = _laplace(beta / (epsilon / 2), runs, entropy)
     thresholds = np.exp(high * beta + mu + noise)
     totals = np.array([_at_most(pattern, one) for one in thresholds])
-    return totals + np.array([_laplace(one / (epsilon / 2), 1, entropy)[0] for one in thresholds])
+    released: Floats = totals + np.array([_laplace(one / (epsilon / 2), 1, entropy)[0] for one in thresholds])
+    return released
 
 
-def _members(pattern: Pattern) -> csr_array:
+def _members(pattern: Pattern) -> Any:
     """(m, n_nodes) which node is in which occurrence."""
     m, k = pattern.nodes.shape
     places = np.repeat(np.arange(m), k), pattern.nodes.ravel()
-    return coo_array((np.ones(m * k), places), shape=(m, pattern.n_nodes)).tocsr()
+    return csr_array(coo_array((np.ones(m * k), places), shape=(m, pattern.n_nodes)))
 
 
 def _largest_share(pattern: Pattern, out: int) -> float:
     """The least that the largest node can be left with when nodes of so much weight in all are left out."""
     members, (m, n) = _members(pattern), (len(pattern.nodes), pattern.n_nodes)
-    program = vstack(
+    program: Any = vstack(
         [
             hstack([-members, -eye_array(m), csr_array((m, 1))]),
             hstack([csr_array((n, n)), members.T, csr_array(-np.ones((n, 1)))]),
         ]
-    ).tocsr()
+    )
     cost = np.zeros(n + m + 1)
     cost[-1] = 1
     equal = csr_array(np.concatenate([np.ones(n), np.zeros(m + 1)])[None])
     bounds = [(0.0, 1.0)] * (n + m) + [(0.0, None)]
     right = np.concatenate([np.full(m, -1.0), np.zeros(n)])
-    return float(linprog(cost, program, right, equal, [float(out)], bounds=bounds, method="highs").fun)
+    return float(_solved(cost, program, right, equal, [float(out)], bounds=bounds).fun)
 
 
 def _at_most(pattern: Pattern, threshold: float) -> float:
     """The most of all occurrences, in parts, such that no node is in more than the threshold."""
     members = _members(pattern)
     right = np.full(pattern.n_nodes, threshold)
-    return -float(linprog(-np.ones(len(pattern.nodes)), members.T, right, bounds=(0, 1), method="highs").fun)
+    return -float(_solved(-np.ones(len(pattern.nodes)), members.T, right, bounds=(0, 1)).fun)
+
+
+def _solved(*program: Any, **options: Any) -> Any:
+    """The optimum, by HiGHS."""
+    return linprog(*program, **options, method="highs")
 
 
 def _laplace(scale: float, runs: int, entropy: Entropy) -> Floats:
-    return entropy.laplace(scale / _STEP, runs) * _STEP
+    noise: Floats = entropy.laplace(scale / _STEP, runs) * _STEP
+    return noise
