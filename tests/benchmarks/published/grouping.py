@@ -75,7 +75,7 @@ def grouping(quick: bool, folder: Path) -> list[Row]:
     inputs += [(kind, n_keys, quick) for kind, n_keys in itertools.product(_MADE_UP, (_MANY, _FEW))]
     all_found = side_by_side(_found, inputs)
     for (case, _, _), found in zip(inputs[:real], all_found, strict=False):
-        rows += _rows(case, found, _BAR)
+        rows += _rows(case, found, _BAR, _BAR)
         for which, panels in enumerate((absolute, relative)):
             panels[f"{case}, {('MAE', 'MRE')[which]}"] = {
                 name: (list(EPSILONS.values()), [found[spelled][name][which] for spelled in EPSILONS])
@@ -83,8 +83,8 @@ def grouping(quick: bool, folder: Path) -> list[Row]:
                 if not name.startswith(("gs_s, row", "gs as", "lpa, cut"))
             }
     for (kind, n_keys, _), found in zip(inputs[real:], all_found[real:], strict=True):
-        # For few keys no choice can promise the bar: `GS` says why.
-        rows += _rows(f"{kind}, {n_keys:,} keys", found, _BAR if n_keys == _MANY else None)
+        # For few keys no choice can promise the bar (`GS` says why), and it is the absolute error that GS compares.
+        rows += _rows(f"{kind}, {n_keys:,} keys", found, _BAR if n_keys == _MANY else None, None)
     if absolute:
         title = "Grouping and smoothing: mean absolute (units) and relative error"
         draw("published_grouping", title, {**absolute, **relative}, "epsilon", "error", folder, "xy", rows=2)
@@ -112,7 +112,8 @@ def _found(case: str, n_keys: int, quick: bool) -> dict[str, Errors]:
     return _errors(_made_up(case, n_keys), n_keys, _MADE_UP_MOST, quick, defaults=False)
 
 
-def _rows(case: str, found: dict[str, Errors], bar: float | None) -> list[Row]:
+def _rows(case: str, found: dict[str, Errors], *bars: float | None) -> list[Row]:
+    """Bars of the absolute and of the relative error."""
     rows = []
     for spelled, errors in found.items():
         at = f"{case}, epsilon {spelled}"
@@ -121,7 +122,13 @@ def _rows(case: str, found: dict[str, Errors], bar: float | None) -> list[Row]:
         for which, measure in enumerate(("MAE", "MRE")):
             best = min(errors["lpa"][which], errors[_BEST][which])
             rows.append(
-                Row(at, f"gs / the better of lpa and fpa, {measure}", errors["gs"][which] / best, "1", most=bar)
+                Row(
+                    at,
+                    f"gs / the better of lpa and fpa, {measure}",
+                    errors["gs"][which] / best,
+                    "1",
+                    most=bars[which],
+                )
             )
         sampled = errors["gs"][0] / errors["gs_s, column"][0]
         rows.append(Row(at, "gs / gs_s, MAE", sampled, "1"))
