@@ -148,11 +148,14 @@ def _at_most(pattern: Pattern, threshold: float) -> float:
     return -float(_solved(-np.ones(len(pattern.nodes)), members.T, right, bounds=(0, 1)).fun)
 
 
+_LINPROG: Any = linprog
+"""Its types know no sparse arrays."""
+
+
 def _solved(*program: Any, **options: Any) -> Any:
     """The optimum, by HiGHS."""
-    return linprog(*program, **options, method="highs")
+    return _LINPROG(*program, **options, method="highs")
 
 
 def _laplace(scale: float, runs: int, entropy: Entropy) -> Floats:
-    noise: Floats = entropy.laplace(scale / _STEP, runs) * _STEP
-    return noise
+    return entropy.laplace(scale / _STEP, runs).astype(np.float64) * _STEP

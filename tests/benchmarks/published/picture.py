@@ -29,12 +29,16 @@ def draw(
 
     with pyplot.rc_context({"svg.hashsalt": "noisegate", "svg.fonttype": "none", "font.size": 8}):
         columns = -(-len(panels) // rows)
+        labels = list(dict.fromkeys(label for lines in panels.values() for label in lines))
+        drawn = {}
         figure, axes = pyplot.subplots(
             rows, columns, figsize=(2.8 * columns + 1.6, 2.8 * rows), layout="constrained", squeeze=False
         )
         for panel, (case, lines) in zip(axes.ravel(), panels.items(), strict=False):
-            for (label, (x, y)), mark in zip(lines.items(), "os^vDPX*<>", strict=False):
-                panel.plot(x, y, marker=mark, markersize=3.5, linewidth=0.8, label=label)
+            for label, (x, y) in lines.items():
+                at = labels.index(label)
+                mark, color = "os^vDPX*<>"[at % 10], f"C{at % 10}"
+                drawn[label] = panel.plot(x, y, marker=mark, color=color, markersize=3.5, linewidth=0.8)[0]
             panel.set(title=case, xlabel=across)
             if "x" in log:
                 panel.set_xscale("log")
@@ -43,7 +47,7 @@ def draw(
             panel.grid(alpha=0.3, linewidth=0.4)
         for first in axes[:, 0]:
             first.set_ylabel(up)
-        axes[0][-1].legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5))
+        figure.legend([drawn[label] for label in labels], labels, fontsize=6, loc="outside right center")
         figure.suptitle(title)
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
