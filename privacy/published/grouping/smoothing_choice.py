@@ -28,7 +28,7 @@ _SLACK = 2
 _RISK = 1024
 """Once in so many choices something else is taken that is no better than the default."""
 
-_WELL_ABOVE = 3
+_WELL_ABOVE = 2
 """What the coarse questions may count for, in penalties: enough to beat the default, not what the fine ones find."""
 
 _MOST = 1 << 60

@@ -44,6 +44,7 @@ _COUNTS = {
     "GS, as published": "gs as published",
     "GS": "gs",
 }
+_BAR = 1.05
 _INPUTS = ("badges", "votes per post", "genres")
 _SUBGRAPHS = {
     "Laplace for GS": "laplace",
@@ -121,20 +122,22 @@ def _counts(found: Figures) -> Iterator[str]:
         cells = []
         for one in _INPUTS:
             metrics = found[f"{one}, epsilon ln 2"]
-            cells.append(f"{metrics[f'{name}, MAE']:.3g} ({metrics[f'{name}, MRE']:.3g}%)")
+            cells.append(f"{_number(metrics[f'{name}, MAE'])} ({_number(metrics[f'{name}, MRE'])}%)")
         yield f"| {label} | {' | '.join(cells)} |"
     ratio = "gs / the better of lpa and fpa, MAE"
     yield ""
     for keys in ("of the data", "20,000 keys", "256 keys"):
-        ratios = [
-            metrics[ratio]
+        ratios = {
+            case: metrics[ratio]
             for case, metrics in found.items()
             if ratio in metrics and (keys in case or (keys == "of the data" and "keys" not in case))
-        ]
+        }
         where = keys if keys == "of the data" else f"made up, of {keys}"
+        worse = [case.replace(f", {keys}", "") for case, one in ratios.items() if one > _BAR]
         yield (
-            f"* GS against the better of LPA and FPA, {len(ratios)} inputs {where}: "
-            f"{min(ratios):.3g} to {max(ratios):.3g} times the error."
+            f"* GS against the better of LPA and FPA, {len(ratios)} inputs {where}: {_number(min(ratios.values()))} to "
+            f"{_number(max(ratios.values()))} times the mean absolute error, more than {_BAR:g} times it for "
+            f"{'; '.join(worse) or 'none'}."
         )
 
 
@@ -151,7 +154,12 @@ def _subgraphs(found: Figures) -> Iterator[str]:
 
 
 def _trimmed(metrics: Mapping[str, float], name: str) -> str:
-    return f"{metrics[f'{name}, middle 60%']:.2g}%"
+    return f"{_number(metrics[f'{name}, middle 60%'])}%"
+
+
+def _number(value: float) -> str:
+    """Three digits, or whole."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _centres(found: Figures) -> Iterator[str]:
@@ -163,7 +171,7 @@ def _centres(found: Figures) -> Iterator[str]:
     for kind in ("median", "mean"):
         for population in ("lognormal", "bimodal"):
             cells = [
-                f"{found[f'{kind}, {population}, epsilon {epsilon}']['best sample / whole, MSE']:.3g}"
+                _number(found[f"{kind}, {population}, epsilon {epsilon}"]["best sample / whole, MSE"])
                 for epsilon in epsilons
             ]
             yield f"| {kind}, {population} | {' | '.join(cells)} |"
