@@ -136,8 +136,8 @@ def _counts(found: Figures) -> Iterator[str]:
         worse = [case.replace(f", {keys}", "") for case, one in ratios.items() if one > _BAR]
         yield (
             f"* GS against the better of LPA and FPA, {len(ratios)} inputs {where}: "
-            f"{_number(min(ratios.values()))} to {_number(max(ratios.values()))} times the mean absolute error, more than {_BAR:g} times it for "
-            f"{'; '.join(worse) or 'none'}."
+            f"{_number(min(ratios.values()))} to {_number(max(ratios.values()))} times the mean absolute error, "
+            f"more than {_BAR:g} times it for {'; '.join(worse) or 'none'}."
         )
 
 
