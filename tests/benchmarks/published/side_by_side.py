@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
@@ -17,5 +16,5 @@ _T = TypeVar("_T")
 def side_by_side(work: Callable[..., _T], arguments: Sequence[tuple[object, ...]]) -> list[_T]:
     """What the work makes of each tuple of arguments, in their order. Times taken are those of its own processor."""
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(_WORKERS, context, initializer=os.setsid) as pool:
+    with ProcessPoolExecutor(_WORKERS, context) as pool:
         return [one.result() for one in [pool.submit(work, *each) for each in arguments]]
