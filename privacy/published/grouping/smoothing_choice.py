@@ -31,6 +31,10 @@ _RISK = 1024
 _WELL_ABOVE = 2
 """What the coarse questions may count for, in penalties: enough to beat the default, not what the fine ones find."""
 
+_LARGEST_SUM = 1 << 32
+"""Keys per epsilon, up to which the floats of a score err by far less than `_SLACK` allows for: all errors come to
+n Delta_1 / epsilon, a score is 410 / Delta_1 times that, and 2^-53 of it 2^-12. Beyond it there is noise alone."""
+
 _MOST = 1 << 60
 
 
@@ -98,7 +102,7 @@ def choose(
 def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) -> list[_Candidate]:
     """All but the default."""
     keys, moved = incidence.n_keys, incidence.moved
-    if keys == 1:
+    if keys == 1 or keys > rest * _LARGEST_SUM:
         return []
     counts, ordered = incidence.counts.astype(np.float64), incidence.counts[order].astype(np.float64)
     alone = noise_scale(moved, rest)

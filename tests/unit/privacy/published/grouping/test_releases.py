@@ -125,9 +125,15 @@ def test_a_slow_wave_is_released_by_its_frequencies() -> None:
 
 def test_frequencies_whose_noise_cannot_be_drawn_are_not_chosen_from() -> None:
     table, order = units_per_key([1] * 100_000, most=30_000), np.arange(100_000)
-    many, few = (_candidates(table, order, Fraction(1, per)) for per in (1, 10**9))
+    many, few = (_candidates(table, order, Fraction(1, per)) for per in (1, 40_000))
     assert {one.released.frequencies for one in many} == {0, 2, 4, 8, 16}
     assert {one.released.frequencies for one in few} == {0}
+
+
+def test_where_floats_would_err_by_more_than_is_allowed_for_there_is_no_choice() -> None:
+    table, order = units_per_key([1] * 1000, most=4), np.arange(1000)
+    assert _candidates(table, order, Fraction(1000, 1 << 32))
+    assert not _candidates(table, order, Fraction(999, 1 << 32))
 
 
 def test_nothing_below_zero_is_released() -> None:
