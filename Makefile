@@ -155,9 +155,10 @@ lock: ## requirements.lock, with hashes, from pyproject.toml; UPGRADE=1 takes th
 		--python .noisegate/lock/bin/python --no-python-downloads --cache-dir .noisegate/cache/uv --quiet \
 		--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.lock
 
-readme: .venv/installed ## write the demonstration's output into README.md, and the engines' costs into theirs
+readme: .venv/installed ## write the demonstration's output into README.md, and measured figures into other READMEs
 	@$(BIN)/python -m tests.demo.readme
 	@$(BIN)/python -m tests.benchmarks.engines.cost_table
+	@$(BIN)/python -m tests.benchmarks.published.errors_table
 
 clean: ## remove .venv and .noisegate
 	rm -rf .venv .noisegate

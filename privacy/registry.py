@@ -40,6 +40,8 @@ class Measures(Enum):
     RANKS = "the rows of all groups by their place on a public grid"
     ALL_GROUPS = "the join tuples of all groups together"
     OWN_SAMPLES = "join tuples, of which it draws samples itself"
+    KEYS_OF_UNITS = "which privacy unit is at which public key"
+    VALUES = "one value of each member of a population of known size"
 
 
 class Need(Enum):
@@ -449,6 +451,8 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
 )
 
 _LIBRARY = "it is there for comparison, as a library function; use gem"
+_CENTRE = "it protects one value of a population of public size; leave the mechanism out, AVG and MEDIAN have theirs"
+_KEYS = "it is there for comparison, as a library function; use group_lp"
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
 
 _COMPARED = (
@@ -512,6 +516,13 @@ _COMPARED = (
         _LIBRARY,
         "privacy.published.sampled.repeated_exploration:RepeatedExploration",
     ),
+    ComparisonMechanism("lpa", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.lpa:LPA"),
+    ComparisonMechanism("fpa", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.fpa:FPA"),
+    ComparisonMechanism("gs_r", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs_r:GSR"),
+    ComparisonMechanism("gs_s", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs_s:GSS"),
+    ComparisonMechanism("gs", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs:GS"),
+    ComparisonMechanism("sampled_mean", Measures.VALUES, _CENTRE, "privacy.published.centre.centre:SampledMean"),
+    ComparisonMechanism("sampled_median", Measures.VALUES, _CENTRE, "privacy.published.centre.centre:SampledMedian"),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}

@@ -102,3 +102,31 @@ class NissimGaussian:
     def sigma(self, bound: float, growth: float = 1.0) -> float:
         """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
         return self.factor * smooth_bound(bound, self.gamma, growth)
+
+
+@dataclass(frozen=True)
+class SmoothNoise:
+    """Noise of a fixed shape for a smooth bound on local sensitivity, as Lemma E.1 of the DP-S4S paper states it.
+
+    Attributes:
+      gamma: by how much the logarithm of the smooth bound may move between neighbours.
+      factor: the scale of the noise for a smooth bound of 1.
+    """
+
+    gamma: float
+    factor: float
+
+
+def nissim_laplace(epsilon: float, delta: float, dimension: int) -> SmoothNoise:
+    """SS-L: Laplace noise of scale 2 / epsilon, under (epsilon, delta)."""
+    return SmoothNoise(epsilon / (4 * (dimension + math.log(2 / delta))), 2 / epsilon)
+
+
+def nissim_cauchy(epsilon: float, dimension: int) -> SmoothNoise:
+    """SS-C: Cauchy noise of scale 6 / epsilon, under epsilon alone: its tails make a delta needless, and a mean void.
+
+    Our copy of the lemma has delta where the constant 6 stands: with the density 1 / (1 + z^2), a shift by s moves
+    the logarithm of the density by at most s, and a dilation by e^t by at most t. So 6 is three times what either
+    needs for one dimension; `nissim_cauchy` keeps the published number, which also holds for more.
+    """
+    return SmoothNoise(epsilon / (6 * dimension), 6 / epsilon)

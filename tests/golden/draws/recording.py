@@ -29,6 +29,13 @@ from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.s4s import S4S
 from privacy.mechanisms.start_from import at_rung
 from privacy.noisy_answer import NoisyAnswer
+from privacy.published.centre.centre import SampledMean, SampledMedian, SimpleRandomSample
+from privacy.published.grouping.fpa import FPA
+from privacy.published.grouping.gs import GS
+from privacy.published.grouping.gs_r import GSR
+from privacy.published.grouping.gs_s import GSS
+from privacy.published.grouping.incidence import enforced
+from privacy.published.grouping.lpa import LPA
 from privacy.published.laplace_global import LaplaceGlobal
 from privacy.published.pmsja_published import PmsjaAsPublished
 from privacy.published.s4s_rdp import S4SRenyi
@@ -73,6 +80,9 @@ def releases() -> Iterator[tuple[str, Release]]:
             yield from _scalar(owners, epsilon)
             yield from _grouped(owners, epsilon)
             yield from _sampled(owners, epsilon)
+    for epsilon in EPSILONS:
+        yield from _by_keys(epsilon)
+        yield from _centres(epsilon)
 
 
 def digest(release: Release) -> str:
@@ -107,6 +117,45 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     yield f"group_threshold, {owners} owners, epsilon {epsilon}", _shown(shown, tuples(owners, GROUPS))
     if owners == 1:
         yield f"vote_threshold, epsilon {epsilon}", _voted(VoteThreshold(epsilon, DELTA), tuples(owners, GROUPS))
+
+
+def _by_keys(epsilon: float) -> Iterator[tuple[str, Release]]:
+    """Counts of 300 units at up to six of 40 keys, of which four are kept."""
+    rng = np.random.default_rng(20260131)
+    units, keys = np.repeat(np.arange(300), 6), rng.geometric(0.1, 1800) % 40
+    made: dict[str, LPA | FPA | GSR | GSS | GS] = {
+        "lpa": LPA(epsilon),
+        "fpa": FPA(epsilon, 4),
+        "gs_r": GSR(epsilon),
+        "gs_s": GSS(epsilon),
+        "gs_s, rows": GSS(epsilon, "row"),
+        "gs": GS(epsilon),
+        "gs as published": GS.as_published(epsilon),
+    }
+    for name, mechanism in made.items():
+
+        def release(seed: int, mechanism: LPA | FPA | GSR | GSS | GS = mechanism) -> list[NDArray[np.generic]]:
+            draws = SeededDraws(seed)
+            table = enforced(units, keys, 40, 4, draws)
+            released = mechanism.release(table, draws, SimulatedEntropy(seed))
+            return [released.values, released.noise_scale, released.group]
+
+        yield f"{name}, epsilon {epsilon}", release
+
+
+def _centres(epsilon: float) -> Iterator[tuple[str, Release]]:
+    values, sample = np.random.default_rng(20260132).normal(40.0, 20.0, 101), SimpleRandomSample(101, 25)
+    made: dict[str, SampledMean | SampledMedian] = {
+        "sampled_mean": SampledMean(epsilon, 0.0, 100.0, sample),
+        "sampled_median": SampledMedian(epsilon, 0.0, 0.0, 100.0, sample),
+        "sampled_median, smooth": SampledMedian(epsilon, DELTA, 0.0, 100.0, sample),
+    }
+    for name, mechanism in made.items():
+
+        def release(seed: int, mechanism: SampledMean | SampledMedian = mechanism) -> list[NDArray[np.generic]]:
+            return [np.array([mechanism.release(values, SeededDraws(seed), SimulatedEntropy(seed))])]
+
+        yield f"{name}, epsilon {epsilon}", release
 
 
 def _truncated(mechanism: Measurement, drawn: JoinTuples) -> Release:

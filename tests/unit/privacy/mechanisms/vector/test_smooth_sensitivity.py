@@ -13,7 +13,12 @@ from privacy.mechanisms.vector.smooth_sensitivity import (
     smooth_bound,
 )
 from privacy.mechanisms.vector.smooth_sensitivity_design import smooth_gaussian
-from privacy.published.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
+from privacy.published.smooth_sensitivity_published import (
+    NissimGaussian,
+    PublishedSmoothGaussian,
+    nissim_cauchy,
+    nissim_laplace,
+)
 from privacy.sampling.renyi_order import divergence_budget
 from tests.unit.privacy.mechanisms.vector.gaussian_divergence import divergence, integrated
 
@@ -134,3 +139,28 @@ def test_an_order_that_is_worth_nothing_is_refused() -> None:
         PublishedSmoothGaussian(1.0, 1e-7, 10, order=2.0)
     with pytest.raises(InvalidParameter):
         smooth_gaussian(1e-9, 1e-300, 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_cauchy_noise_of_the_published_scale_is_pure(epsilon: float) -> None:
+    """All ratios of densities at neighbours: bounds a factor of e^gamma apart, answers the smaller of them."""
+    noise = nissim_cauchy(epsilon, 1)
+    z = np.concatenate([-np.geomspace(1e-6, 1e9, 4000)[::-1], np.geomspace(1e-6, 1e9, 4000)])
+
+    def density(x: np.ndarray, at: float, bound: float) -> np.ndarray:
+        scale = noise.factor * bound
+        return np.log(scale / (scale**2 + (x - at) ** 2))
+
+    for bound in (1.0, math.exp(noise.gamma), math.exp(-noise.gamma)):
+        moved = density(z, 0.0, 1.0) - density(z, min(1.0, bound), bound)
+        assert np.abs(moved).max() <= epsilon
+
+
+def test_laplace_noise_of_the_published_scale_keeps_epsilon_but_for_delta() -> None:
+    noise, delta = nissim_laplace(1.0, 1e-3, 1), 1e-3
+    wide, narrow = noise.factor * math.exp(noise.gamma), noise.factor
+    z = np.linspace(-400, 400, 2_000_001)
+    for (one, at), (other, to) in (((narrow, 0.0), (wide, 1.0)), ((wide, 0.0), (narrow, 1.0))):
+        first = np.exp(-np.abs(z - at) / one) / (2 * one)
+        second = np.exp(-np.abs(z - to) / other) / (2 * other)
+        assert np.maximum(first - math.e * second, 0).sum() * (z[1] - z[0]) <= delta

@@ -1,0 +1,1 @@
+"""Mean and median as published, with and without a simple random sample."""

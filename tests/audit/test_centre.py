@@ -1,0 +1,107 @@
+"""Mean and median of a sample keep their claims where one value changes, and their mutants do not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample
+from privacy.published.centre.smooth_median import median_sensitivity
+from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from tests.support.seeded_draws import SeededDraws
+from tests.support.simulated_entropy import SimulatedEntropy
+
+Mechanism = SampledMean | SampledMedian
+WHOLE, DELTA = SimpleRandomSample(5, 5), 1e-3
+SPREAD = [0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0]
+"""The median of the first stays where it is, whatever one value becomes; that of the second does not."""
+
+
+def bound(mechanism: Mechanism, pair: tuple[list[float], list[float]], runs: int = 6_000) -> float:
+    delta = getattr(mechanism, "delta", 0.0)
+
+    def outputs(values: list[float], seed: int) -> Outputs:
+        draws, entropy, population = SeededDraws(seed), SimulatedEntropy(seed + 1), np.array(values)
+
+        def go(size: int) -> Outputs:
+            score = np.array([mechanism.release(population, draws, entropy) for _ in range(size)])
+            return Outputs(score, np.zeros(size, np.int64))
+
+        return in_goes(runs, go)
+
+    return epsilon_lower_bound(outputs(pair[0], 1), outputs(pair[1], 3), FAILURE_PROBABILITY, delta)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("kind", ["mean", "median", "smooth median"])
+def test_one_changed_value_costs_no_more_than_epsilon(kind: str, size: int) -> None:
+    sample = SimpleRandomSample(3, size)
+    made: dict[str, Mechanism] = {
+        "mean": SampledMean(1.0, 0, 1, sample),
+        "median": SampledMedian(1.0, 0.0, 0, 1, sample),
+        "smooth median": SampledMedian(1.0, DELTA, 0, 1, sample),
+    }
+    for pair in (([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])):
+        assert bound(made[kind], pair) <= 1.0
+
+
+def test_a_mean_and_a_median_cost_nearly_all() -> None:
+    assert bound(SampledMean(1.0, 0, 1, WHOLE), SPREAD, 20_000) > 0.8
+    halves = [0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0, 1.0]
+    assert bound(SampledMedian(1.0, 0.0, 0, 1, WHOLE), halves, 20_000) > 0.8
+
+
+class TooMuch(SimpleRandomSample):
+    """epsilon N / n, the rule of thumb, which holds for small epsilon only."""
+
+    def inner(self, epsilon: float) -> Fraction:
+        return Fraction(epsilon) * self.population / self.size
+
+
+def test_catches_linear_amplification_of_a_mean() -> None:
+    """One of nine values is drawn; where it is that one, noise of scale 1 / 13.5 shows it."""
+    pair = [0.0] * 9, [0.0] * 8 + [1.0]
+    assert bound(SampledMean(1.5, 0, 1, TooMuch(9, 1)), pair, 20_000) > 1.5
+    assert bound(SampledMean(1.5, 0, 1, SimpleRandomSample(9, 1)), pair, 20_000) <= 1.5
+
+
+class SummedAsMean(SampledMean):
+    """Noise for the mean where the sum is released: too little by the number of values."""
+
+    def release(self, values: NDArray[np.float64], draws: SeededDraws, entropy: SimulatedEntropy) -> float:  # type: ignore[override]
+        steps = np.rint(self.sample.drawn(np.rint(values * STEPS).astype(np.int64), draws))
+        scale = STEPS / len(steps) / float(self.sample.inner(self.epsilon))
+        return float(steps.sum() + entropy.laplace(scale, 1)[0])
+
+
+def test_catches_noise_for_a_mean_in_a_sum() -> None:
+    assert bound(SummedAsMean(1.0, 0, 1, WHOLE), SPREAD) > 1.0
+
+
+class HalfRange(SampledMedian):
+    """Half of the range as global sensitivity, which is right for values around the middle only."""
+
+    def scale(self, steps: NDArray[np.int64]) -> float:
+        return super().scale(steps) / 2
+
+
+def test_catches_half_of_the_global_sensitivity() -> None:
+    halves = [0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0, 1.0]
+    assert bound(HalfRange(1.0, 0.0, 0, 1, WHOLE), halves) > 1.0
+
+
+class LocalMedian(SampledMedian):
+    """Noise for the local sensitivity of these very values, which tells where they lie."""
+
+    def scale(self, steps: NDArray[np.int64]) -> float:
+        return 2 * (median_sensitivity(np.sort(steps), 0, STEPS, 50.0) + 1) / self.epsilon
+
+
+def test_catches_noise_for_the_local_sensitivity() -> None:
+    assert bound(LocalMedian(1.0, DELTA, 0, 1, WHOLE), SPREAD) > 1.0
+    assert bound(SampledMedian(1.0, DELTA, 0, 1, WHOLE), SPREAD) <= 1.0

@@ -1,0 +1,235 @@
+"""LPA, FPA, GS-R, GS-S and GS keep their claims where a unit's keys are exchanged, and their mutants do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.entropy import Entropy
+from privacy.published.grouping.count_samples import noisy_sample
+from privacy.published.grouping.fpa import FPA, coefficients, sensitivity
+from privacy.published.grouping.gs import GS
+from privacy.published.grouping.gs_r import GSR
+from privacy.published.grouping.gs_s import GSS
+from privacy.published.grouping.incidence import Incidence
+from privacy.published.grouping.lpa import LPA
+from privacy.published.grouping.noisy_counts import NoisyCounts, equal_groups, noisy, smoothed
+from privacy.published.grouping.smoothing_choice import Smoothing, choose
+from privacy.sampling.draws import Draws
+from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from tests.audit.mutants import WeakerNoise
+from tests.support.replay_entropy import ConstantEntropy
+from tests.support.seeded_draws import SeededDraws
+from tests.support.simulated_entropy import SimulatedEntropy
+
+RUNS = 5_000
+Release = Callable[[Incidence], NDArray[np.float64]]
+"""(k,) of one release: numbers that are high on the first input and low on the second, or the other way round."""
+
+
+def at(keys: list[int], n_keys: int, most: int, crowd: tuple[int, ...] = ()) -> Incidence:
+    """One unit at the keys that were kept of its own, and others at one key each."""
+    units = np.array([0] * len(keys) + [*range(1, len(crowd) + 1)], np.int64)
+    return Incidence(units, np.array([*keys, *crowd], np.int64), n_keys, most)
+
+
+EXCHANGED = at([0, 1], 4, 2), at([2, 3], 4, 2)
+"""Of four keys two were kept; those two go and the other two enter."""
+
+ENTERS = at([0], 2, 1), at([1], 2, 1)
+
+
+def bound(pair: tuple[Incidence, Incidence], signs: list[int], release: Release, runs: int = RUNS) -> float:
+    """Of epsilon, by the largest of the numbers, each with its sign: it is low only if all are."""
+
+    def outputs(table: Incidence) -> Outputs:
+        def go(size: int) -> Outputs:
+            score = np.array([(release(table) * signs).max() for _ in range(size)])
+            return Outputs(score, np.zeros(size, np.int64))
+
+        return in_goes(runs, go)
+
+    first, second = map(outputs, pair)
+    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+
+
+def values(
+    mechanism: LPA | FPA | GSR | GSS | GS, entropy: Entropy | None = None, draws: Draws | None = None
+) -> Release:
+    source, drawn = entropy or SimulatedEntropy(20260110), draws or SeededDraws(20260111)
+    return lambda table: mechanism.release(table, drawn, source).values
+
+
+@pytest.mark.parametrize("mechanism", [LPA(1.0), GS(1.0), GSR(1.0), GSS(1.0), GS.as_published(1.0), FPA(1.0, 3)])
+def test_exchanged_keys_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS) -> None:
+    assert bound(EXCHANGED, [1, 1, -1, -1], values(mechanism)) <= 1.0
+
+
+def test_laplace_noise_in_every_count_costs_all() -> None:
+    assert bound(ENTERS, [1, -1], values(LPA(1.0)), 20_000) > 0.6
+
+
+@pytest.mark.parametrize(("sampling", "least"), [("column", 0.3), ("row", 0.0)])
+def test_a_sampled_key_that_another_replaces(sampling: str, least: float) -> None:
+    source, draws = SimulatedEntropy(20260112), SeededDraws(20260113)
+
+    def sample(table: Incidence) -> NDArray[np.float64]:
+        return noisy_sample(table, sampling, Fraction(1), draws, source).astype(float)  # type: ignore[arg-type]
+
+    assert least <= bound(ENTERS, [1, -1], sample, 12_000) <= 1.0
+
+
+def fourier_bound(scale: float, runs: int) -> float:
+    """Of epsilon, where one unit comes to key 1 of three, from all three coefficients and noise of this scale."""
+    source, telling = SimulatedEntropy(20260114), np.array([1, -1, 1])
+
+    def outputs(counts: list[int]) -> Outputs:
+        exactly = coefficients(np.array(counts), 3)
+
+        def go(size: int) -> Outputs:
+            measured = exactly + source.laplace(scale, 3 * size).reshape(size, 3)
+            return Outputs((measured * telling).max(axis=1).astype(float), np.zeros(size, np.int64))
+
+        return in_goes(runs, go)
+
+    return epsilon_lower_bound(outputs([0, 0, 0]), outputs([0, 1, 0]), FAILURE_PROBABILITY)
+
+
+def test_fourier_coefficients_cost_nearly_all() -> None:
+    assert 1.6 < fourier_bound(sensitivity(3, 2, 1, 1) / 2.0, 150_000) <= 2.0
+
+
+def test_catches_the_papers_noise_for_complex_coefficients() -> None:
+    """sqrt(rho d s) in place of what three real numbers need."""
+    assert fourier_bound((2 * 3 * 1) ** 0.5 * 2.0**20 / 2.0, 300_000) > 2.0
+
+
+def test_catches_noise_for_the_keys_of_a_unit_where_they_may_be_exchanged() -> None:
+    class NotTwice(LPA):
+        def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+            return super().release(incidence, draws, WeakerNoise(entropy, laplace=incidence.most / incidence.moved))
+
+    assert bound(ENTERS, [1, -1], values(NotTwice(1.0))) > 1.0
+
+
+class NoiseOfMeans(GSR):
+    """1 / epsilon, which is for means of groups, in their sums."""
+
+    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+        return super().release(incidence, draws, WeakerNoise(entropy, laplace=1 / incidence.moved))
+
+
+def test_catches_noise_for_the_means_of_random_groups_in_their_sums() -> None:
+    """The value of one key less that of another: groups of two of twenty keys, which are mostly not theirs."""
+    pair = at([0], 20, 1), at([1], 20, 1)
+
+    def apart(mechanism: GSR) -> Release:
+        release = values(mechanism)
+        return lambda table: np.array([np.subtract(*release(table)[:2])])
+
+    assert bound(pair, [1], apart(NoiseOfMeans(1.0)), 25_000) > 1.0
+    assert bound(pair, [1], apart(GSR(1.0)), 25_000) <= 1.0
+
+
+def test_catches_the_papers_sensitivity_of_one_sampled_key() -> None:
+    source = SimulatedEntropy(20260115)
+
+    def sample(table: Incidence) -> NDArray[np.float64]:
+        return noisy(np.bincount(table.first, minlength=2), 1, Fraction(1), source).astype(float)
+
+    assert bound(ENTERS, [1, -1], sample) > 1.0
+
+
+def test_catches_all_rows_with_the_noise_of_a_sample() -> None:
+    source = SimulatedEntropy(20260116)
+
+    def sample(table: Incidence) -> NDArray[np.float64]:
+        return (table.counts + source.laplace(1.0, table.n_keys)).astype(float)
+
+    assert bound(ENTERS, [1, -1], sample) > 1.0
+
+
+@dataclass(frozen=True)
+class GroupedByTruth(GSS):
+    """Groups by the counts themselves, of which the paper's section 3.2 warns."""
+
+    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+        group = equal_groups(np.argsort(incidence.counts, kind="stable"), 2)
+        noisy_values = smoothed(incidence, group, Fraction(self.epsilon), entropy)
+        return NoisyCounts(*noisy_values, group, 2, self.name, self.epsilon)
+
+
+def test_catches_groups_by_the_counts_themselves() -> None:
+    """The paper's example: 11, 13, 13, 14 without one unit at the third key. Which keys are grouped is seen."""
+    crowd = (0,) * 11 + (1,) * 13 + (2,) * 12 + (3,) * 14
+    pair = at([2], 4, 2, crowd), at([], 4, 2, crowd)
+
+    def together(mechanism: GSS) -> Release:
+        entropy, draws = SimulatedEntropy(20260117), SeededDraws(20260118)
+
+        def release(table: Incidence) -> NDArray[np.float64]:
+            group = mechanism.release(table, draws, entropy).group
+            return np.array([float(group[0] == group[1])])
+
+        return release
+
+    assert bound(pair, [1], together(GroupedByTruth(1.0))) > 1.0
+    assert bound(pair, [1], together(GSS(1.0))) <= 1.0
+
+
+CROWD = 1_000
+"""Keys, so many that the choice sees something."""
+
+MOST = 40
+
+
+def stairs(pairs: int) -> Incidence:
+    """So many pairs of a unit and a key, one each: the more, the more every other key stands out."""
+    keys = 2 * (np.arange(pairs) % (CROWD // 2))
+    return Incidence(np.arange(pairs), keys, CROWD, MOST)
+
+
+@dataclass(frozen=True)
+class ChosenByTruth(GS):
+    """The best size by the counts themselves, as if it told nothing."""
+
+    def _choose(
+        self, incidence: Incidence, order: NDArray[np.intp], epsilon: Fraction, rest: Fraction, entropy: Entropy
+    ) -> Smoothing:
+        return choose(incidence, np.arange(CROWD), epsilon, rest, ConstantEntropy())
+
+
+def sizes(mechanism: GS, runs: int, *tables: Incidence) -> float:
+    """Of epsilon, by the size of groups alone."""
+
+    def outputs(table: Incidence, seed: int) -> Outputs:
+        entropy, draws = SimulatedEntropy(seed), SeededDraws(seed)
+        chosen = [float(mechanism.release(table, draws, entropy).group_size) for _ in range(runs)]
+        return Outputs(np.array(chosen), np.zeros(runs, np.int64))
+
+    first, second = (outputs(table, 20260120 + number) for number, table in enumerate(tables))
+    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+
+
+def test_catches_a_size_that_is_chosen_by_the_counts_themselves() -> None:
+    """Where the choice without noise turns over, one unit turns it: found by halving, at half of epsilon."""
+    mechanism = ChosenByTruth(1.0, share=0.5)
+
+    def size(pairs: int) -> int:
+        return mechanism.release(stairs(pairs), SeededDraws(1), ConstantEntropy()).group_size
+
+    low, high = 0, 200 * CROWD
+    assert (size(low), size(high)) == (CROWD, 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if size(middle) == CROWD else (low, middle)
+    pair = stairs(low), stairs(high)
+    assert sizes(mechanism, 300, *pair) > 1.0
+    assert sizes(GS(1.0, share=0.5), 300, *pair) <= 1.0

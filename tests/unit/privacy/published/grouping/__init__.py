@@ -1,0 +1,1 @@
+"""Unit tests of privacy/published/grouping/, one file per module or group of modules."""
