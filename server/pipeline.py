@@ -304,7 +304,7 @@ class Pipeline:
             case Follows(question, derived):
                 return derived.response(question, self.ledger.budget(analyst), request_id)
             case ToMeasure(question, charge):
-                followed = self._followed(found, request, cancelled)
+                followed, passed_over = self._followed(found, request, cancelled)
                 if followed is not found:
                     return self.finish(followed, request, cancelled)
                 if request.reuse != "never":
@@ -313,7 +313,8 @@ class Pipeline:
                         return divided
                 measure_anew = partial(self._released, question, charge, cancelled)
                 served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
-                return served.response(question, request_id)
+                answer = served.response(question, request_id)
+                return answer if passed_over is None else replace(answer, notes=(*answer.notes, passed_over))
             case ToList(question):
                 domain = self.groups(question.query, analyst, cancelled)
                 return response(question.plan, domain, (), self.ledger.budget(analyst), request_id)
@@ -387,7 +388,9 @@ class Pipeline:
         explained = explanation(
             persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
         )
-        return replace(explained, reuse=reuse_explained(self._derived(question, request, domain), question))
+        derived = self._derived(question, request, domain)
+        free = derived is not None and (derived.serves or request.reuse == "only")
+        return replace(explained, reuse=reuse_explained(derived, question), follows=free)
 
     def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
         """What follows from the paid answers of who asks, to be told of; no answer is given."""
@@ -488,23 +491,29 @@ class Pipeline:
         paid = self.kept.find(charge)
         return ToMeasure(question, charge) if paid is None else Kept(question, paid)
 
-    def _followed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None) -> Found:
+    def _followed(
+        self, found: Found, request: QueryRequest, cancelled: threading.Event | None
+    ) -> tuple[Found, str | None]:
         """What was found; instead of a question to be measured what follows from paid answers, if that is as good.
 
+        Returns: beside it what to say of an answer that follows and is passed over, being less accurate; or None.
         Raises: NothingFollows where only that is wanted.
         """
         if not isinstance(found, ToMeasure) or not _may_follow(request):
-            return found
+            return found, None
         question = found.question
         again = self._found(question, request)  # it may have waited long, and be kept by now
         if not isinstance(again, ToMeasure):
-            return again
+            return again, None
         groups = partial(self._groups, question, request.analyst, cancelled)
         derived = self.reusing.find(question, request.analyst, groups)
         if request.reuse == "only" and derived is None:
             raise nothing_follows(question)
-        wanted = derived is not None and (derived.serves or request.reuse == "only")
-        return Follows(question, derived) if derived is not None and wanted else found
+        if derived is None:
+            return found, None
+        if derived.serves or request.reuse == "only":
+            return Follows(question, derived), None
+        return found, derived.passed_over()
 
     def _groups(self, question: Question, analyst: str, cancelled: threading.Event | None) -> Domain:
         """The groups of a question whose keys are public; the one without GROUP BY."""
@@ -562,7 +571,7 @@ class Pipeline:
     ) -> list[Found]:
         """What each part of a composed statement is; what surrounds them is tried over no rows. Free."""
         asked = [(part, part.of(request)) for part in composition.parts]
-        found = [self._followed(self._found(part.question, one, request), one, cancelled) for part, one in asked]
+        found = [self._followed(self._found(part.question, one, request), one, cancelled)[0] for part, one in asked]
         if any(isinstance(one, ToMeasure) for one in found):
             statement = composition.statement
             self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)

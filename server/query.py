@@ -267,6 +267,7 @@ class Explanation:
       nobodys_rows: which rows belong to nobody, so that no answer counts them; None where each has an owner.
       reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
         where nothing follows.
+      follows: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
       n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
       group_sources: per group key, its SQL and where its values come from.
       groups_reason: why one unit reaches `groups_per_unit` groups.
@@ -300,3 +301,4 @@ class Explanation:
     selection: str | None = None
     nobodys_rows: str | None = None
     reuse: str | None = None
+    follows: bool = False

@@ -109,11 +109,17 @@ def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
     return ratios[0] if same else None
 
 
+def would_charge(explanation: Explanation) -> str:
+    """What the question costs, as it is asked."""
+    delta = f", delta {explanation.delta:g}" if explanation.delta else ""
+    charge = f"epsilon {explanation.epsilon:g}{delta}"
+    return f"nothing (with reuse = never: {charge})" if explanation.follows else charge
+
+
 def _lines(explanation: Explanation) -> Iterator[str]:
     for name, value in explanation_facts(explanation):
         yield f"{name}: {value}"
-    delta = f", delta {explanation.delta:g}" if explanation.delta else ""
-    yield f"would charge: epsilon {explanation.epsilon:g}{delta}"
+    yield f"would charge: {would_charge(explanation)}"
     for label, noise in explanation.expected_noise:
         ratio = noise_ratio(noise)
         if ratio is not None:

@@ -12,6 +12,7 @@ from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
 from server.query import Budget, QueryResponse
 from server.question import Question
+from server.results.confidence_note import confidence_notes
 from server.results.response import response
 
 _FREE = "Nothing was measured or charged: this follows from {which}."
@@ -107,7 +108,14 @@ class Derived:
             budget,
             request_id,
         )
-        return replace(made, epsilon=0.0, delta=0.0, cached=True, derived_from=self.charges)
+        notes = (*made.notes, *confidence_notes(made.confidence))
+        return replace(made, notes=notes, epsilon=0.0, delta=0.0, cached=True, derived_from=self.charges)
+
+    def passed_over(self) -> str:
+        """What is said of a new answer that was measured though this one would have been free."""
+        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not +-{one.fresh:.4g} or so" for one in self.widths)
+        why = "it lacks rows" if self.lacking.null else f"it is less accurate ({widths})"
+        return f"An answer that follows from {self.which} would be free with reuse = only; {why}."
 
     def notes(self) -> Iterator[str]:
         """What is said of it: where it comes from, what it is the sum of, and which rows it lacks."""

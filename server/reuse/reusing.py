@@ -218,4 +218,6 @@ def nothing_follows(question: Question) -> NothingFollows:
         f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; kept answers help that have the "
     )
     hint += "same tables and sums, finer groups, and no condition that this question lacks"
+    if len(question.plan.releases) > 1:
+        hint += "; an average of x needs sum(x) and count(x), which count(*) is only where x is never NULL"
     return NothingFollows("the answer does not follow from answers that you have paid for", hint=hint)

@@ -124,6 +124,16 @@ def test_verify_compares_both_solvers_on_a_question(
 
 
 @pytest.mark.usefixtures("people")
+def test_check_warns_of_a_key_file_that_is_not_there(tmp_path: Path, run: Run, capsys: Capture) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY.replace("[ledger]", '[ledger]\nquestion_key_file = "no.key"'))
+    assert run("policy", "check", str(path)) == 0
+    out, err = capsys.readouterr()
+    assert re.search(r"warning +question_key_file +There is no question key file no.key", out)
+    assert "next, for question_key_file: noisegate ledger new-question-key FILE makes one" in err
+
+
+@pytest.mark.usefixtures("people")
 def test_check_warns_of_a_draft_and_of_deltas_that_nobody_has(tmp_path: Path, run: Run, capsys: Capture) -> None:
     path = tmp_path / "policy.toml"
     assert run("policy", "init", "--output", str(path)) == 0

@@ -116,6 +116,8 @@ def test_a_better_answer_is_measured(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=0.5)
     years = asked(YEARS, epsilon=20.0)
     assert (years.epsilon, years.derived_from) == (20.0, ())
+    (told,) = (note for note in years.notes if note.startswith("An answer that follows"))
+    assert "your answer of charge 1 would be free with reuse = only; it is less accurate (count(*): +-" in told
     assert asked(YEARS, epsilon=19.0, reuse="only").derived_from == (2,)  # of both the one with less noise
 
 
@@ -186,6 +188,8 @@ def test_an_average_follows_from_a_sum_and_a_count(asked: Ask) -> None:
     asked(f"SELECT v.ward, v.emergency, sum(v.days) {FROM} GROUP BY 1, 2", epsilon=9.0)
     average = asked(f"SELECT v.ward, avg(v.days) AS mean {FROM} GROUP BY 1", 0.1, "only")
     assert average.derived_from == (1, 2)
+    assert average.confidence == pytest.approx(0.9)
+    assert any("These intervals have 90% and not 95%" in note for note in average.notes)
     assert all(4 < float(row[1] or 0) < 10 for row in average.rows)
 
 
@@ -267,8 +271,9 @@ def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
     assert "fresh: count(*): +-" in told and "at epsilon 0.1" in told and "is served unless reuse = never" in told
     lines = [str(line) for (line,) in asked(f"EXPLAIN {YEARS}", 0.1).rows]
     assert f"reuse: {told}" in " ".join(line.strip() for line in lines), "lines are broken"
+    assert any(line.startswith("would charge: nothing (with reuse = never: epsilon 0.1") for line in lines)
     never = QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="never")
-    assert pipeline.explain(never).reuse is None
+    assert pipeline.explain(never).reuse is None and not pipeline.explain(never).follows
     assert pipeline.explain(QueryRequest("grace", YEARS, 0.1, request_id="r")).reuse is None
 
 

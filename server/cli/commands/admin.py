@@ -12,7 +12,7 @@ from planner.policy.budgets import UNLIMITED
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
 from server.cli.output.answer_view import privacy_text
 from server.cli.output.listing import Format, Output, show_rows
-from server.cli.output.terminal import tell
+from server.cli.output.terminal import printable, tell, write
 
 _ACCOUNTS = (
     "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "epsilon_left_basic", "window_s",
@@ -62,7 +62,12 @@ def accounts(
         )
         for one in balances
     ]
-    show_rows(_ACCOUNTS, rows, output)
+    if output is not Format.TABLE:
+        show_rows(_ACCOUNTS, rows, output)
+        return
+    show_rows(_ACCOUNTS[:-1], [row[:-1] for row in rows], output)  # sentences would make a table of no use
+    for row in rows:
+        write(f"{printable(str(row[0]))} protects at {row[-1]}")
 
 
 def grant(

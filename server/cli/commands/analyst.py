@@ -94,7 +94,8 @@ def add(
         beyond = _beyond_dataset(grant, ledger) if role is RoleName.ANALYST else None
     if beyond is not None:
         tell(f"warning: {beyond}", style="yellow")
-    tell(f"{name} {_opens(role, grant)}. The key below is shown this once:")
+    renews = None if named.budgets.analyst is None else named.budgets.analyst.renew
+    tell(f"{name} {_opens(role, grant, renews)}. The key below is shown this once:")
     write(key)
 
 
@@ -117,21 +118,30 @@ def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: Rol
     from server.ledger.account import Grant
     from server.policy.open_ledger_of_policy import grant_of
 
+    if role is not RoleName.ANALYST and epsilon is None:
+        return Grant(_LEAST, delta or 0.0)
     default = policy.budgets.analyst
     if default is not None and epsilon is None:
         made = grant_of(default)
         return made if delta is None else replace(made, delta=delta)
-    if epsilon is None and role is RoleName.ANALYST:
-        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
     if epsilon is None:
-        return Grant(_LEAST, delta or 0.0)
+        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
     return Grant(epsilon, policy.delta_of_analyst if delta is None else delta)
 
 
-def _opens(role: RoleName, grant: Grant) -> str:
-    """What the new key is for."""
+def _opens(role: RoleName, grant: Grant, renews: str | None) -> str:
+    """What the new key is for.
+
+    Args:
+      renews: how often the budget of the policy does.
+    """
     if role is RoleName.ANALYST:
-        return f"may spend {privacy_text(grant.epsilon, grant.delta)}"
+        spends = f"may spend {privacy_text(grant.epsilon, grant.delta)}"
+        if grant.renew is not None:
+            return f"{spends} per {grant.renew}"
+        if renews is None:
+            return spends
+        return f"{spends} in all: without --epsilon it would be the policy's budget, which renews every {renews}"
     can = "sees and changes who may do what" if role is RoleName.ADMIN else "sees who did what and changes nothing"
     return f"is an {role.value}: {can}, on the administration page and at /v1/admin, and asks no questions"
 

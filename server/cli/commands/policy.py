@@ -151,7 +151,10 @@ def check(
         custody = stack.enter_context(opened)  # its snapshot is younger than the version
         status = stack.enter_context(console(sys.stderr).status("Reading the catalog"))
         schema = custody.schema(contract.namespaces).declaring(contract.tables)
-        findings = list(check_policy(custody, contract, schema, _progress(status)))
+        findings = [
+            *_question_keys(contract, policy),
+            *check_policy(custody, contract, schema, _progress(status)),
+        ]
         if ledger is not None and version is not None:
             findings += missing_deltas(contract, ledger)
             _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
@@ -170,6 +173,21 @@ def check(
     errors = number["error"]
     if errors:
         raise typer.Exit(ExitCode.REFUSED)
+
+
+def _question_keys(contract: Policy, path: Path) -> list[Finding]:
+    """A warning where the file that seals the words of questions cannot be used: no proxy starts without it."""
+    from server.errors import ConfigurationInvalid
+    from server.ledger.question_texts import QuestionKeys
+    from server.policy.finding import Finding
+
+    try:
+        if contract.question_key_file is not None:
+            QuestionKeys.read(path.parent / contract.question_key_file)
+    except ConfigurationInvalid as error:
+        message = f"{error.message} No proxy starts without it."
+        return [Finding("warning", "question_key_file", message, next_step=error.hint)]
+    return []
 
 
 def _ledger_at_hand(contract: Policy, path: Path) -> StoreLedger | None:

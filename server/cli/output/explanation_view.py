@@ -7,9 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from server.cli.output.answer_view import privacy_text
 from server.cli.output.terminal import printable
-from server.explain.explanation_text import explanation_facts, noise_ratio
+from server.explain.explanation_text import explanation_facts, noise_ratio, would_charge
 from server.query import Explanation
 
 
@@ -20,8 +19,7 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     facts.add_column(overflow="fold")
     for name, value in explanation_facts(explanation):
         facts.add_row(name, Text(printable(value)))
-    charge = privacy_text(explanation.epsilon, explanation.delta)
-    facts.add_row("would charge", f"{charge} (explaining is free)")
+    facts.add_row("would charge", f"{would_charge(explanation)}; explaining is free")
     parts: list[RenderableType] = [facts]
     for label, noise in explanation.expected_noise:
         parts.append(

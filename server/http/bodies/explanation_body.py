@@ -109,6 +109,9 @@ class ExplanationBody(BaseModel):
     reuse: str | None = Field(
         None, description="What follows for free from answers that you have paid for, beside what a new one would be."
     )
+    follows: bool = Field(
+        False, description="That is what would be served, for nothing; epsilon and delta are those of a new answer."
+    )
 
     @classmethod
     def of(cls, explanation: Explanation) -> ExplanationBody:

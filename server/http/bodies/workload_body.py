@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import to_json
 
@@ -49,13 +49,19 @@ class WorkloadQueryBody(BaseModel):
     ] = 1.0
 
 
+def _of_text(query: object) -> object:
+    """A question of which the text alone is given."""
+    return {"sql": query} if isinstance(query, str) else query
+
+
 class WorkloadBody(BaseModel):
     """Many questions that are answered together, or not at all."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
     queries: Annotated[
-        list[WorkloadQueryBody], Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each.")
+        list[Annotated[WorkloadQueryBody, BeforeValidator(_of_text)]],
+        Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each; its text alone will do, too."),
     ]
     epsilon: Annotated[
         float | None,

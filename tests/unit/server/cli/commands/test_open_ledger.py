@@ -326,12 +326,21 @@ def test_a_policy_renews_and_says_up_to_which_total(tmp_path: Path, run: Callabl
     policy.write_text(f"{POLICY}[budgets.analyst]\n{renewed}[budgets.dataset]\n{renewed.replace('50.0', UNLIMITED)}")
     shell = Shell(policy, run, capsys)
     shell("analyst", "add", "ada")
+    assert "ada may spend epsilon 3, delta 1e-06 per week." in shell.err
     dataset, ada = shell.rows("admin", "accounts")[1], shell.rows("admin", "accounts")[0]
     assert (
         "epsilon 3, delta 1e-06 per week" in ada["protects"]
         and "at most epsilon 50, delta 1.7e-05 in" in ada["protects"]
     )
     assert "in total nothing bounds it" in dataset["protects"]
+    shell("analyst", "add", "grace", "--epsilon", "1")
+    assert "in all: without --epsilon" in shell.err and "renews every week" in shell.err
+    shell("analyst", "add", "hal", "--role", "auditor")
+    (hal,) = [row for row in shell.rows("admin", "accounts") if row["account"] == "analyst:hal"]
+    assert hal["epsilon"] < 1e-6, "who asks nothing is given nothing"
+    table, sentences = shell("admin", "accounts").split("analyst:ada protects at ")
+    assert "epsilon_left" in table and "where renewal stops" not in table
+    assert sentences.startswith("epsilon 3, delta 1e-06 per week")
 
 
 def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:

@@ -43,6 +43,13 @@ def test_an_idempotency_key_goes_along() -> None:
     assert pipeline.workloads[0].idempotency_key == "monday"
 
 
+def test_a_question_may_be_its_text_alone() -> None:
+    pipeline = FakePipeline()
+    answer = send("POST", "/v1/workload", pipeline=pipeline, json={"queries": [COUNT, {"sql": COUNT}]})
+    assert answer.status_code == 200
+    assert [(one.sql, one.weight) for one in pipeline.workloads[0].items] == [(COUNT, 1.0)] * 2
+
+
 @pytest.mark.parametrize(
     "body",
     [
