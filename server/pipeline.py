@@ -113,6 +113,7 @@ from server.postprocessing.computed_response import (
 from server.proposals import by_accuracy
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
+from server.proposals.relative_errors import relative_errors
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
@@ -387,7 +388,12 @@ class Pipeline:
         explained = explanation(
             persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
         )
-        return replace(explained, reuse=reuse_explained(self._derived(question, request, domain), question))
+        return replace(
+            explained,
+            reuse=reuse_explained(self._derived(question, request, domain), question),
+            paid=self.kept.find(question.charge(request)) is not None,
+            relative_errors=relative_errors(self.ledger, question, request.analyst),
+        )
 
     def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
         """What follows from the paid answers of who asks, to be told of; no answer is given."""

@@ -1,7 +1,7 @@
 // What is left of an account over time: from its charges, newest last.
 
-import { element } from "../dom.js";
-import { amount, small } from "../format.js";
+import { element } from "../common/dom.js";
+import { amount, small } from "../common/format.js";
 
 const COUNTED = { basic: "basic composition", zcdp: "zCDP", renyi: "Rényi privacy" };
 
