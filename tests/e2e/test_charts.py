@@ -21,7 +21,14 @@ BUDGET = {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0}
 STUBS: dict[str, Any] = {
     "/v1/me": {"name": "ada", "role": "analyst", "group": None, "policy_hash": "0" * 64, "data_version": 1},
     "/v1/budget": BUDGET,
-    "/v1/schema": {"dataset": "hospital", "tables": [], "examples": [], "epsilon": 1.0, "min_epsilon": 0.01, "max_epsilon": 2.0},
+    "/v1/schema": {
+        "dataset": "hospital",
+        "tables": [],
+        "examples": [],
+        "epsilon": 1.0,
+        "min_epsilon": 0.01,
+        "max_epsilon": 2.0,
+    },
     "/v1/history": {"charges": []},
 }
 REFUSAL = {"code": "42601", "message": "not explained here", "hint": None, "position": None, "request_id": "none"}
@@ -224,13 +231,16 @@ def test_a_histogram_for_each_value_of_another_key(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "order"), [("SELECT 1", ["FRANCE", "PERU", "KENYA"]), ("SELECT 1 ORDER BY 1", ["PERU", "FRANCE", "KENYA"])]
+    ("sql", "order"),
+    [("SELECT 1", ["FRANCE", "PERU", "KENYA"]), ("SELECT 1 ORDER BY 1", ["PERU", "FRANCE", "KENYA"])],
 )
 def test_texts_are_lying_bars_the_largest_first_unless_they_were_ordered(
     draw: Draw, sql: str, order: list[str]
 ) -> None:
     values = {"PERU": 2500, "FRANCE": 9900, "KENYA": 400}
-    page = draw(answer([("n_name", "text"), ("orders", "float8")], list(values.items()), 90, weak=2), 1400, "light", sql)
+    page = draw(
+        answer([("n_name", "text"), ("orders", "float8")], list(values.items()), 90, weak=2), 1400, "light", sql
+    )
     bars = parts(page, "bar")
     assert [bar["top"] for bar in bars] == sorted(bar["top"] for bar in bars)
     assert_proportional([values[name] for name in order], [bar["width"] for bar in bars])

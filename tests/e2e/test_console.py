@@ -151,9 +151,7 @@ def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration
     page.route("**/v1/explain", lambda route: route.fulfill(json=route.fetch().json() | {"delta": 1e-6}))
     sign_in(page, add_analyst(demonstration, 3.0))
     page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
-    expect(page.locator("#budget .words")).to_contain_text(
-        "delta 0 of 0 left: too little for delta 1e-6"
-    )
+    expect(page.locator("#budget .words")).to_contain_text("delta 0 of 0 left: too little for delta 1e-6")
     expect(page.locator("#short")).to_contain_text("noisegate admin top-up")
     expect(page.locator("#run")).to_be_enabled()  # what is paid for opens again free
     picture(page, "without-delta")

@@ -68,14 +68,16 @@ function fromErrors(known, explanation, noise = null) {
   const typical = first.typical === null ? "nothing certain" : `about ${percent(first.typical)}`;
   const worst = rows && first.worst !== undefined && first.worst !== first.typical
     ? first.worst === null ? ", any error for the smallest" : `, ${percent(first.worst)} for the smallest` : "";
-  const headline = `${typical[0].toUpperCase()}${typical.slice(1)}${rows ? " for a typical row" : ""}${worst}`;
+  const headline = first.typical > 1
+    ? `Nothing but noise, ${about(first.typical)} times ${rows ? "a typical row" : "the answer"}`
+    : `${typical[0].toUpperCase()}${typical.slice(1)}${rows ? " for a typical row" : ""}${worst}`;
   const more = noise ? `± ${about(noise.half)}, and the rows you were told of come to ${about(noise.half / first.typical)} for each.` : "As your own earlier answer lets expect.";
   return { headline, more, useless: bad(first.typical) ? saysNothing(explanation, noise) : null, poor: first.typical > POOR };
 }
 
 function ofSizes(noise, explanation) {
   const { half } = noise;
-  const size = 10 ** Math.ceil(Math.log10(Math.max(2 * half, 1)));
+  const size = 10 ** Math.ceil(Math.log10(Math.max(4 * half, 1)));
   const each = explanation.n_groups === 1 ? "" : " in each row";
   const headline = `About ${percent(half / size)} of ${number10(size)}, ${percent(half / (10 * size))} of ${number10(10 * size)}`;
   const groups = explanation.n_groups ?? 1;
