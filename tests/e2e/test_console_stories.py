@@ -1,6 +1,6 @@
 """Twelve stories of people before the console, each walked through in Chromium before one real proxy, with pictures.
 
-What is measured on the way: how heavy the page is, how soon a kept answer is there, and where the first answer stands.
+Measured on the way: how heavy the page is, how soon a kept answer is there, and where the first answer stands.
 """
 
 from __future__ import annotations
@@ -227,9 +227,7 @@ def test_a_kept_answer_is_there_at_once_and_free(visit: Visit, office: Office) -
     page = visit(office.key(3.0))
     ask(page, BY_SEGMENT)
     expect(page.locator("#history button")).to_have_count(1)
-    took = []
-    for _ in range(5):
-        took.append(page.evaluate(CLICK_TO_ANSWER))
+    took = [float(page.evaluate(CLICK_TO_ANSWER)) for _ in range(5)]
     print(f"a kept answer after a click: {sorted(round(one) for one in took)} ms")
     assert min(took) < KEPT_MS
     assert charged(page) == pytest.approx(1.0)
