@@ -18,7 +18,6 @@ pytestmark = [needs_chromium, pytest.mark.xdist_group("charts")]  # one browser
 
 ADDRESS = "http://console.test"
 BUDGET = {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0}
-EPSILONS = {"epsilon": 1.0, "min_epsilon": 0.01, "max_epsilon": 2.0}
 STUBS: dict[str, Any] = {
     "/v1/me": {"name": "ada", "role": "analyst", "group": None, "policy_hash": "0" * 64, "data_version": 1},
     "/v1/budget": BUDGET,

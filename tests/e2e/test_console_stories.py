@@ -326,7 +326,7 @@ def test_a_long_question_goes_on_while_its_page_is_away(visit: Visit, office: Of
     write(page, TRIANGLES + " WHERE a.src > 1")
     explained(page)
     page.locator("#run").click()
-    page.wait_for_function("() => sessionStorage.getItem('noisegate.underway')")
+    expect(page.locator("#progress")).to_contain_text("Reading and measuring, 2 s", timeout=PATIENCE_MS)
     page.reload()
     expect(page.locator(".answer .big-number")).to_be_visible(timeout=PATIENCE_MS)
     assert charged(page) == pytest.approx(1.0)

@@ -140,10 +140,11 @@ async function look() {
 }
 
 async function lookAtOne(signal) {
-  const found = await api.explain(question(), signal);
+  const asked = question();
+  const found = await api.explain(asked, signal);
   together.hide();
   gauge.plan(found);
-  explanation.set(found);
+  explanation.set(found, asked.sql);
 }
 
 // Several statements: what they would cost together, and how well each would be known.
@@ -162,7 +163,7 @@ function unplaced(error) {
 function busy(is) {
   for (const name of ["run", "run-all"]) byId(name).disabled = is;
   show(byId("progress"), is);
-  show(byId("cancel"), is);
+  show(byId("cancel"), is && Boolean(running?.cancel));
   byId("progress").querySelector("span").textContent = is ? "Being answered" : "";
 }
 
@@ -197,7 +198,7 @@ async function during(act, instead) {
 async function run(asked = question(), asking = new Asking(asked)) {
   if (running || !asked.sql.trim()) return;
   if (!asked.epsilon) return byId("epsilon").reportValidity();
-  const explained = explanation.shown;
+  const explained = explanation.shown?.asked === asked.sql ? explanation.shown : null;
   running = asking;
   const clock = setInterval(() => {
     byId("progress").querySelector("span").textContent = `Reading and measuring, ${asking.seconds} s. You may leave: it goes on, and what it cost opens again free.`;
@@ -219,8 +220,14 @@ function place(answer, context) {
   const card = new Answer(answer, context, { edit, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root) });
   notebook.add(card);
   card.compare(question());
-  card.title.focus({ preventScroll: true });
-  card.root.scrollIntoView({ block: "nearest" });
+  lookAt(card);
+}
+
+// An answer that stands in sight already is left where it is.
+function lookAt({ title, root }) {
+  title.focus({ preventScroll: true });
+  const { top } = root.getBoundingClientRect();
+  if (top < 0 || top > 0.6 * innerHeight) root.scrollIntoView({ block: "start" });
 }
 
 function failed(error) {
@@ -273,8 +280,7 @@ async function board(body, asked, before) {
   });
   notebook.add(card);
   card.compare(question());
-  card.title.focus({ preventScroll: true });
-  card.root.scrollIntoView({ block: "nearest" });
+  lookAt(card);
   const remembered = answered.charge.epsilon ? history.remember(answered.request_id, asked) : null;
   await Promise.all([remembered, settle()]);
 }

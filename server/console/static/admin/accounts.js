@@ -2,7 +2,7 @@
 
 import { panel } from "../charts/burndown.js";
 import { byId, element } from "../common/dom.js";
-import { amount } from "../common/format.js";
+import { amount, several } from "../common/format.js";
 
 const PACE_DAYS = 14;
 const DAY_MS = 86_400_000;
@@ -29,7 +29,7 @@ export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, 
   const end = now + (left / pace) * DAY_MS;
   const at = `at epsilon ${amount(pace)} a day, as ${days < PACE_DAYS ? "since the first question" : `in the last ${PACE_DAYS} days`}`;
   if (renews && end > renews) return `Lasts until it begins anew on ${day(renews)}, ${at}.`;
-  return left / pace > 3650 ? `Lasts more than ten years, ${at}.` : `Lasts about ${amount(Math.max(1, Math.round(left / pace)))} days, until ${day(end)}, ${at}.`;
+  return left / pace > 3650 ? `Lasts more than ten years, ${at}.` : `Lasts about ${several(Math.max(1, Math.round(left / pace)), "day")}, until ${day(end)}, ${at}.`;
 }
 
 function day(ms) {

@@ -25,10 +25,14 @@ export class Weeks {
     const weeks = [...new Set([...this.sums.values()].flatMap((own) => [...own.keys()]))].sort().slice(-WEEKS).reverse();
     const rows = [...this.sums].sort(([one], [other]) => one.localeCompare(other));
     const cell = (value) => (value ? amount(value) : "–");
-    fill("weeks", ["Analyst", ...weeks.map((week) => `week of ${week}`), "All weeks"], rows.map(([analyst, own]) => [
+    fill("weeks", ["Analyst", ...weeks.map(named), "All weeks"], rows.map(([analyst, own]) => [
       analyst, ...weeks.map((week) => cell(own.get(week))), amount([...own.values()].reduce((sum, value) => sum + value, 0)),
     ]), [...weeks.map((_, place) => place + 1), weeks.length + 1]);
   }
+}
+
+function named(week) {
+  return new Date(`${week}T00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 // The Monday of a moment's week, in UTC.

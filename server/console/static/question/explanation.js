@@ -29,8 +29,9 @@ export class Explanation {
     this.root.open = false;
   }
 
-  set(explanation) {
-    this.shown = explanation;
+  // asked: the words that it explains.
+  set(explanation, asked) {
+    this.shown = { ...explanation, asked };
     const guess = estimate(explanation, this.told);
     const free = explanation.paid || !explanation.privacy_units.length;
     const cost = explanation.paid ? "free: you have paid for it" : free ? "free" : charged(explanation);
