@@ -112,6 +112,8 @@ function marksOf(points, { bar, rule, tick, along, across, sides }, size) {
     ...["p10", "p90"].map((end) => tick(having(end), { ...at(end), ...line, ...inset(0.3) })),
     bar(having("q1", "q3"), { className: "box", ...span("q1", "q3"), fill: ({ weak }) => (weak ? "var(--card)" : "var(--mark)"), ...line, ...whole }),
     bar(having("from", "to"), { className: "band", ...span("from", "to"), fill: "var(--accent)", fillOpacity: pale, ...whole }),
+    Plot.text(points.filter(({ cut: missing }) => missing), { className: "cut", ...at(({ high, p90, q3, median }) => high ?? p90 ?? q3 ?? median), text: () => "↑",
+      fill: "var(--warn)", fontWeight: 700, ...(along === "x" ? { dx: 10 } : { dy: -10 }) }),
     tick(having("median"), { className: "median", ...at("median"), ...line, stroke: "var(--ink)", strokeWidth: 2.5, ...whole }),
   ];
 }

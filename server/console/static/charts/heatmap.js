@@ -1,8 +1,7 @@
 // Two keys as a field: a cell for each pair, darker for more; hollow where it may be nothing but noise.
 
-import { number } from "../common/format.js";
+import { isMoment, isNumber, number } from "../common/format.js";
 import { cut, keyScale, widthOf } from "./axes.js";
-import { isMoment, isNumber } from "../common/format.js";
 
 const ROW = 28;
 const WIDEST = 160; // label of a row
