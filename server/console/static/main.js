@@ -44,6 +44,7 @@ let timer = null;
 let typed = 0;
 let explaining = null;
 let running = null;
+let remembering = null;
 
 // Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
@@ -167,9 +168,10 @@ function busy(is) {
   byId("progress").querySelector("span").textContent = is ? "Being answered" : "";
 }
 
-// Afterwards: what is left, who answered under what, and what has been asked; the answer itself waits for none of it.
+// Afterwards: what is left, who answered under what, and what has been asked; no answer and no further question waits
+// for it.
 async function settle() {
-  const [budget, who, past] = await Promise.all([api.budget(), api.me(), api.history()]);
+  const [budget, who, past] = await Promise.all([api.budget(), api.me(), api.history(), remembering]);
   me = who;
   gauge.set(budget);
   gauge.last(past.charges);
@@ -182,17 +184,18 @@ async function during(act, instead) {
   const before = me;
   busy(true);
   problem(null);
+  let card = null;
   try {
-    await act(before);
+    card = await act(before);
   } catch (error) {
     if (error instanceof Cancelled) toast("Cancelled. What had begun to read is charged; its answer is free if it was finished.");
     else if (error instanceof Problem) instead(error);
     else throw error;
-    settle().catch(() => null);
   } finally {
     running = null;
     busy(false);
   }
+  settle().then(() => card?.settled(me)).catch(() => null);
 }
 
 async function run(asked = question(), asking = new Asking(asked)) {
@@ -208,10 +211,9 @@ async function run(asked = question(), asking = new Asking(asked)) {
     const at = Date.now();
     explanation.fold();
     gauge.plan();
-    place(answer, { question: asked, at, me, before }, explained);
-    const remembered = answer.charge.epsilon ? history.remember(answer.request_id, asked) : null;
-    await Promise.all([remembered, settle()]);
     told.learn(explained, answer);
+    if (answer.charge.epsilon) remembering = history.remember(answer.request_id, asked);
+    return place(answer, { question: asked, at, me, before });
   }, failed);
   clearInterval(clock);
 }
@@ -221,6 +223,7 @@ function place(answer, context) {
   notebook.add(card);
   card.compare(question());
   lookAt(card);
+  return card;
 }
 
 // An answer that stands in sight already is left where it is.
@@ -244,8 +247,7 @@ async function openPaid(asked, node = null) {
     const answer = statements(asked.sql).length > 1 ? null : await api.query({ ...rest, reuse: "only" });
     if (node) notebook.remove(node);
     if (!answer) return refresh(asked, before);
-    place(answer, { question: asked, at: Date.now(), me, before });
-    await settle();
+    return place(answer, { question: asked, at: Date.now(), me, before });
   }, (error) => {
     problem(Object.assign(error, { position: null, hint: error.code === "08006" ? error.hint : "The data may be new since: Run measures it anew, and is charged." }));
     edit(asked);
@@ -261,7 +263,7 @@ async function refresh(asked, before) {
     edit(asked);
     throw new Problem({ code: "NG000", message: "These answers are not free any more.", hint: "The data may be new since: Ask all measures them anew, and is charged." }, 0);
   }
-  await board(body, asked, before);
+  return board(body, asked, before);
 }
 
 async function runAll() {
@@ -281,8 +283,8 @@ async function board(body, asked, before) {
   notebook.add(card);
   card.compare(question());
   lookAt(card);
-  const remembered = answered.charge.epsilon ? history.remember(answered.request_id, asked) : null;
-  await Promise.all([remembered, settle()]);
+  if (answered.charge.epsilon) remembering = history.remember(answered.request_id, asked);
+  return card;
 }
 
 function reopen(asked, answered) {

@@ -91,6 +91,13 @@ export class Answer {
     return element("ul", { class: "provenance" }, parts);
   }
 
+  // Who asked, as the proxy says it after the answer: were the data new meanwhile, it was of one version or the other.
+  settled(me) {
+    if (!this.me || me.data_version === this.me.data_version) return;
+    this.me = me;
+    this.body.querySelector(".provenance").replaceWith(this.facts());
+  }
+
   takeAlong() {
     const pictures = () => [...this.panels.chart.querySelectorAll("svg[role=img]")];
     const drawn = (act) => () => {

@@ -47,6 +47,10 @@ export class Dashboard {
     for (const card of this.cards) card.draw();
   }
 
+  settled(me) {
+    for (const card of this.cards) card.settled(me);
+  }
+
   compare({ sql }) {
     const other = sql.trim() !== this.question.sql.trim();
     this.root.classList.toggle("other", other);
