@@ -48,4 +48,4 @@ def test_nothing_is_said_where_nothing_was_told_or_only_to_others() -> None:
     assert found(office) == ()
     office.tell("grace", COUNT, 0.1, [15_000.0], 16.0)
     assert found(office) == ()
-    assert found(office, "SELECT max(o_totalprice) FROM orders") == ()
+    assert found(office, "SELECT max(l_quantity) FROM lineitem") == ()
