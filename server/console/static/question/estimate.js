@@ -82,7 +82,7 @@ function ofSizes(noise, explanation) {
   const headline = `About ${percent(half / size)} of ${number10(size)}, ${percent(half / (10 * size))} of ${number10(10 * size)}`;
   const groups = explanation.n_groups ?? 1;
   const useless = noise.label.startsWith("count") && groups * half > USELESS_ROWS ? saysNothing(explanation, noise) : null;
-  return { headline, more: `± ${about(half)}${each}, whatever its value.`, useless };
+  return { headline: useless ? `Nothing but noise below ${about(half)}${each}` : headline, more: `± ${about(half)}${each}, whatever its value.`, useless };
 }
 
 const number10 = (value) => new Intl.NumberFormat("en").format(value);
