@@ -69,8 +69,9 @@ export function saveSvg(pictures) {
 export async function savePng(pictures) {
   const { text, width, height } = svgOf(pictures);
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   await image.decode();
+  URL.revokeObjectURL(image.src);
   const canvas = Object.assign(document.createElement("canvas"), { width: SHARPNESS * width, height: SHARPNESS * height });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   save(await new Promise((resolve) => canvas.toBlob(resolve, "image/png")), "answer.png", "image/png");
