@@ -23,7 +23,7 @@ pytestmark = [needs_chromium, pytest.mark.xdist_group("stories")]
 
 PAGE_BYTES = 350 * 1024
 KEPT_MS = 300
-PATIENCE_MS = 90_000
+PATIENCE_MS = 60_000
 
 DECLARED = {
     "[tables.orders]\n": "[tables.orders.columns]\n"
