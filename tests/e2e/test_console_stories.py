@@ -403,7 +403,7 @@ def test_on_a_shared_computer_nobody_sees_what_another_asked_or_saved(visit: Vis
     expect(page.locator(".past")).not_to_contain_text("Rich")
     page.get_by_role("button", name="Sign out").click()
     sign_in(page, key)
-    page.get_by_role("button", name="Rich customers").click()
+    page.get_by_role("button", name="Rich customers", exact=True).click()
     expect(page.get_by_label("SQL", exact=True)).to_have_value("SELECT count(*) FROM customer WHERE c_acctbal > 4242")
     expect(explained(page).locator("summary").first).to_contain_text("free: you have paid for it")
 

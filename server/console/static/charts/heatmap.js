@@ -28,6 +28,7 @@ export function heatmap(points, keys, name, width) {
   const columns = Math.min(most, x.domain.length);
   const cell = (width - marginLeft - 12) / columns;
   const largest = d3.max(shown, ({ value }) => Math.max(0, value)) || 1;
+  const turn = matchMedia("(prefers-color-scheme: dark)").matches ? 0.55 : 0.8; // from where on a number is read on the colour itself
   const written = cell >= Math.max(...shown.map(({ value }) => widthOf([number(value)]))) + 8;
   const marginBottom = x.turned ? Math.min(110, widthOf(x.names)) + 26 : 44;
   const picture = Plot.plot({
@@ -41,7 +42,7 @@ export function heatmap(points, keys, name, width) {
       Plot.cell(shown.filter(({ state }) => state === "weak"), { className: "cell weak", x: "column", y: "row", title: "told", inset: 2, rx: 2,
         fill: "none", stroke: "var(--accent)", strokeOpacity: 0.6, strokeDasharray: "2,2" }),
       written ? Plot.text(shown, { className: "value", x: "column", y: "row", text: ({ value, state }) => number(value) + (state === "cut" ? " ↑" : ""),
-        fill: ({ value, state }) => (state === "weak" ? "var(--soft)" : value / largest > 0.55 ? "var(--accent-ink)" : "var(--ink)"), pointerEvents: "none" }) : null,
+        fill: ({ value, state }) => (state === "weak" ? "var(--soft)" : value / largest > turn ? "var(--accent-ink)" : "var(--ink)"), pointerEvents: "none" }) : null,
     ],
   });
   const notes = [];

@@ -62,7 +62,7 @@ function described(budget, planned) {
     ...(planned.delta > deltaLeft ? [`delta ${small(planned.delta)}`] : []),
   ];
   if (lacking.length) return `${parts.join(", ")} left: too little for ${lacking.join(" and ")}`;
-  const more = questions === null || questions === undefined ? "" : `, about ${amount(questions)} more like your last ${like}`;
+  const more = questions === null || questions === undefined ? "" : `, about ${amount(questions)} more like your last ${like === 1 ? "one" : like}`;
   const taken = planned.epsilon ? `; this question takes ${amount(planned.epsilon)}${planned.delta ? ` and ${small(planned.delta)}` : ""}` : "";
   return `${parts.join(", ")} left${more}${taken}`;
 }
@@ -78,11 +78,11 @@ function details(budget, charges) {
     const sum = paid.reduce((total, { epsilon }) => total + epsilon, 0);
     const costs = paid.map(({ epsilon }) => amount(epsilon));
     const each = new Set(costs).size === 1 ? `${costs[0]} each` : costs.join(", ");
-    found.push([`The last ${several(paid.length, "question")}`, `epsilon ${amount(sum)} together: ${each}.`]);
+    found.push([paid.length === 1 ? "The last question" : `The last ${several(paid.length, "question")}`, `epsilon ${amount(sum)} together: ${each}.`]);
   }
   if (questions !== null && questions !== undefined) {
     const kind = short?.split(":")[0];
-    found.push([`More like the last ${like}`, `about ${amount(questions)}${WHOSE[kind] ? `; the budget that ends first is ${WHOSE[kind]}` : ""}.`]);
+    found.push([like === 1 ? "More like it" : `More like the last ${like}`, `about ${amount(questions)}${WHOSE[kind] ? `; the budget that ends first is ${WHOSE[kind]}` : ""}.`]);
   }
   return found;
 }
