@@ -97,7 +97,13 @@ def told(page: Page, explained: dict[str, Any], rows: list[list[float]] | None =
 
 
 def test_the_error_to_expect_is_said_in_parts_of_the_answer(page: Page) -> None:
-    assert told(page, explanation(12.0, 5))["headline"] == "About 12% of 100, 1.2% of 1,000"
+    said = told(page, explanation(12.0, 5, expected_noise=[["count(*)", [[1.0, 12.0]]]]))
+    assert (said["headline"], said["more"]) == (
+        "About 12% of 100, 1.2% of 1,000",
+        "± 12 in each row, whatever its value.",
+    )
+    said = told(page, explanation(12.0, 5))  # what people add decides: not the least noise is foretold
+    assert said["headline"] == "About 24% of 100, 2.4% of 1,000" and "± 24 if somebody adds 2" in said["more"]
     assert told(page, explanation(12.0, 5), [[4000.0]])["headline"] == "About 1.5% for a typical row"
     known = explanation(12.0, 5, relative_errors=[{"column": "n", "typical": 0.031, "worst": 0.4}])
     assert told(page, known)["headline"] == "About 3.1% for a typical row, 40% for the smallest"

@@ -204,7 +204,7 @@ async function run(asked = question(), asking = new Asking(asked)) {
   const explained = explanation.shown?.asked === asked.sql ? explanation.shown : null;
   running = asking;
   const clock = setInterval(() => {
-    byId("progress").querySelector("span").textContent = `Reading and measuring, ${asking.seconds} s. You may leave: it goes on, and what it cost opens again free.`;
+    byId("progress").querySelector("span").textContent = `Reading and measuring, ${asking.seconds} s. You may leave: it goes on, and opens again free.`;
   }, TICK_MS);
   await during(async (before) => {
     const answer = await asking.answer();

@@ -75,14 +75,20 @@ function fromErrors(known, explanation, noise = null) {
   return { headline, more, useless: bad(first.typical) ? saysNothing(explanation, noise) : null, poor: first.typical > POOR };
 }
 
+// Which threshold is chosen depends on the data: what is foretold is the noise where somebody adds much, not the least.
 function ofSizes(noise, explanation) {
-  const { half } = noise;
-  const size = 10 ** Math.ceil(Math.log10(Math.max(4 * half, 1)));
+  const { half, tau, wide, wideTau } = noise;
+  const likely = Math.max(half, wide);
+  const size = 10 ** Math.ceil(Math.log10(Math.max(4 * likely, 1)));
   const each = explanation.n_groups === 1 ? "" : " in each row";
-  const headline = `About ${percent(half / size)} of ${number10(size)}, ${percent(half / (10 * size))} of ${number10(10 * size)}`;
   const groups = explanation.n_groups ?? 1;
   const useless = noise.label.startsWith("count") && groups * half > USELESS_ROWS ? saysNothing(explanation, noise) : null;
-  return { headline: useless ? `Nothing but noise below ${about(half)}${each}` : headline, more: `± ${about(half)}${each}, whatever its value.`, useless };
+  const headline = useless ? `Nothing but noise below ${about(half)}${each}`
+    : `About ${percent(likely / size)} of ${number10(size)}, ${percent(likely / (10 * size))} of ${number10(10 * size)}`;
+  const more = wide > half
+    ? `± ${about(half)}${each} if nobody adds more than ${about(tau)}, ± ${about(wide)} if somebody adds ${about(wideTau)}: what people add decides.`
+    : `± ${about(half)}${each}, whatever its value.`;
+  return { headline, more, useless };
 }
 
 const number10 = (value) => new Intl.NumberFormat("en").format(value);
