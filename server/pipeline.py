@@ -391,9 +391,15 @@ class Pipeline:
         return replace(
             explained,
             reuse=reuse_explained(self._derived(question, request, domain), question),
-            paid=self.kept.find(question.charge(request)) is not None,
+            paid=self._is_paid(question, request),
             relative_errors=relative_errors(self.ledger, question, request.analyst),
         )
+
+    def _is_paid(self, question: Question, request: QueryRequest) -> bool:
+        """Has the analyst paid for this very answer? What is free for everybody is not paid for."""
+        if question.shows_no_row or question.only_names_groups:
+            return False
+        return self.kept.find(question.charge(replace(request, idempotency_key=""))) is not None
 
     def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
         """What follows from the paid answers of who asks, to be told of; no answer is given."""

@@ -26,7 +26,11 @@ def relative_errors(ledger: Ledger, question: Question, analyst: str) -> tuple[R
     Cost: a read of the ledger, and one answer shown anew; reads no row.
     """
     plan = question.plan
-    public = all(release.ranked is None for release in plan.releases) and MECHANISMS[plan.mechanism].two_sided
+    public = (
+        bool(plan.releases)
+        and all(release.ranked is None for release in plan.releases)
+        and MECHANISMS[plan.mechanism].two_sided
+    )
     known = known_answer(ledger, analyst, question.plan_hash) if public and plan.sampling is None else None
     if known is None:
         return ()
