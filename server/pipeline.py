@@ -113,6 +113,7 @@ from server.postprocessing.computed_response import (
 from server.proposals import by_accuracy
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
+from server.proposals.relative_errors import relative_errors
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
@@ -389,8 +390,19 @@ class Pipeline:
             persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
         )
         derived = self._derived(question, request, domain)
-        free = derived is not None and (derived.serves or request.reuse == "only")
-        return replace(explained, reuse=reuse_explained(derived, question), follows=free)
+        return replace(
+            explained,
+            reuse=reuse_explained(derived, question),
+            follows=derived is not None and (derived.serves or request.reuse == "only"),
+            paid=self._is_paid(question, request),
+            relative_errors=relative_errors(self.ledger, question, request.analyst),
+        )
+
+    def _is_paid(self, question: Question, request: QueryRequest) -> bool:
+        """Has the analyst paid for this very answer? What is free for everybody is not paid for."""
+        if question.shows_no_row or question.only_names_groups:
+            return False
+        return self.kept.find(question.charge(replace(request, idempotency_key=""))) is not None
 
     def _derived(self, question: Question, request: QueryRequest, domain: Domain) -> Derived | None:
         """What follows from the paid answers of who asks, to be told of; no answer is given."""

@@ -241,6 +241,21 @@ class ReleaseMechanism:
 
 
 @dataclass(frozen=True)
+class RelativeError:
+    """How far a column is expected to be from the truth, in multiples of its values.
+
+    Attributes:
+      column: of the answer.
+      typical, worst: the half-width of an interval at 95% over its value, of the median row and of the worst one;
+        None: nothing bounds it, as of a value of nothing.
+    """
+
+    column: str
+    typical: float | None
+    worst: float | None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a query would do and cost, from public facts only.
 
@@ -273,6 +288,8 @@ class Explanation:
       groups_reason: why one unit reaches `groups_per_unit` groups.
       mechanisms: one per release.
       selection: which of the groups are shown, and why not all; None where they all are.
+      paid: has the analyst paid for this very answer, so that it is free?
+      relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
     """
 
     rewritten_sql: str
@@ -302,3 +319,5 @@ class Explanation:
     nobodys_rows: str | None = None
     reuse: str | None = None
     follows: bool = False
+    paid: bool = False
+    relative_errors: tuple[RelativeError, ...] = ()

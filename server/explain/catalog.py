@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from planner.views.examine import ShownView
 
 _SHOWN_VALUES = 12
+_FEW_VALUES, _FEW_LINES = 12, 6
+"""So many groups, and so many lines over time, does a first question have at most."""
+
+_DATED = ("date", "timestamp", "timestamp without time zone", "timestamp with time zone", "timestamptz")
 
 
 @dataclass(frozen=True)
@@ -187,10 +191,39 @@ def _spelled(bound: float | str | None) -> str:
 
 
 def _examples(tables: tuple[CatalogTable, ...]) -> Iterator[Example]:
-    """A count, and a count by a public table that a private one joins or by a declared domain."""
+    """A count; one over the months of a declared range; one by a few declared values; both; one by a public table.
+
+    Each has few groups, so that a first question says something.
+    """
     private = [table for table in tables if not table.public]
     if private:
         yield Example("a count", f"SELECT count(*) FROM {private[-1].sql}")
+    months = next(_columns(private, lambda column: column.type in _DATED and column.low is not None), None)
+    kinds = next(_columns(private, lambda column: 1 < len(column.domain or ()) <= _FEW_VALUES), None)
+    if months is not None:
+        table, column = months
+        month = f"date_trunc('month', {column.name}) AS month"
+        sql = f"SELECT {month}, count(*)\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
+        yield Example("a count by month", sql)
+        own = next(_columns([table], lambda other: 1 < len(other.domain or ()) <= _FEW_LINES), None)
+        if own is not None:
+            kind = own[1].name
+            sql = f"SELECT {month}, {kind}, count(*)\nFROM {table.sql}\nGROUP BY 1, 2\nORDER BY 1, 2"
+            yield Example(f"by month and {kind}", sql)
+    if kinds is not None:
+        table, column = kinds
+        sql = f"SELECT {column.name}, count(*)\nFROM {table.sql}\nGROUP BY {column.name}"
+        yield Example(f"a count by {column.name}", sql)
+    yield from _by_public_table(tables, private)
+
+
+def _columns(
+    tables: list[CatalogTable], wanted: Callable[[CatalogColumn], bool]
+) -> Iterator[tuple[CatalogTable, CatalogColumn]]:
+    return ((table, column) for table in tables for column in table.columns if wanted(column))
+
+
+def _by_public_table(tables: tuple[CatalogTable, ...], private: list[CatalogTable]) -> Iterator[Example]:
     by_name = {table.name: table for table in tables}
     for table in private:
         for join in table.joins:
@@ -200,10 +233,4 @@ def _examples(tables: tuple[CatalogTable, ...]) -> Iterator[Example]:
                 on = f"{table.sql}.{join.columns[0]} = {other.sql}.{join.key[0]}"
                 sql = f"SELECT {texts[0]}, count(*)\nFROM {table.sql} JOIN {other.sql} ON {on}\nGROUP BY {texts[0]}"
                 yield Example(f"a count by {other.name}", sql)
-                return
-    for table in private:
-        for column in table.columns:
-            if column.domain is not None:
-                sql = f"SELECT {column.name}, count(*)\nFROM {table.sql}\nGROUP BY {column.name}"
-                yield Example(f"a count by {column.name}", sql)
                 return

@@ -113,6 +113,8 @@ def would_charge(explanation: Explanation) -> str:
     """What the question costs, as it is asked."""
     delta = f", delta {explanation.delta:g}" if explanation.delta else ""
     charge = f"epsilon {explanation.epsilon:g}{delta}"
+    if explanation.paid:
+        return f"nothing: this very answer was paid for, {charge}"
     return f"nothing (with reuse = never: {charge})" if explanation.follows else charge
 
 

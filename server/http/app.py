@@ -20,7 +20,7 @@ from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.problem_handlers import add_problem_handlers
 from server.http.readiness import Readiness
-from server.http.routes import budget, explain, health, history, jobs, propose, query, schema, workload
+from server.http.routes import budget, explain, health, history, jobs, me, propose, query, schema, workload
 from server.http.routes.admin import accounts, analysts, dataset, records
 from server.http.services import Custody, Reloadable, Services
 from server.scheduling.jobs import Jobs
@@ -44,6 +44,7 @@ def _routes() -> tuple[BaseRoute, ...]:
         schema,
         budget,
         history,
+        me,
         health,
         analysts,
         accounts,

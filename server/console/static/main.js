@@ -1,84 +1,118 @@
-// The workbench: sign in, ask, look.
+// The analysts' workbench: sign in, ask, look.
 
-import { Problem, api, ask, key, signOut } from "./api.js";
-import { BudgetGauge } from "./budget.js";
-import { byId, element, show } from "./dom.js";
-import { Editor } from "./editor.js";
-import { explain } from "./explanation.js";
-import { amount } from "./format.js";
-import { History } from "./history.js";
-import { Result } from "./result.js";
-import { SchemaTree } from "./schema.js";
-import { statements } from "./tokens.js";
-import { Together } from "./together.js";
+import { Answer } from "./answer/answer.js";
+import { Dashboard, Together } from "./answer/dashboard.js";
+import { Notebook } from "./answer/notebook.js";
+import { Problem, UNKNOWN_KEY, api, key } from "./common/api.js";
+import { byId, copy, show, tell, toast } from "./common/dom.js";
+import { explainWords } from "./common/glossary.js";
+import { Vault, signOut } from "./common/vault.js";
+import { BudgetGauge } from "./desk/budget.js";
+import { History } from "./desk/history.js";
+import { Saved } from "./desk/saved.js";
+import { Tour } from "./desk/tour.js";
+import { Asking, Cancelled } from "./question/asking.js";
+import { Editor } from "./question/editor.js";
+import { Told } from "./question/estimate.js";
+import { offerExamples } from "./question/examples.js";
+import { Explanation } from "./question/explanation.js";
+import { Mending } from "./question/mending.js";
+import { SchemaTree } from "./question/schema.js";
+import { linkTo, linked } from "./question/share.js";
+import { Spend } from "./question/spend.js";
+import { statements } from "./question/tokens.js";
 
 const PAUSE_MS = 350;
-const SMALLEST = 0.01;
-const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your custodian." };
+const PAUSE_BEFORE_ERRORS_MS = 1500;
+const TICK_MS = 1000;
 
 const gauge = new BudgetGauge();
-const result = new Result();
-const together = new Together((answer) => result.set(answer));
+const told = new Told();
+const together = new Together();
+const explanation = new Explanation(told);
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
+const mending = new Mending(editor);
+const spend = new Spend();
 const tree = new SchemaTree((text) => editor.insert(text));
-const history = new History(reopen);
-let largest = 1;
+const history = new History((asked, answered) => reopen(asked, answered));
+const saved = new Saved((asked) => edit(asked));
+const notebook = new Notebook(byId("answers"), (asked, node) => openPaid(asked, node));
+const tour = new Tour();
+let vault = null;
+let me = null;
 let timer = null;
+let typed = 0;
 let explaining = null;
 let running = null;
-
-// Epsilon grows by the same factor with each step of the slider.
-const slider = byId("epsilon");
-const epsilonOf = (place) => Number((SMALLEST * (largest / SMALLEST) ** (place / 100)).toPrecision(2));
-const placeOf = (epsilon) => Math.round((100 * Math.log(epsilon / SMALLEST)) / Math.log(largest / SMALLEST));
-const epsilon = () => Math.min(epsilonOf(Number(slider.value)), largest);
-
-// An accuracy in percent: what it needs is spent, and epsilon is the most that may be.
-const accuracy = () => (byId("accuracy").valueAsNumber > 0 ? byId("accuracy").valueAsNumber / 100 : null);
+let remembering = null;
 
 // Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
 function question() {
-  const within = accuracy();
+  const within = spend.accuracy;
   return {
-    sql: editor.sql, epsilon: epsilon(), ...(within ? { max_relative_error: within } : {}), ...(gauge.budget.delta ? {} : { delta: 0 }),
+    sql: editor.sql, epsilon: spend.epsilon, ...(within ? { max_relative_error: within } : {}), ...(gauge.budget?.delta ? {} : { delta: 0 }),
   };
 }
 
-function tell(problem, where = byId("problem")) {
-  show(where, Boolean(problem));
-  where.textContent = problem ? [problem.message, problem.hint].filter(Boolean).join("\n") : "";
-  if (where.id === "problem") editor.mark(problem?.position ?? null);
+function questions() {
+  const { sql, max_relative_error: within, epsilon, ...settings } = question();
+  return { queries: statements(sql).map(({ text }) => ({ sql: text })), ...(within ? { max_relative_error: within } : { epsilon }), ...settings };
 }
 
 async function signIn() {
-  const [budget, schema, past] = await Promise.all([api.budget(), api.schema(), api.history()]);
+  const [who, budget, schema, past] = await Promise.all([api.me(), api.budget(), api.schema(), api.history()]);
+  vault = await Vault.open(key.get());
+  me = who;
+  await Promise.all([history.use(vault), saved.use(vault)]);
   gauge.set(budget);
+  gauge.last(past.charges);
   tree.set(schema);
-  editor.complete(tree.words());
+  editor.complete(schema.tables);
   history.set(past);
-  largest = schema.max_epsilon;
-  slider.value = placeOf(schema.epsilon);
-  byId("epsilon-shown").textContent = amount(epsilon());
+  spend.set(schema);
   byId("dataset").textContent = schema.dataset;
+  byId("holder").textContent = [me.name, me.role, me.group].filter(Boolean).join(", ");
   show(byId("welcome"), false);
   show(byId("workbench"), true);
   show(byId("session"), true);
-  offerExamples(schema.examples);
+  offerExamples(schema.examples, (sql) => { editor.sql = sql; editor.area.focus(); });
+  notebook.restore();
+  editor.area.focus();
+  takeLink();
+  const left = Asking.left();
+  if (left) run(left.question, left);
+}
+
+// A question that somebody sent: shown with its cost, and asked by nobody but who reads it.
+function takeLink() {
+  if (!opened) return;
+  edit(opened);
+  show(byId("linked"), true);
+  byId("linked").textContent = "From a link. Nothing has been asked: Run charges you, unless you have paid for this answer.";
+}
+
+function edit(asked) {
+  if (asked.epsilon) spend.epsilon = asked.epsilon;
+  spend.accuracy = asked.max_relative_error ?? null;
+  editor.sql = asked.sql;
+  spend.changed();
+  byId("sql").scrollIntoView({ block: "nearest" });
   editor.area.focus();
 }
 
-function offerExamples(examples) {
-  if (!examples.length) return;
-  byId("examples").replaceChildren("Try ", ...examples.map(({ name, sql }) => element(
-    "button", { type: "button", class: "quiet", onclick: () => { editor.sql = sql; editor.area.focus(); } }, name,
-  )));
+// Errors wait until nobody has typed for a while: half a word is no mistake.
+function later(pause = PAUSE_MS) {
+  typed = Date.now();
+  explaining?.abort();
+  clearTimeout(timer);
+  show(byId("linked"), false);
+  explanation.wait();
+  notebook.compare(question());
+  timer = setTimeout(look, pause);
 }
 
-function later() {
-  byId("epsilon-shown").textContent = amount(epsilon());
-  byId("epsilon-means").textContent = accuracy() ? "Epsilon, at most" : "Epsilon";
-  clearTimeout(timer);
-  timer = setTimeout(look, PAUSE_MS);
+function problem(error) {
+  mending.tell(error);
 }
 
 async function look() {
@@ -86,120 +120,181 @@ async function look() {
   const several = statements(editor.sql).length > 1;
   show(byId("run"), !several);
   show(byId("run-all"), several);
-  if (several) return lookAtAll();
-  together.hide();
-  if (!editor.sql.trim()) {
-    show(byId("explanation"), false);
+  if (!statements(editor.sql).length || !spend.epsilon) {
+    explanation.hide();
+    together.hide();
     gauge.plan();
-    return tell(null);
+    return problem(null);
   }
   explaining = new AbortController();
   try {
-    const found = await api.explain(question(), explaining.signal);
-    tell(null);
-    gauge.plan(found);
-    explain(found);
+    await (several ? lookAtAll(explaining.signal) : lookAtOne(explaining.signal));
+    problem(null);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Problem)) throw error;
     gauge.plan();
-    show(byId("explanation"), false);
-    tell(error);
+    const wait = typed + PAUSE_BEFORE_ERRORS_MS - Date.now();
+    const say = () => { explanation.hide(); together.hide(); problem(several ? unplaced(error) : error); };
+    timer = setTimeout(say, Math.max(0, wait));
   }
+}
+
+async function lookAtOne(signal) {
+  const asked = question();
+  const found = await api.explain(asked, signal);
+  together.hide();
+  gauge.plan(found);
+  explanation.set(found, asked.sql);
 }
 
 // Several statements: what they would cost together, and how well each would be known.
-async function lookAtAll() {
-  show(byId("explanation"), false);
-  explaining = new AbortController();
-  try {
-    const found = await api.explainWorkload(questions(), explaining.signal);
-    tell(null);
-    gauge.plan(found.charge);
-    together.explain(found, statements(editor.sql));
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    if (!(error instanceof Problem)) throw error;
-    gauge.plan();
-    together.hide();
-    tell({ ...error, message: error.message, position: null });
-  }
+async function lookAtAll(signal) {
+  const found = await api.explainWorkload(questions(), signal);
+  explanation.hide();
+  gauge.plan(found.charge);
+  together.explain(found, statements(editor.sql));
 }
 
-function questions() {
-  const { sql, ...settings } = question();
-  return { queries: statements(sql).map(({ text }) => ({ sql: text })), ...settings };
-}
-
-async function runAll() {
-  const asked = statements(editor.sql);
-  if (running || asked.length < 2) return;
-  clearTimeout(timer);
-  running = { location: null };
-  busy(true);
-  try {
-    const answered = await api.workload(questions());
-    tell(null);
-    gauge.set(answered.budget);
-    gauge.plan();
-    together.set(answered, asked);
-    history.set(await api.history());
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    show(byId("result"), false);
-    tell({ ...error, message: error.message, position: null });
-    gauge.set(await api.budget());
-  } finally {
-    running = null;
-    busy(false);
-  }
+// A place within one of several statements is none of the text.
+function unplaced(error) {
+  return Object.assign(new Problem({ message: error.message, hint: error.hint, code: error.code }, error.status), { position: null });
 }
 
 function busy(is) {
-  byId("run").disabled = is;
-  byId("run-all").disabled = is;
+  for (const name of ["run", "run-all"]) byId(name).disabled = is;
   show(byId("progress"), is);
-  show(byId("cancel"), false);
-  byId("progress").querySelector("span").textContent = "";
+  show(byId("cancel"), is && Boolean(running?.cancel));
+  byId("progress").querySelector("span").textContent = is ? "Being answered" : "";
 }
 
-async function run(asked = question()) {
-  if (running || !asked.sql.trim()) return;
+// Afterwards: what is left, who answered under what, and what has been asked; no answer and no further question waits
+// for it.
+async function settle() {
+  const [budget, who, past] = await Promise.all([api.budget(), api.me(), api.history(), remembering]);
+  me = who;
+  gauge.set(budget);
+  gauge.last(past.charges);
+  history.set(past);
+}
+
+async function during(act, instead) {
   clearTimeout(timer);
-  running = { location: null };
+  explaining?.abort();
+  const before = me;
   busy(true);
+  problem(null);
+  let card = null;
   try {
-    const answer = await ask(asked, ({ location, elapsed, state }) => {
-      running.location = location;
-      show(byId("cancel"), true);
-      byId("progress").querySelector("span").textContent = `${state}, ${Math.round(elapsed)} s`;
-    });
-    tell(null);
-    gauge.set(await api.budget());
-    gauge.plan();
-    history.remember(answer.request_id, asked);
-    result.set(answer);
-    history.set(await api.history());
+    card = await act(before);
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    show(byId("result"), false); // the answer before is not this question's
-    tell(error);
-    if (error.position) editor.reveal(error.position);
-    gauge.set(await api.budget());
+    if (error instanceof Cancelled) toast("Cancelled. What had begun to read is charged; its answer is free if it was finished.");
+    else if (error instanceof Problem) instead(error);
+    else throw error;
   } finally {
     running = null;
     busy(false);
   }
+  settle().then(() => card?.settled(me)).catch(() => null);
+}
+
+async function run(asked = question(), asking = new Asking(asked)) {
+  if (running || !asked.sql.trim()) return;
+  if (!asked.epsilon) return byId("epsilon").reportValidity();
+  const explained = explanation.shown?.asked === asked.sql ? explanation.shown : null;
+  running = asking;
+  const clock = setInterval(() => {
+    byId("progress").querySelector("span").textContent = `Reading and measuring, ${asking.seconds} s. You may leave: it goes on, and opens again free.`;
+  }, TICK_MS);
+  await during(async (before) => {
+    const answer = await asking.answer();
+    const at = Date.now();
+    explanation.fold();
+    gauge.plan();
+    told.learn(explained, answer);
+    if (answer.charge.epsilon) remembering = history.remember(answer.request_id, asked);
+    return place(answer, { question: asked, at, me, before });
+  }, failed);
+  clearInterval(clock);
+}
+
+function place(answer, context) {
+  const card = new Answer(answer, context, { edit, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root) });
+  notebook.add(card);
+  card.compare(question());
+  lookAt(card);
+  return card;
+}
+
+// An answer that stands in sight already is left where it is.
+function lookAt({ title, root }) {
+  title.focus({ preventScroll: true });
+  const { top } = root.getBoundingClientRect();
+  if (top < 0 || top > 0.6 * innerHeight) root.scrollIntoView({ block: "start" });
+}
+
+function failed(error) {
+  problem(error);
+  if (error.position) editor.reveal(error.position);
+}
+
+// What is paid for, and nothing else: no question of the history, and none of a page that is loaded again, costs anything.
+async function openPaid(asked, node = null) {
+  if (running) return;
+  running = {};
+  await during(async (before) => {
+    const { max_relative_error: _, ...rest } = asked;
+    const answer = statements(asked.sql).length > 1 ? null : await api.query({ ...rest, reuse: "only" });
+    if (node) notebook.remove(node);
+    if (!answer) return refresh(asked, before);
+    return place(answer, { question: asked, at: Date.now(), me, before });
+  }, (error) => {
+    problem(Object.assign(error, { position: null, hint: error.code === "08006" ? error.hint : "The data may be new since: Run measures it anew, and is charged." }));
+    edit(asked);
+  });
+}
+
+async function refresh(asked, before) {
+  const parts = statements(asked.sql);
+  const { sql: _, max_relative_error: within, epsilon, ...settings } = asked;
+  const body = { queries: parts.map(({ text }) => ({ sql: text })), ...(within ? { max_relative_error: within } : { epsilon }), ...settings };
+  const foreseen = await api.explainWorkload(body);
+  if (foreseen.charge.epsilon > 0) {
+    edit(asked);
+    throw new Problem({ code: "NG000", message: "These answers are not free any more.", hint: "The data may be new since: Ask all measures them anew, and is charged." }, 0);
+  }
+  return board(body, asked, before);
+}
+
+async function runAll() {
+  if (running || statements(editor.sql).length < 2) return;
+  running = {};
+  await during((before) => board(questions(), question(), before), (error) => failed(unplaced(error)));
+}
+
+async function board(body, asked, before) {
+  const answered = await api.workload(body);
+  together.hide();
+  gauge.plan();
+  const parts = statements(asked.sql);
+  const card = new Dashboard(answered, { asked: parts, question: asked, at: Date.now(), me, before }, {
+    edit, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root),
+  });
+  notebook.add(card);
+  card.compare(question());
+  lookAt(card);
+  if (answered.charge.epsilon) remembering = history.remember(answered.request_id, asked);
+  return card;
 }
 
 function reopen(asked, answered) {
-  slider.value = placeOf(asked.epsilon);
-  byId("accuracy").value = "";
-  editor.sql = asked.sql;
-  byId("epsilon-shown").textContent = amount(epsilon());
-  if (answered) run(asked);
+  edit(asked);
+  if (answered) openPaid(asked);
 }
 
+const opened = linked();
+explainWords();
+show(byId("linked-before"), Boolean(opened));
 byId("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   key.set(byId("key").value.trim());
@@ -211,13 +306,18 @@ byId("sign-in").addEventListener("submit", async (event) => {
     tell(error.status === 401 ? UNKNOWN_KEY : error, byId("sign-in-problem"));
   }
 });
-byId("sign-out").addEventListener("click", signOut);
+byId("sign-out").addEventListener("click", () => signOut(vault));
+byId("tour-begin").addEventListener("click", () => tour.begin());
 byId("run").addEventListener("click", () => run());
 byId("run-all").addEventListener("click", runAll);
-byId("cancel").addEventListener("click", () => running?.location && api.cancel(running.location));
-slider.addEventListener("input", later);
-byId("accuracy").addEventListener("input", later);
-editor.addEventListener("change", later);
+byId("cancel").addEventListener("click", () => running?.cancel?.());
+byId("save-question").addEventListener("click", () => saved.begin(question()));
+byId("share").addEventListener("click", () => {
+  if (!editor.sql.trim()) return toast("There is no question to share yet.");
+  copy(linkTo(question()), "The link: who opens it pays, or has paid. It");
+});
+spend.addEventListener("change", () => later());
+editor.addEventListener("change", () => later());
 editor.addEventListener("run", () => (statements(editor.sql).length > 1 ? runAll() : run()));
 
 if (key.get()) {

@@ -70,6 +70,14 @@ class ReleaseMechanismBody(BaseModel):
     delta: float = Field(0.0, description="Likewise; releases that are composed under zCDP share the one they name.")
 
 
+class RelativeErrorBody(BaseModel):
+    """How far a column is expected to be from the truth, in multiples of its values."""
+
+    column: str
+    typical: float | None = Field(description="Of the median row: 0.03 is 3%; null: nothing bounds it.")
+    worst: float | None = Field(description="Of the worst row.")
+
+
 class ExplanationBody(BaseModel):
     """What a query would do and cost, from public facts only."""
 
@@ -111,6 +119,11 @@ class ExplanationBody(BaseModel):
     )
     follows: bool = Field(
         False, description="That is what would be served, for nothing; epsilon and delta are those of a new answer."
+    )
+
+    paid: bool = Field(False, description="Have you paid for this very answer? Then it is free.")
+    relative_errors: list[RelativeErrorBody] = Field(
+        [], description="Per noisy column, as your own earlier answers to the same query let expect; else empty."
     )
 
     @classmethod

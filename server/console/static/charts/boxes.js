@@ -1,6 +1,6 @@
 // Quantiles of one thing, a box for each row: quartiles, median with its interval, and whiskers to the ends.
 
-import { isMoment, isNumber, number, range } from "../format.js";
+import { isMoment, isNumber, number, range } from "../common/format.js";
 import { cut, keyScale, labelWidth, moment, numberScale, timeScale, upTo, widthOf, words } from "./axes.js";
 
 const NAMES = {
@@ -44,7 +44,7 @@ export function boxes({ rows, intervals, weak, cut }, keys, quantiles, width) {
     const around = intervals[index]?.[quantiles.median?.index];
     const [from, to] = around ? [read(around.low) ?? cells.median, read(around.high) ?? cells.median] : [null, null];
     const label = words(keys, row);
-    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: (weak[index] || cut[index]) ?? false, told: told(row, quantiles, label, around) };
+    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: weak[index] ?? false, cut: cut[index] ?? false, told: told(row, quantiles, label, around) };
   }).filter((point) => Object.keys(quantiles).some((kind) => point[kind] !== null));
   if (!points.length) return null;
   const ordered = keys.length === 1 && (isNumber(keys[0].type) || isMoment(keys[0].type));
@@ -110,8 +110,10 @@ function marksOf(points, { bar, rule, tick, along, across, sides }, size) {
     rule(points.flatMap(whiskers), { className: "whisker", ...span("start", "end"), ...line }),
     ...["low", "high"].map((end) => tick(having(end), { ...at(end), ...line, ...inset(0.2) })),
     ...["p10", "p90"].map((end) => tick(having(end), { ...at(end), ...line, ...inset(0.3) })),
-    bar(having("q1", "q3"), { className: "box", ...span("q1", "q3"), fill: "var(--mark)", ...line, ...whole }),
+    bar(having("q1", "q3"), { className: "box", ...span("q1", "q3"), fill: ({ weak }) => (weak ? "var(--card)" : "var(--mark)"), ...line, ...whole }),
     bar(having("from", "to"), { className: "band", ...span("from", "to"), fill: "var(--accent)", fillOpacity: pale, ...whole }),
+    Plot.text(points.filter(({ cut: missing }) => missing), { className: "cut", ...at(({ high, p90, q3, median }) => high ?? p90 ?? q3 ?? median), text: () => "↑",
+      fill: "var(--warn)", fontWeight: 700, ...(along === "x" ? { dx: 10 } : { dy: -10 }) }),
     tick(having("median"), { className: "median", ...at("median"), ...line, stroke: "var(--ink)", strokeWidth: 2.5, ...whole }),
   ];
 }

@@ -1,7 +1,7 @@
 // What is left of an account over time: from its charges, newest last.
 
-import { element } from "../dom.js";
-import { amount, small } from "../format.js";
+import { element } from "../common/dom.js";
+import { amount, small } from "../common/format.js";
 
 const COUNTED = { basic: "basic composition", zcdp: "zCDP", renyi: "Rényi privacy" };
 
@@ -16,7 +16,7 @@ export function panel(account, charges) {
       (account.delta ? `delta ${small(account.delta_left)} of ${small(account.delta)} left, ` : "") + `counted by ${COUNTED[account.accounting]}` +
       (account.epsilon_left_basic === null ? "" : ` (basic composition would have epsilon ${amount(account.epsilon_left_basic)} left)`)),
     element("p", { class: "hint" }, `Protects at ${account.guarantee}.`),
-    used > 0 && charges.length > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
+    used > 0 && new Set(charges.map(({ reserved_at_ms: at }) => at)).size > 1 && account.accounting === "basic" ? drawn(account, charges) : null,
   );
 }
 

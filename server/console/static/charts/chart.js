@@ -1,16 +1,21 @@
-// An answer as a picture: bars, a histogram, lines over time or boxes, each with its intervals; or one big number.
+// An answer as a picture: bars, a histogram, lines over time, a field or boxes, with intervals; or one big number.
 
-import { element } from "../dom.js";
-import { isMoment, isNumber, number, range } from "../format.js";
+import { element } from "../common/dom.js";
+import { isMoment, isNumber, range } from "../common/format.js";
+import { stateOf } from "../answer/marks.js";
+import { exact, worded } from "../answer/table.js";
 import { words } from "./axes.js";
 import { bars } from "./bars.js";
 import { boxes, quantilesOf } from "./boxes.js";
+import { heatmap } from "./heatmap.js";
 import { histogram } from "./histogram.js";
 import { lines } from "./lines.js";
+import { SERIES } from "./states.js";
 
 const MOST_PANELS = 6;
 
-export function chart(answer, width) {
+// ordered: does the question say in which order its rows are?
+export function chart(answer, width, { ordered = false } = {}) {
   const columns = answer.columns.map((column, index) => ({ ...column, index }));
   const quantiles = quantilesOf(columns, answer.rows.length === 1);
   const others = columns.filter((column) => !Object.values(quantiles ?? {}).includes(column));
@@ -19,7 +24,7 @@ export function chart(answer, width) {
   const boxed = quantiles && boxes(answer, keys, quantiles, width);
   const drawn = answer.rows.length === 1
     ? values.map((value) => bigNumber(answer, value))
-    : values.flatMap((value) => figures(answer, keys, value, width));
+    : values.flatMap((value) => figures(answer, keys, value, { width, ordered }));
   if (boxed) drawn.unshift(figure(boxed, "Quantiles", keys));
   return drawn.length ? element("div", {}, drawn) : element("p", {}, "Nothing to draw here: see the table.");
 }
@@ -28,24 +33,35 @@ function measured({ columns, intervals }, index) {
   return isNumber(columns[index].type) && intervals.some((row) => row[index] !== null);
 }
 
-function bigNumber({ rows, intervals }, { index, name, type }) {
-  const interval = intervals[0][index];
-  return element("p", {}, `${name}`, element("span", { class: "big-number" }, element("br"), number(rows[0][index], type)),
+function bigNumber(answer, { index, name, type }) {
+  const { rows: [row], intervals: [around], raw } = answer;
+  const interval = around[index];
+  const own = raw?.[0]?.[index] ?? null;
+  const state = stateOf(answer, 0);
+  return element("p", { title: row[index] === null ? null : exact(row[index], own) }, `${name}`,
+    element("span", { class: `big-number ${state ?? ""}` }, element("br"), worded(row[index], own, type, interval), state === "cut" ? " ↑" : ""),
     interval ? element("span", { class: "hint" }, element("br"), range(interval)) : null);
 }
 
-function figures({ rows, intervals, weak, cut }, keys, { index, name, type }, width) {
+function figures(answer, keys, { index, name, type }, { width, ordered }) {
+  const { rows, intervals, raw } = answer;
   const points = rows.map((row, place) => ({
     key: row[keys[0]?.index],
+    cells: keys.map((key) => row[key.index]),
     label: words(keys, row),
     panel: words(keys.slice(1), row),
     value: row[index],
     low: intervals[place][index]?.low ?? row[index],
     high: intervals[place][index]?.high ?? row[index],
-    weak: (weak[place] || cut[place]) ?? false,
-    told: told(words(keys, row), row[index], type, intervals[place][index]),
+    state: stateOf(answer, place),
+    told: told(words(keys, row), worded(row[index], raw?.[place]?.[index] ?? null, type, intervals[place][index]), intervals[place][index]),
   })).filter(({ value }) => value !== null);
   if (!points.length) return [];
+  const dates = keys.findIndex((key) => isMoment(key.type));
+  if (dates >= 0 && keys.length <= 2 && points.some(({ cells }) => cells[dates] !== null)) {
+    const drawn = overTime(points, keys, dates, name, width);
+    if (drawn) return [figure(drawn, name, keys)];
+  }
   const panels = d3.groups(points, ({ panel }) => panel);
   if (keys.length && isNumber(keys[0].type) && panels.length <= MOST_PANELS) {
     const rest = keys.slice(1).map((key) => key.name).join(", ");
@@ -54,12 +70,27 @@ function figures({ rows, intervals, weak, cut }, keys, { index, name, type }, wi
       return figure(histogram(shown, points, { title, key: keys[0].name, name, width }), name, keys);
     });
   }
-  const draw = keys.length === 1 && isMoment(keys[0].type) && points.some(({ key }) => key !== null) ? lines : bars;
-  return [figure(draw(points, name, width), name, keys)];
+  if (keys.length === 2 && isField(points)) return [figure(heatmap(points, keys, name, width), name, keys)];
+  return [figure(bars(points, name, width, { ordered }), name, keys)];
 }
 
-function told(label, value, type, interval) {
-  return [label, number(value, type), interval ? range(interval) : ""].filter(Boolean).join("\n");
+// A line for each kind, where they are few enough to be told apart; else nothing.
+function overTime(points, keys, dates, name, width) {
+  const kind = keys.length === 2 ? 1 - dates : null;
+  const dated = points.map((point) => ({ ...point, key: point.cells[dates], panel: kind === null ? "" : String(point.cells[kind] ?? "NULL") }));
+  if (new Set(dated.map(({ panel }) => panel)).size > SERIES.length) return null;
+  const drawn = lines(dated, name, width);
+  return kind === null ? drawn : { ...drawn, title: `${name} by ${keys[kind].name}` };
+}
+
+// Each pair of keys once, and more than one of either.
+function isField(points) {
+  const [first, second] = [0, 1].map((place) => new Set(points.map(({ cells }) => cells[place])).size);
+  return first > 1 && second > 1 && new Set(points.map(({ cells }) => JSON.stringify(cells))).size === points.length;
+}
+
+function told(label, value, interval) {
+  return [label, value, interval ? range(interval) : ""].filter(Boolean).join("\n");
 }
 
 // A picture is one thing to who hears it: its parts say nothing.

@@ -1,7 +1,7 @@
 // Standing bars in the order of a key that is a number, with intervals as whiskers.
 
 import { keyScale, labelWidth, numberScale, upTo } from "./axes.js";
-import { BAR, WHISKER } from "./bars.js";
+import { BAR, WHISKER, arrows } from "./states.js";
 
 const HEIGHT = 300;
 const THINNEST = 1.5;
@@ -21,6 +21,7 @@ export function histogram(shown, all, { title, key, name, width }) {
       Plot.barY(drawn, { ...BAR, x: "place", y: "value" }),
       Plot.ruleX(drawn, { ...WHISKER, x: "place", y1: "low", y2: "high", strokeWidth: 1, marker: step > 12 ? "tick" : null }),
       Plot.ruleY([0], { stroke: "var(--soft)" }),
+      arrows(drawn, { x: "place", y: "high" }, "y"),
     ],
   });
   return { title, picture, notes: x.domain.length > most ? [`The first ${most} of ${x.domain.length} in the order of ${key}.`] : [] };

@@ -8,6 +8,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field
 
 from server.http.authentication import Admin, Reader, services_of
+from server.http.bodies.schema_body import SchemaBody
 from server.http.openapi import problems
 from server.http.routes.admin.admin_common import ActBody, admin_router
 from server.http.services import Services
@@ -57,6 +58,14 @@ async def dataset(request: Request, reader: Reader) -> DatasetBody:
     """Which policy is in force, which was accepted last, and the version of the data."""
     del reader
     return await DatasetBody.of(services_of(request))
+
+
+@router.get("/schema", responses=problems(401, 403, 429, 500, 503))
+async def schema(request: Request, reader: Reader) -> SchemaBody:
+    """What the policy in force lets analysts ask: who is protected, what is public, what a question may spend."""
+    del reader
+    services = services_of(request)
+    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))

@@ -88,6 +88,35 @@ def test_the_one_style_that_is_let_in_is_what_the_vendored_plot_writes() -> None
     assert "sha256-" in content_security_policy()
 
 
+def test_who_takes_it_compressed_gets_less_and_the_same() -> None:
+    sent = {
+        name: send("GET", f"/console/{name}", authorized=False, headers={"Accept-Encoding": "gzip"})
+        for name in files()
+    }
+    for name, response in sent.items():
+        assert response.headers["content-encoding"] == "gzip" and response.headers["vary"] == "Accept-Encoding"
+        assert response.content == files()[name][0], "httpx has unpacked it"
+    plain = send("GET", "/console/main.js", authorized=False, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert int(sent["main.js"].headers["content-length"]) < len(plain.content) / 2
+
+
+def test_no_folder_of_the_pages_holds_more_than_sixteen_scripts() -> None:
+    folders = [folder for folder in (STATIC, *STATIC.rglob("*")) if folder.is_dir()]
+    assert max(len(list(folder.glob("*.js"))) for folder in folders) <= 16
+
+
+def test_every_script_of_the_pages_has_its_row_in_the_map() -> None:
+    """Each stands in the table below the heading of its folder."""
+    readme = (STATIC.parent / "README.md").read_text()
+    parts = re.split(r"^## static/(\w+)$", readme, flags=re.MULTILINE)
+    rooms = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+    for path in STATIC.rglob("*.js"):
+        room = "" if path.parent == STATIC else path.parent.name
+        if room != "vendor":
+            assert f"`{path.name}`" in rooms[room], path
+
+
 def test_the_pages_are_not_part_of_the_api() -> None:
     paths = send("GET", "/openapi.json", authorized=False).json()["paths"]
     assert not {path for path in paths if not path.startswith("/v1/")} - {"/health", "/ready", "/metrics"}

@@ -72,3 +72,15 @@ def test_examples_are_about_private_tables_and_can_be_planned() -> None:
     assert examples
     for example in examples:
         assert planned(example.sql).epsilon > 0
+
+
+def test_a_declared_range_of_days_makes_examples_by_month_and_kind() -> None:
+    from tests.support.planning import planned
+
+    declared = 'o_orderdate = { range = [1992-01-01, 1998-12-31] }\no_orderstatus = { domain = ["F", "O", "P"] }\n'
+    text = DEMO_POLICY.read_text().replace("[tables.orders]\n", f"[tables.orders.columns]\n{declared}")
+    policy = parse_policy(text)
+    examples = {one.name: one.sql for one in catalog(tpch_schema(), policy).examples}
+    assert {"a count by month", "by month and o_orderstatus", "a count by o_orderstatus"} <= set(examples)
+    for sql in examples.values():
+        assert planned(sql, tpch_schema(), policy).epsilon > 0

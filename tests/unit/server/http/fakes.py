@@ -183,6 +183,9 @@ class FakeKeys:
     def analyst(self, name: str) -> Analyst:
         return Analyst(name, self.role, None, True)
 
+    def data_version(self) -> int:
+        return 3
+
     def custody(self) -> Custody:
         """As an app takes it; no test of these calls anything else."""
         return cast("Custody", self)

@@ -33,6 +33,7 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
         "GET /v1/budget",
         "GET /v1/schema",
         "GET /v1/history",
+        "GET /v1/me",
         "GET /v1/jobs/{job_id}",
         "GET /v1/jobs/{job_id}/result",
         "DELETE /v1/jobs/{job_id}",
@@ -53,6 +54,7 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
         "POST /v1/admin/ledger/verify",
         "GET /v1/admin/ledger/export",
         "GET /v1/admin/dataset",
+        "GET /v1/admin/schema",
         "POST /v1/admin/policy/reload",
         "POST /v1/admin/data/bump",
     }

@@ -32,7 +32,10 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/policy/reload", WHY),
     ("POST", "/data/bump", WHY),
 ]
-READS = ["/holder", "/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"]
+READS = [
+    *("/holder", "/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"),
+    "/schema",
+]
 
 
 @pytest.fixture
@@ -237,6 +240,11 @@ def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledg
         "data_version": 2,
     }
     assert ledger.budget("ada").epsilon_left == 1.5
+
+
+def test_an_auditor_reads_what_the_policy_lets_analysts_ask(ask: Send) -> None:
+    body = ask("GET", "/schema", role="auditor").json()
+    assert (body["dataset"], body["epsilon"], body["max_epsilon"]) == ("demo", 1.0, 5.0)
 
 
 def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: StoreLedger) -> None:

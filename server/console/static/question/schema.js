@@ -1,6 +1,6 @@
-// The tables that may be asked: a tree to look at, and words to complete.
+// The tables that may be asked: a tree to look at, and to take names from.
 
-import { byId, element } from "./dom.js";
+import { byId, element } from "../common/dom.js";
 
 export class SchemaTree {
   constructor(insert) {
@@ -12,13 +12,6 @@ export class SchemaTree {
   set(schema) {
     this.tables = schema.tables;
     this.draw("");
-  }
-
-  words() {
-    return this.tables.flatMap(({ sql, columns }) => [
-      { text: sql, type: "table" },
-      ...columns.map((column) => ({ text: column.name, type: column.type, table: sql })),
-    ]);
   }
 
   draw(filter) {

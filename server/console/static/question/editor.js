@@ -1,14 +1,15 @@
 // A text area over a coloured copy of itself, with completions and a mark where a problem is.
 
-import { element, show } from "./dom.js";
-import { KEYWORDS, tokens } from "./tokens.js";
+import { element, show } from "../common/dom.js";
+import { completions } from "./completion.js";
+import { tokens } from "./tokens.js";
 
-const SHOWN = 12;
+const [LEAST_ROWS, MOST_ROWS] = [4, 14];
 
 export class Editor extends EventTarget {
   constructor(area, copy, list) {
     super();
-    Object.assign(this, { area, copy, list, words: [], problem: null, chosen: 0 });
+    Object.assign(this, { area, copy, list, tables: [], problem: null, chosen: 0 });
     area.addEventListener("input", () => this.changed());
     area.addEventListener("keydown", (event) => this.pressed(event));
     area.addEventListener("blur", () => setTimeout(() => this.close(), 150));
@@ -23,9 +24,9 @@ export class Editor extends EventTarget {
     this.changed(false);
   }
 
-  // Words to complete: {text, type, table?}.
-  complete(words) {
-    this.words = [...words, ...[...KEYWORDS].map((text) => ({ text, type: "" }))];
+  // The tables whose names and columns complete themselves.
+  complete(tables) {
+    this.tables = tables;
   }
 
   // Mark the word at a 1-based position, or nothing.
@@ -38,6 +39,14 @@ export class Editor extends EventTarget {
     const found = tokens(this.sql).find((token) => token.start + token.text.length >= position);
     this.area.focus();
     this.area.setSelectionRange(position - 1, found ? found.start + found.text.length : position);
+  }
+
+  // Another word instead of the marked one.
+  mend(position, text) {
+    const found = tokens(this.sql).find((token) => token.start + token.text.length >= position);
+    this.area.setRangeText(text, position - 1, found ? found.start + found.text.length : position - 1, "end");
+    this.area.focus();
+    this.changed(false);
   }
 
   insert(text) {
@@ -65,27 +74,13 @@ export class Editor extends EventTarget {
     });
     const beyond = at !== null && at > this.sql.length ? [element("span", { class: "tok-problem" }, " ")] : [];
     this.copy.replaceChildren(...pieces, ...beyond, "\n");
+    this.area.rows = Math.min(MOST_ROWS, Math.max(LEAST_ROWS, this.sql.split("\n").length));
     this.copy.scrollTop = this.area.scrollTop;
   }
 
-  // The word before the cursor, and the table before its dot; a table's own name may have a dot, too.
-  typed() {
-    const before = this.sql.slice(0, this.area.selectionStart);
-    const [, table, word] = /(?:([A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)?)\.)?([A-Za-z_][\w$]*)?$/.exec(before);
-    const whole = `${table}.${word ?? ""}`.toLowerCase();
-    if (table && this.words.some(({ text }) => text.toLowerCase().startsWith(whole))) return { word: whole };
-    return { table, word: word ?? "" };
-  }
-
   offer(always) {
-    const { table, word } = this.typed();
-    const wanted = word.toLowerCase();
-    const inside = new Set(table ? this.tablesCalled(table) : []);
-    const found = this.words
-      .filter(({ text, table: owner }) => text.toLowerCase().startsWith(wanted) && (!inside.size || inside.has(owner)))
-      .filter(({ text }) => text.toLowerCase() !== wanted)
-      .slice(0, SHOWN);
-    if (!found.length || (!always && wanted.length < 2 && !inside.size)) return this.close();
+    const { found, after } = completions(this.sql, this.area.selectionStart, this.tables);
+    if (!found.length || (!always && after.length < 2 && !this.afterDot())) return this.close();
     this.chosen = 0;
     this.list.replaceChildren(...found.map(({ text, type }, index) => element(
       "li",
@@ -98,13 +93,8 @@ export class Editor extends EventTarget {
     this.area.setAttribute("aria-activedescendant", "completion-0");
   }
 
-  // Tables that an alias, or their own name, stands for in this statement.
-  tablesCalled(name) {
-    const alias = new RegExp(`\\b(\\w+(?:\\.\\w+)?)\\s+(?:AS\\s+)?${name.replace(".", "\\.")}\\b`, "gi");
-    const known = new Set(this.words.map(({ table }) => table).filter(Boolean));
-    const plain = [...known].filter((table) => table.endsWith(`.${name}`) && this.sql.includes(table));
-    const called = [name, ...plain, ...[...this.sql.matchAll(alias)].map((match) => match[1])];
-    return called.filter((table) => known.has(table));
+  afterDot() {
+    return /\.\w*$/.test(this.sql.slice(0, this.area.selectionStart));
   }
 
   place() {
@@ -125,9 +115,9 @@ export class Editor extends EventTarget {
   }
 
   take(text) {
-    const { word } = this.typed();
+    const { after } = completions(this.sql, this.area.selectionStart, this.tables);
     const end = this.area.selectionStart;
-    this.area.setRangeText(text, end - word.length, end, "end");
+    this.area.setRangeText(text, end - after.length, end, "end");
     this.close();
     this.changed(false);
   }

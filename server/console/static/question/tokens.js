@@ -1,5 +1,7 @@
 // SQL to coloured pieces: enough for the eye, the proxy's own parser decides.
 
+import { element } from "../common/dom.js";
+
 const PIECE = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*(?:'|$))|("[^"]*(?:"|$))|(\b\d+(?:\.\d+)?\b)|([A-Za-z_][\w$]*)|([\s\S])/g;
 
 export const KEYWORDS = new Set(
@@ -20,18 +22,33 @@ export function tokens(sql) {
   });
 }
 
-// The statements of a text, cut at each `;` that is no part of a string or a comment; empty ones are left out.
+// The statements of a text, cut at each `;` that is no part of a string or a comment; empty ones are left out. Comments
+// before and behind one are nobody's: the one behind a `;` may speak of what stands before it.
 export function statements(sql) {
   const found = [];
-  let start = 0;
-  let said = false;
+  let [start, end] = [null, 0];
+  const cut = () => {
+    if (start !== null) found.push({ text: sql.slice(start, end), start });
+    start = null;
+  };
   for (const { text, kind, start: at } of tokens(sql)) {
-    if (text === ";" && !kind) {
-      if (said) found.push({ text: sql.slice(start, at).trim(), start });
-      start = at + 1;
-      said = false;
-    } else if (kind !== "comment" && text.trim()) said = true;
+    if (text === ";" && !kind) cut();
+    else if (kind !== "comment" && text.trim()) {
+      start ??= at;
+      end = at + text.length;
+    }
   }
-  if (said) found.push({ text: sql.slice(start).trim(), start });
+  cut();
   return found;
+}
+
+// Coloured SQL, to look at.
+export function coloured(sql) {
+  return tokens(sql).map(({ text, kind }) => (kind ? element("span", { class: `tok-${kind}` }, text) : text));
+}
+
+// The same question in one line, however it is spaced and commented.
+export function normal(sql) {
+  const pieces = tokens(sql).map(({ text, kind }) => (kind === "comment" || !text.trim() ? " " : text)).join("");
+  return pieces.replace(/\s+/g, " ").replace(/(\s*;)?\s*$/, "").trim();
 }

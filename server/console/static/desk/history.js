@@ -1,9 +1,8 @@
-// Past questions: the ledger knows the charges; this browser, or the ledger where it keeps them, knows the words.
+// Past questions: the ledger knows the charges; this browser, sealed, or the ledger where it keeps them, knows the words.
 
-import { byId, element } from "./dom.js";
-import { amount } from "./format.js";
+import { byId, element } from "../common/dom.js";
+import { amount, when } from "../common/format.js";
 
-const STORE = "noisegate.questions";
 const KEPT = 200;
 
 // What was asked in another browser, where the ledger keeps the words of questions.
@@ -11,33 +10,26 @@ const kept = ({ sql, parameters, epsilon, delta }) => (sql && !parameters.length
 
 export class History {
   constructor(open) {
-    this.open = open;
+    Object.assign(this, { open, vault: null, known: {} });
+  }
+
+  async use(vault) {
+    this.vault = vault;
+    this.known = await vault.get("history", {});
   }
 
   remember(requestId, question) {
-    const known = this.known();
-    known[requestId] = question;
-    const newest = Object.entries(known).slice(-KEPT);
-    localStorage.setItem(STORE, JSON.stringify(Object.fromEntries(newest)));
-  }
-
-  known() {
-    try {
-      return JSON.parse(localStorage.getItem(STORE)) ?? {};
-    } catch {
-      return {};
-    }
+    this.known = Object.fromEntries([...Object.entries(this.known), [requestId, question]].slice(-KEPT));
+    return this.vault?.set("history", this.known);
   }
 
   set({ charges }) {
-    const known = this.known();
-    const items = charges.map((charge) => this.item(charge, known[charge.request_id] ?? kept(charge)));
+    const items = charges.map((charge) => this.item(charge, this.known[charge.request_id] ?? kept(charge)));
     byId("history").replaceChildren(...(items.length ? items : [element("li", { class: "hint" }, "Nothing asked yet.")]));
   }
 
   item(charge, question) {
-    const when = new Date(charge.at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
-    const words = `${when}, epsilon ${amount(charge.epsilon)}${charge.state === "committed" ? "" : `, ${charge.state}`}`;
+    const words = `${when(charge.at)}, epsilon ${amount(charge.epsilon)}${charge.state === "committed" ? "" : `, ${charge.state}`}`;
     if (!question) return element("li", {}, element("span", { class: "hint" }, `Asked elsewhere. ${words}`));
     // By an accuracy it might be measured anew; what was paid for is the answer at this epsilon.
     const { max_relative_error: within, ...rest } = question;

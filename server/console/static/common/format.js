@@ -2,6 +2,8 @@
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const TWO = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+const LARGE = new Intl.NumberFormat("en", { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 2 });
 
 export function number(value, type = "float8") {
   if (value === null) return "";
@@ -12,9 +14,22 @@ export function amount(value) {
   return SHORT.format(value);
 }
 
+// Two digits are enough of what is only about so much: 12, 0.83, 43,000, 160 million.
+export function about(value) {
+  return Math.abs(value) >= 1e6 ? LARGE.format(value) : TWO.format(value);
+}
+
+export function percent(part) {
+  return `${TWO.format(100 * part)}%`;
+}
+
 // A delta: 1e-7, not 0.0000001.
 export function small(value) {
   return value && value < 0.001 ? Number(value.toPrecision(4)).toExponential() : SHORT.format(value);
+}
+
+export function charged({ epsilon, delta = 0 }) {
+  return `epsilon ${amount(epsilon)}${delta ? ` and delta ${small(delta)}` : ""}`;
 }
 
 export function isNumber(type) {
@@ -34,4 +49,16 @@ export function range({ low, high }) {
 
 function bound(value) {
   return typeof value === "number" ? number(value) : value;
+}
+
+export function when(moment, timeStyle = "short") {
+  return new Date(moment).toLocaleString("en", { dateStyle: "medium", timeStyle });
+}
+
+export function several(count, one, many = `${one}s`) {
+  return `${WHOLE.format(count)} ${count === 1 ? one : many}`;
+}
+
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }

@@ -1,0 +1,68 @@
+// What every room of the custodians' page needs: calls, problems, tables, and the reason of a change.
+
+import { Problem, call } from "../common/api.js";
+import { byId, element, show, tell } from "../common/dom.js";
+
+export const get = async (path) => (await call("GET", `/v1/admin${path}`)).body;
+export const send = async (method, path, body) => (await call(method, `/v1/admin${path}`, body)).body;
+
+// What a click does; a problem is told and nothing else changes.
+export async function attempt(act, where = byId("problem")) {
+  tell(null, where);
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    tell(error, where);
+    where.scrollIntoView({ block: "nearest" });
+  }
+}
+
+// A table that is a list of cards where there is no room for it: each cell knows its column's name.
+export function fill(id, heads, rows, numbers = []) {
+  const classOf = (place) => (numbers.includes(place) ? "number" : null);
+  const head = element("thead", {}, element("tr", {}, heads.map((name, place) => element("th", { scope: "col", class: classOf(place) }, name))));
+  const cells = (row) => row.map((cell, place) => element("td", { "data-label": heads[place], class: classOf(place) }, cell));
+  const empty = [element("tr", {}, element("td", { colspan: heads.length }, "None yet."))];
+  byId(id).replaceChildren(head, element("tbody", {}, rows.length ? rows.map((row) => element("tr", {}, cells(row))) : empty));
+}
+
+// Pages come in order; `each` sees all of them, and the last rows are what people look at.
+export async function newest(path, shown, more = "", each = () => {}) {
+  let found = [];
+  for (let after = 0; ;) {
+    const page = await get(`${path}?limit=1000&after=${after}${more}`);
+    page.forEach(each);
+    found = [...found, ...page].slice(-shown);
+    if (page.length < 1000) return found;
+    after = page.at(-1).number;
+  }
+}
+
+// Why something is changed, which stands in the ledger for good; null: it is not.
+export function why(words, { field = null, value = "" } = {}) {
+  const dialog = byId("why");
+  byId("why-words").textContent = words;
+  show(byId("why-field").parentElement, Boolean(field));
+  byId("why-field").previousSibling.textContent = `${field ?? ""} `;
+  byId("why-field").value = value;
+  byId("why-reason").value = "";
+  dialog.showModal();
+  (field ? byId("why-field") : byId("why-reason")).focus();
+  return new Promise((resolve) => dialog.addEventListener("close", () => {
+    resolve(dialog.returnValue === "do" ? { reason: byId("why-reason").value, value: byId("why-field").value.trim() } : null);
+  }, { once: true }));
+}
+
+// Fields of a form that are filled in.
+export function submitted(id, act, done) {
+  byId(id).addEventListener("submit", (event) => {
+    event.preventDefault();
+    const entered = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value !== ""));
+    attempt(async () => {
+      await act(entered, event.submitter?.value);
+      event.target.reset();
+      await done();
+    });
+  });
+}

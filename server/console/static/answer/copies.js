@@ -1,0 +1,34 @@
+// A question as it is asked elsewhere: each copy names the key by the environment variable that holds it.
+
+const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const body = ({ sql, epsilon, delta, max_relative_error: within }) => JSON.stringify({ sql, epsilon, delta, max_relative_error: within });
+
+export function asCurl(question) {
+  return [
+    `curl ${location.origin}/v1/query \\`,
+    `  -H "Authorization: Bearer $NOISEGATE_KEY" -H 'Content-Type: application/json' \\`,
+    `  -d ${shell(body(question))}`,
+  ].join("\n");
+}
+
+export function asPython(question) {
+  return [
+    "import json, os, urllib.request",
+    "",
+    `question = json.loads(${JSON.stringify(body(question))})`,
+    `asked = urllib.request.Request("${location.origin}/v1/query", json.dumps(question).encode(),`,
+    `    {"Authorization": f"Bearer {os.environ['NOISEGATE_KEY']}", "Content-Type": "application/json"})`,
+    "answer = json.load(urllib.request.urlopen(asked))",
+    `for row, intervals in zip(answer["rows"], answer["intervals"]):`,
+    "    print(row, intervals)",
+  ].join("\n");
+}
+
+// An accuracy is nothing that the wire protocol takes: what is asked with is its epsilon.
+export function asPsql({ sql, epsilon }, { name, dataset }) {
+  const host = location.hostname;
+  return [
+    `PGPASSWORD=$NOISEGATE_KEY psql "host=${host} port=6432 dbname=${dataset} user=${name}" \\`,
+    `  -c ${shell(`SET noisegate.epsilon = ${epsilon}`)} -c ${shell(sql)}`,
+  ].join("\n");
+}

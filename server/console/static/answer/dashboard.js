@@ -1,0 +1,77 @@
+// Several questions with one budget: before they are asked, how well each would be known; afterwards their answers side
+// by side, to be refreshed for nothing.
+
+import { byId, element, quiet, show } from "../common/dom.js";
+import { amount, number } from "../common/format.js";
+import { coloured } from "../question/tokens.js";
+import { Answer } from "./answer.js";
+
+// What they would cost together, below the editor.
+export class Together {
+  hide() {
+    show(byId("together"), false);
+  }
+
+  explain({ summary, charge }, asked) {
+    const cost = charge.epsilon ? `Epsilon ${amount(charge.epsilon)} for all of them.` : "Free.";
+    byId("together-words").textContent = `${cost} ${worded(summary.strategy, asked)}`;
+    byId("together-answers").replaceChildren(...asked.map(({ text }, place) => element("li", {},
+      element("code", {}, coloured(text)), element("p", { class: "hint" }, said(summary.queries[place], text)))));
+    show(byId("together"), true);
+  }
+}
+
+// The same place in the notebook as one answer has.
+export class Dashboard {
+  constructor({ summary, charge, answers }, { asked, question, at, me, before }, acts) {
+    Object.assign(this, { question, at });
+    const cost = charge.epsilon ? `Charged epsilon ${amount(charge.epsilon)} for all of them.` : "Free: you have paid for these answers.";
+    this.cards = answers.map((answer, place) => new Answer(
+      answer, { question: { ...question, sql: asked[place].text, epsilon: answer.charge.epsilon || question.epsilon }, at, me, before }, { edit: acts.edit },
+    ));
+    for (const [place, card] of this.cards.entries()) card.body.append(element("p", { class: "hint" }, said(summary.queries[place], asked[place].text)));
+    this.stale = element("p", { class: "stale", hidden: true }, "The questions in the editor are others by now. These are the answers to those that stand here.");
+    this.body = element("div", { class: "answer-body" }, this.stale,
+      element("p", { class: "together-said" }, `${cost} ${worded(summary.strategy, asked)}`), element("div", { class: "board" }, this.cards.map(({ root }) => root)));
+    this.root = element("article", { class: "answer card dashboard" },
+      element("div", { class: "answer-head" }, element("h2", { tabindex: "-1" }, `${answers.length} questions together`),
+        quiet("Refresh, free", () => acts.again(this), { title: "Ask them again: free until the data are new" }),
+        quiet("Edit", () => acts.edit(question)), quiet("×", () => acts.close(this), { "aria-label": "Close these answers" })), this.body);
+  }
+
+  get title() {
+    return this.root.querySelector("h2");
+  }
+
+  draw() {
+    for (const card of this.cards) card.draw();
+  }
+
+  settled(me) {
+    for (const card of this.cards) card.settled(me);
+  }
+
+  compare({ sql }) {
+    const other = sql.trim() !== this.question.sql.trim();
+    this.root.classList.toggle("other", other);
+    show(this.stale, other);
+  }
+}
+
+// The proxy names keys as the database is asked, "customer_0"."c_acctbal"; people wrote c_acctbal, or c.c_acctbal.
+export function worded(note, asked) {
+  const sql = asked.map(({ text }) => text).join("\n");
+  return note.replace(/"([^"]+)"\."([^"]+)"/g, (_, table, column) => {
+    const name = /^[a-z_][a-z0-9_]*$/.test(column) ? column : `"${column}"`;
+    const written = new RegExp(String.raw`\b([A-Za-z_]\w*\.)${column}\b`).exec(sql);
+    return written ? written[0] : name;
+  }).replace(/"([a-z_][a-z0-9_]*)_\d+"(?!\.)/g, "$1");
+}
+
+function said({ how, half_width: half, half_width_alone: alone, why }, text) {
+  if (how === "free") return "free";
+  const within = half === null ? "" : `, within ${number(half)}`;
+  const gain = how === "together" && alone !== null ? `; alone it would be ${number(alone)}` : "";
+  return `${how === "together" ? "estimated with others" : "asked alone"}${within}${gain}${why ? `: ${worded(why, [{ text }])}` : ""}`;
+}
+

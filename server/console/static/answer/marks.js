@@ -1,0 +1,27 @@
+// Three states of a row, to be seen rather than read: fine; weak, a hollow mark and a grey number; cut, an arrow upwards.
+
+import { element } from "../common/dom.js";
+
+export const STATES = {
+  weak: { sign: "○", words: "The noise may be as large as the value: its interval is wider than the value" },
+  cut: { sign: "↑", words: "Much may have been cut from it: the true value may be larger than any interval says" },
+};
+
+// A row may be both: that something may be missing above is what must not go unseen.
+export function stateOf({ weak, cut }, place) {
+  return cut[place] ? "cut" : weak[place] ? "weak" : null;
+}
+
+export function sign(state) {
+  const { sign: shape, words } = STATES[state];
+  return element("span", { class: `sign ${state}`, title: words }, shape, element("span", { class: "visually-hidden" }, ` ${state}`));
+}
+
+// What the marks of an answer mean, once below it.
+export function legend(answer) {
+  const there = Object.keys(STATES).filter((state) => answer.rows.some((_, place) => answer[state][place]));
+  if (!there.length) return null;
+  return element("p", { class: "legend hint" }, there.map((state) => element(
+    "span", {}, element("span", { class: `sign ${state}`, "aria-hidden": "true" }, STATES[state].sign), ` ${state}: ${STATES[state].words[0].toLowerCase()}${STATES[state].words.slice(1)}.`,
+  )));
+}

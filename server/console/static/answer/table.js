@@ -1,0 +1,48 @@
+// An answer as a table: what is noise is grey, what was put below nothing by noise says so, and the exact value is a hover away.
+
+import { element } from "../common/dom.js";
+import { isMoment, isNumber, number, range } from "../common/format.js";
+import { sign, stateOf } from "./marks.js";
+
+const MOST_ROWS = 1000;
+const MIDNIGHT = / 00:00:00(\+00(:00)?)?$/;
+
+export function table(answer) {
+  const { columns, rows, intervals } = answer;
+  const head = element("tr", {}, columns.map(({ name, type }) => element("th", { scope: "col", class: isNumber(type) ? "number" : "" }, name)));
+  const days = columns.map(({ type }, index) => isMoment(type) && rows.every((row) => row[index] === null || MIDNIGHT.test(row[index])));
+  const body = rows.slice(0, MOST_ROWS).map((row, place) => {
+    const state = stateOf(answer, place);
+    return element("tr", { class: state ?? "" }, row.map((cell, index) => cellOf(
+      days[index] && cell !== null ? cell.replace(MIDNIGHT, "") : cell, columns[index].type,
+      { interval: intervals[place][index], raw: answer.raw?.[place]?.[index] ?? null, state: intervals[place][index] ? state : null },
+    )));
+  });
+  const more = rows.length > MOST_ROWS ? element("caption", {}, `The first ${MOST_ROWS} rows; the files have all.`) : null;
+  return element("table", {}, more, element("thead", {}, head), element("tbody", {}, body));
+}
+
+// A number whose noise alone put it at nothing, or below it.
+export function isNoise(value, raw, type, interval) {
+  return Boolean(interval) && ((raw !== null && raw < 0) || (type === "int8" && value < 0));
+}
+
+export function worded(value, raw, type, interval) {
+  if (value === null) return "NULL";
+  if (isNoise(value, raw, type, interval)) return "0 (noise)";
+  return isNumber(type) ? number(value, type) : String(value);
+}
+
+export function exact(value, raw) {
+  return raw !== null && raw !== value ? `as released: ${raw}` : String(value);
+}
+
+function cellOf(cell, type, { interval, raw, state }) {
+  const numeric = isNumber(type);
+  return element(
+    "td", { class: [numeric ? "number" : "", interval ? "noisy" : ""].join(" ").trim(), title: numeric && cell !== null ? exact(cell, raw) : null },
+    state ? [sign(state), " "] : null,
+    worded(cell, raw, type, interval),
+    interval ? element("span", { class: "interval" }, range(interval)) : null,
+  );
+}

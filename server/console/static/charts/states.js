@@ -1,0 +1,24 @@
+// How a row's state looks in a picture: weak is hollow, cut has an arrow upwards.
+
+export const SERIES = ["var(--accent)", "var(--series-2)", "var(--series-3)", "var(--series-4)", "var(--series-5)", "var(--series-6)"];
+
+export const BAR = {
+  className: "bar", title: "told",
+  fill: ({ state }) => (state === "weak" ? "var(--card)" : "var(--accent)"), fillOpacity: 0.85,
+  stroke: "var(--accent)", strokeOpacity: ({ state }) => (state === "weak" ? 1 : 0), strokeWidth: 1.5,
+};
+export const WHISKER = { className: "whisker", stroke: "var(--ink)", strokeOpacity: ({ state }) => (state === "weak" ? 0.5 : 1) };
+
+// Beyond a row's interval.
+export function arrows(points, place, along) {
+  const shift = along === "x" ? { dx: 9 } : { dy: -9 };
+  return Plot.text(points.filter(({ state }) => state === "cut"), { className: "cut", ...place, text: () => "↑", fill: "var(--warn)", fontWeight: 700, fontSize: 14, ...shift });
+}
+
+// Dots of a line: hollow, or filled.
+export function dots(points, place, colour) {
+  return Plot.dot(points, {
+    className: "dot", ...place, title: "told", r: ({ state }) => (state === "weak" ? 3.5 : 2.5), stroke: colour, strokeWidth: 1.5,
+    fill: (point) => (point.state === "weak" ? "var(--card)" : typeof colour === "function" ? colour(point) : colour),
+  });
+}

@@ -1,0 +1,72 @@
+// Elements are built from data and never from text that holds markup.
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+export function show(target, shown) {
+  target.hidden = !shown;
+}
+
+export function quiet(words, onclick, more = {}) {
+  return element("button", { type: "button", class: "quiet", onclick, ...more }, words);
+}
+
+// A button that unfolds others; it folds when one is taken, or when somebody looks elsewhere.
+export function menu(words, buttons) {
+  const made = element("details", { class: "menu" }, element("summary", {}, words), element("div", { class: "items" }, buttons));
+  made.addEventListener("click", (event) => { if (event.target.closest("button")) made.open = false; });
+  made.addEventListener("focusout", (event) => { if (!made.contains(event.relatedTarget)) made.open = false; });
+  made.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && made.open) {
+      made.open = false;
+      made.querySelector("summary").focus();
+    }
+  });
+  return made;
+}
+
+// A word for a moment at the bottom of the page, also for who listens.
+export function toast(words) {
+  const place = byId("toast");
+  place.textContent = words;
+  show(place, true);
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => show(place, false), 4000);
+}
+
+// A problem's words, in a place for them; null: there is none.
+export function tell(problem, where) {
+  show(where, Boolean(problem));
+  where.textContent = problem ? [problem.message, problem.hint].filter(Boolean).join("\n") : "";
+}
+
+export function save(content, name, type) {
+  const link = element("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(`${what} copied.`);
+  } catch {
+    const shown = element("dialog", { class: "card" }, element("p", {}, `${what}, to copy:`), element("pre", { class: "sql" }, text),
+      element("form", { method: "dialog" }, element("button", {}, "Close")));
+    document.body.append(shown);
+    shown.addEventListener("close", () => shown.remove());
+    shown.showModal(); // where a page may not write to the clipboard
+  }
+}

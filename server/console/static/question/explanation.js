@@ -1,0 +1,95 @@
+// Before you run: how exact the answer would be, then what it costs, then whom it protects; how it comes about is folded.
+
+import { byId, element, show } from "../common/dom.js";
+import { help } from "../common/glossary.js";
+import { charged, listed, number } from "../common/format.js";
+import { estimate } from "./estimate.js";
+
+export class Explanation {
+  constructor(told) {
+    this.told = told;
+    this.root = byId("explanation");
+    this.wanted = true; // open, unless it was folded by hand
+    this.root.querySelector("summary").addEventListener("click", () => { this.wanted = !this.root.open; });
+    this.shown = null;
+  }
+
+  hide() {
+    this.shown = null;
+    show(this.root, false);
+    show(byId("useless"), false);
+  }
+
+  // While another question is being typed, what is said is of the one before.
+  wait() {
+    this.root.classList.add("waiting");
+  }
+
+  fold() {
+    this.root.open = false;
+  }
+
+  // asked: the words that it explains.
+  set(explanation, asked) {
+    this.shown = { ...explanation, asked };
+    const guess = estimate(explanation, this.told);
+    const free = explanation.paid || !explanation.privacy_units.length;
+    const cost = explanation.paid ? "free: you have paid for it" : free ? "free" : charged(explanation);
+    this.root.querySelector(".headline").replaceChildren(
+      element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : "cost" }, free ? cost : `costs ${cost}`),
+    );
+    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess).flatMap(([name, words, term]) => [
+      element("dt", {}, name, term ? help(term) : null), element("dd", {}, words),
+    ]));
+    this.root.querySelector("dl.how").replaceChildren(...how(explanation).flatMap(([name, words]) => [element("dt", {}, name), element("dd", {}, words)]));
+    this.root.querySelector("pre").textContent = explanation.rewritten_sql;
+    this.noise(explanation.expected_noise);
+    const useless = !explanation.paid && guess.useless;
+    show(byId("useless"), Boolean(useless));
+    byId("useless").textContent = useless || "";
+    byId("run").textContent = useless ? "Run all the same" : "Run";
+    this.root.classList.remove("waiting");
+    this.root.open = this.wanted;
+    show(this.root, true);
+  }
+
+  noise(expected) {
+    const rows = expected.flatMap(([, pairs]) => pairs.slice(0, 20));
+    show(this.root.querySelector(".noise"), rows.length > 0);
+    this.root.querySelector("tbody").replaceChildren(...rows.map(([tau, width]) => element(
+      "tr", {}, element("td", { class: "number" }, number(tau)), element("td", { class: "number" }, `± ${number(width)}`),
+    )));
+  }
+}
+
+function facts(explanation, guess) {
+  const found = [["Expect", guess.more, "interval"]];
+  if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
+  if (explanation.reuse && !explanation.paid) found.push(["For free", explanation.reuse, "kept"]);
+  return found;
+}
+
+function how(explanation) {
+  const found = explanation.expected_noise.map(([label, pairs], place) => [`Noise of ${label}`, expected(pairs, explanation.weight_bounds[place]?.[1])]);
+  if (explanation.n_groups > 1) found.push(["Groups", `${number(explanation.n_groups, "int8")}, each with its own noise`]);
+  for (const [key, source] of explanation.group_sources ?? []) found.push([`Groups by ${key}`, source]);
+  const { mechanism, reason } = explanation;
+  if (explanation.privacy_units.length) found.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);
+  if (explanation.sampling) found.push(["Sample", explanation.sampling]);
+  if (explanation.nobodys_rows) found.push(["Nobody's rows", explanation.nobodys_rows]);
+  return found;
+}
+
+// Noise grows with what one person may add: what a whole row adds, and many times as much.
+function expected(pairs, row = 0) {
+  if (!pairs.length) return "depends on the rows";
+  const first = Math.max(0, pairs.findIndex(([tau]) => tau >= row));
+  const [tau, width] = pairs[first];
+  const [wideTau, wide] = pairs[Math.min(pairs.length - 1, first + 5)];
+  return `within ± ${number(width)} if nobody adds more than ${number(tau)}` +
+    (wide > width ? `, ± ${number(wide)} if up to ${number(wideTau)}` : "");
+}
+
+function protection({ privacy_units: units }) {
+  return `every ${listed(units)}: whether all or some of one's rows are there, the answers look nearly the same`;
+}

@@ -1,0 +1,19 @@
+// A question as a link within the proxy: its words stand in the fragment, which browsers send to nobody; never a key.
+
+const FIELDS = { sql: "sql", epsilon: "epsilon", max_relative_error: "within" };
+
+export function linkTo(question) {
+  const fields = Object.entries(FIELDS).filter(([name]) => question[name] !== undefined && question[name] !== null);
+  const fragment = new URLSearchParams(fields.map(([name, short]) => [short, String(question[name])]));
+  return `${location.origin}/#${fragment}`;
+}
+
+// The question of this page's address, taken out of it; null: there is none.
+export function linked() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const sql = fragment.get("sql");
+  if (!sql) return null;
+  history.replaceState(null, "", location.pathname);
+  const numeric = (name) => (Number(fragment.get(name)) > 0 ? Number(fragment.get(name)) : null);
+  return { sql, epsilon: numeric("epsilon"), max_relative_error: numeric("within") };
+}
