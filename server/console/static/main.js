@@ -181,7 +181,7 @@ async function settle() {
 async function during(act, instead) {
   clearTimeout(timer);
   explaining?.abort();
-  const before = me;
+  const before = me, { sql } = editor;
   busy(true);
   problem(null);
   let card = null;
@@ -195,7 +195,14 @@ async function during(act, instead) {
     running = null;
     busy(false);
   }
-  settle().then(() => card?.settled(me)).catch(() => null);
+  settle().then(() => card?.settled(me)).then(() => card && lookAgain(sql)).catch(() => null);
+}
+
+// What has been paid for costs nothing any more, and how well it is known is known.
+async function lookAgain(sql) {
+  if (running || editor.sql !== sql) return;
+  await look();
+  explanation.fold();
 }
 
 async function run(asked = question(), asking = new Asking(asked)) {
