@@ -10,7 +10,7 @@ here: which of those are shown is a release with a delta, and is played as an at
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -31,14 +31,15 @@ def pairs(quick: bool) -> list[Row]:
     """Rows of each generator, and of all together."""
     count = _QUICK_QUESTIONS if quick else int(os.environ.get("PAIRS", _QUESTIONS))
     found = {name: Seen() for name in _SHARES}
-    with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
-        for name, made in GENERATORS.items():
-            (Path(folder) / name).mkdir()
-            made.files(Path(folder) / name)
-        parts = list(_parts(count, Path(folder)))
-        with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as processes:
-            for (name, *_), seen in zip(parts, processes.map(_asked, parts), strict=True):
-                found[name].add(seen)
+    folder = Path(".noisegate") / "benchmarks" / "pairs"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, made in GENERATORS.items():
+        (folder / name).mkdir(parents=True)
+        made.files(folder / name)
+    parts = list(_parts(count, folder))
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as processes:
+        for (name, *_), seen in zip(parts, processes.map(_asked, parts), strict=True):
+            found[name].add(seen)
     every = Seen()
     for seen in found.values():
         every.add(seen)
