@@ -161,7 +161,8 @@ def at_rung(one: M, rung: int) -> M:
 
 def _scalar_at(scalar: object, ladder: Ladder) -> SharedThreshold | LaplaceOrGaussian:
     if isinstance(scalar, LaplaceOrGaussian):
-        return LaplaceOrGaussian(replace(scalar.pure, ladder=ladder), replace(scalar.concentrated, ladder=ladder))
+        pure, concentrated = replace(scalar.pure, ladder=ladder), replace(scalar.concentrated, ladder=ladder)
+        return replace(scalar, pure=pure, concentrated=concentrated)
     assert isinstance(scalar, SharedThreshold), "thresholds of each group are not remembered"
     return replace(scalar, ladder=ladder)
 

@@ -74,10 +74,11 @@ def _cleaned(rows: Rows, shape: Shape, row: Row) -> list[Value]:
 def _table(name: str, columns: dict[str, str], rows: list[list[Value]]) -> Iterator[str]:
     yield f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in columns.items())})"
     if rows:
-        yield f"INSERT INTO {name} VALUES {', '.join(f'({chr(44).join(map(_literal, row))})' for row in rows)}"
+        yield f"INSERT INTO {name} VALUES {', '.join(f'({chr(44).join(map(literal, row))})' for row in rows)}"
 
 
-def _literal(value: Value) -> str:
+def literal(value: Value) -> str:
+    """A value in SQL."""
     if value is None:
         return "NULL"
     if isinstance(value, str | date):

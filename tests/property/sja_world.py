@@ -113,7 +113,7 @@ class World:
     @cached_property
     def policy(self) -> Policy:
         """The custodian's contract."""
-        return parse_policy(_policy_text(self.shapes))
+        return parse_policy(policy_text(self.shapes))
 
     def owning(self, shape: Shape) -> list[Reference]:
         """The foreign keys along which the table's rows are owned: a public parent has nobody to pass on."""
@@ -189,7 +189,8 @@ def _table(shape: Shape) -> Table:
     return Table(shape.name, NAMESPACE, columns, (("id",), ("u", "v")), keys)
 
 
-def _policy_text(shapes: tuple[Shape, ...]) -> str:
+def policy_text(shapes: tuple[Shape, ...]) -> str:
+    """The policy, as a custodian writes it."""
     lines = ['name = "world"', '[database]\nurl = "env:UNUSED"', '[ledger]\npath = "ledger.sqlite"']
     lines += ["[privacy]\nepsilon = 1.0\nmax_epsilon = 1.0\nunbounded_joins = true", "[privacy_units]"]
     lines += [f'{shape.name} = "id"' for shape in shapes if shape.unit]

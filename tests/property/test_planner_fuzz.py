@@ -52,7 +52,7 @@ def _family(example: str) -> Family | None:
 
 
 _OF_FAMILY = {example: _family(example) for example in _EXAMPLES}
-_BY_TYPE = {hole: [e for e in _EXAMPLES if _OF_FAMILY[e] is family] for hole, family in _FAMILIES.items()}
+BY_TYPE = {hole: [e for e in _EXAMPLES if _OF_FAMILY[e] is family] for hole, family in _FAMILIES.items()}
 _JUNK = r"""
 ( ) , . * + - / % ^ = <> < > :: || [ ] { } ; ' " -- /* */ $1 $0 $$ @x ? : \ ~ !~ & | # @> E'\'' U&'\0000' B'1' X'f'
 select from where group by having order limit offset distinct on using natural left join lateral union all except
@@ -119,7 +119,7 @@ class Speaker:
 
     def _inner(self, hole: str) -> str:
         """Mostly an example that fits the hole."""
-        fitting = _BY_TYPE[hole] if self._draw.random() < 0.95 else _EXAMPLES
+        fitting = BY_TYPE[hole] if self._draw.random() < 0.95 else _EXAMPLES
         return self._draw.choice(fitting or _EXAMPLES)
 
     def _mutated(self, text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
-LONGEST_FIRST = ("e2e", "integration", "audit", "property", "golden")
+LONGEST_FIRST = ("e2e", "security", "integration", "audit", "property", "golden")
 """Folders of tests. What is long and begun last would keep one processor busy while the other one has nothing."""
 
 

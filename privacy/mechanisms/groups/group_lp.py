@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -123,7 +124,8 @@ class GroupLp:
         most = max(reached for _, reached in kinds)
         scalar = self.scalar
         if isinstance(scalar, LaplaceOrGaussian):
-            scalar = LaplaceOrGaussian(_for_groups(scalar.pure, most), _for_groups(scalar.concentrated, most))
+            pure, concentrated = _for_groups(scalar.pure, most), _for_groups(scalar.concentrated, most)
+            scalar = replace(scalar, pure=pure, concentrated=concentrated)
         else:
             scalar = _for_groups(scalar, most)
         return replace(self, scalar=scalar, kinds=kinds if self.ladder.doubling else ())
@@ -174,7 +176,8 @@ def group_lps(
     if delta == 0:
         return tuple(_pure(one, groups_per_unit, sample) for one in sums)
     shares = equal_shares(sums, delta)
-    return tuple(_either(one, share, groups_per_unit) for one, share in zip(sums, shares, strict=True))
+    typical = _typical(sums)
+    return tuple(_either(one, share, groups_per_unit, typical) for one, share in zip(sums, shares, strict=True))
 
 
 def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
@@ -184,10 +187,16 @@ def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) ->
     return GroupLp(SharedThreshold(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, nested=one.nested))
 
 
-def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None) -> GroupLp:
-    """Laplace or Gaussian noise; of sums with equal shares and as many groups each chooses the same."""
+def _typical(sums: Sequence[Sum]) -> PureBudget | None:
+    """What one of the sums has of epsilon on average; None where all have the same."""
+    epsilons = [one.epsilon for one in sums]
+    return None if min(epsilons) == max(epsilons) else PureBudget(math.fsum(epsilons) / len(epsilons))
+
+
+def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None, typical: PureBudget | None) -> GroupLp:
+    """Laplace or Gaussian noise: the same for all sums of a question, whatever their shares of epsilon."""
     pure, concentrated = (
         SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, nested=one.nested)
         for budget in (PureBudget(one.epsilon), share)
     )
-    return GroupLp(LaplaceOrGaussian(pure, concentrated))
+    return GroupLp(LaplaceOrGaussian(pure, concentrated, typical))

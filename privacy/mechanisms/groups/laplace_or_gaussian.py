@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect
+from dataclasses import dataclass, replace
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.entropy import Entropy
@@ -22,18 +23,22 @@ class LaplaceOrGaussian:
     worse start: at epsilon 4 and delta 1e-7 they meet at 15 groups. The number of groups is public and known when
     they are released. Either is (epsilon, delta)-DP, so which one it will be need not be known when it is charged.
 
-    Of several such releases that share one budget all choose alike if it is divided in equal shares, as they have the
-    same groups and nothing else decides, also not their ladders (`chosen`): then all are pure with epsilons that add
-    up, or all concentrated with rhos that do. Unequal shares are for one kind of noise alone.
+    Several such releases that share one budget have to choose alike: then all are pure with epsilons that add up, or
+    all concentrated with rhos that do. They have the same groups; what each has of either budget may differ (the
+    epsilons of a quotient's moments do, and its rhos do not), so that one budget of each kind decides for all, and
+    nothing else does, also not their ladders (`chosen`).
     Source: privacy.md section 5.
 
     Attributes:
       pure: spends epsilon.
       concentrated: spends rho.
+      typical: a pure budget as the releases that share one have it on average, by which Laplace noise is compared
+        with Gaussian noise, of which they have equal shares; None: the pure one's own.
     """
 
     pure: SharedThreshold
     concentrated: SharedThreshold
+    typical: PureBudget | None = None
 
     def __post_init__(self) -> None:
         if not (
@@ -77,12 +82,13 @@ class LaplaceOrGaussian:
     def chosen(self, n_groups: int) -> SharedThreshold:
         """The one with the smaller expected noise in each of so many groups; the pure one of equals.
 
-        By the budget and the number of groups alone: a ladder of one threshold leaves all of its budget to the
+        By the budgets and the number of groups alone: a ladder of one threshold leaves all of its budget to the
         release, which favours Laplace noise, and of several sums that share one budget some may have such a ladder (a
         threshold that is remembered, values of which a unit has one) and others not.
         """
+        typical = self.pure if self.typical is None else replace(self.pure, budget=self.typical)
         laplace, gaussian = (
-            one.budget.mean_noise * one.noise_beside_a_choice(n_groups) for one in (self.pure, self.concentrated)
+            one.budget.mean_noise * one.noise_beside_a_choice(n_groups) for one in (typical, self.concentrated)
         )
         return self.pure if laplace <= gaussian else self.concentrated
 
@@ -97,12 +103,13 @@ class LaplaceOrGaussian:
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
 
-        Gaussian noise that is chosen for some number of groups is chosen for more, too. Laplace noise that is chosen
-        for fewer is less than the Gaussian one would be for them, so for these; its own selection knows no groups.
+        Gaussian noise that is chosen for some number of groups is chosen for more, too; up to there Laplace noise is,
+        which grows with them.
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        self.pure.check_noise()
+        most_laplace = bisect(range(1, n_groups + 1), False, key=lambda count: self.chosen(count) is not self.pure)
+        self.pure.check_noise(max(1, most_laplace))
         self.chosen(n_groups).check_noise(n_groups)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
