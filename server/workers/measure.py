@@ -402,7 +402,8 @@ def _check_one_noise(noisy: Sequence[NoisyAnswer], measuring: Measuring) -> None
     kinds = {
         one.noise for one, made in pairs if isinstance(made, GroupLp) and isinstance(made.scalar, LaplaceOrGaussian)
     }
-    assert len(kinds) <= 1, "sums that share one budget were given noise of two kinds"
+    if len(kinds) > 1:
+        raise AssertionError("sums that share one budget were given noise of two kinds")  # also under python -O
 
 
 def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int) -> NoisyAnswer:

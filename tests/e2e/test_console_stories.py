@@ -278,6 +278,7 @@ def test_a_series_by_kind(visit: Visit, office: Office) -> None:
     answer = ask(page, BY_YEAR, epsilon=4)
     expect(answer.locator(".line path")).to_have_count(3)
     assert {"F", "O", "P"} <= set(answer.locator("svg text").all_text_contents())
+    expect(page.locator("#explanation .headline .cost")).to_have_text("free: you have paid for it")
     picture(page, "story-series")
     answer.get_by_role("tab", name="Table").click()
     expect(answer.locator("tbody tr")).to_have_count(21)

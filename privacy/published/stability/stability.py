@@ -69,7 +69,7 @@ class Stable:
             raise InvalidParameter("a stability is not negative")
 
     def sigma(self, epsilon: float) -> float:
-        """c epsilon."""
+        """Group privacy: c records may change where one did, so that epsilon costs c epsilon."""
         return self.c * epsilon * UPWARD
 
 

@@ -33,8 +33,9 @@ export class Explanation {
   set(explanation, asked) {
     this.shown = { ...explanation, asked };
     const guess = estimate(explanation, this.told);
-    const free = explanation.paid || !explanation.privacy_units.length;
-    const cost = explanation.paid ? "free: you have paid for it" : free ? "free" : charged(explanation);
+    const free = explanation.paid || explanation.follows || !explanation.privacy_units.length;
+    const why = explanation.paid ? ": you have paid for it" : explanation.follows ? ": it follows from what you have paid for" : "";
+    const cost = free ? `free${why}` : charged(explanation);
     this.root.querySelector(".headline").replaceChildren(
       element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : "cost" }, free ? cost : `costs ${cost}`),
     );

@@ -85,7 +85,7 @@ def test_no_mechanisms_on_both_parts_cost_more(sampling: Sampling) -> None:
     assert max(found) <= sampling.sigma_of_parts(EPSILON) + 1e-7
 
 
-def test_known_values() -> None:
+def test_sigma_of_each_step_is_the_papers_formula() -> None:
     assert Bernoulli(0.1).sigma(1.0) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)))
     assert WithoutReplacement(9).sigma(1.0) == pytest.approx(math.log((9 * math.e**2 + 1) / 10))
     assert WithoutReplacement(9).sigma_of_parts(1.0) == pytest.approx(math.log((9 * math.e**3 + math.e) / 10))
