@@ -69,6 +69,8 @@ def test_an_unknown_command_is_corrected(run: Callable[..., int], capsys: pytest
     assert "'budget'" in capsys.readouterr().err
 
 
-def test_version_is_that_of_the_installed_package(run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_that_of_the_installed_package(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--version") == 0
     assert capsys.readouterr().out == f"noisegate {version('noisegate')}\n"
