@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.e2e.test_charts import HISTOGRAM, drawn
 from tests.support.chromium import chromium, needs_chromium
@@ -174,3 +177,31 @@ def test_what_noise_put_below_nothing_is_shown_as_noise(page: Page) -> None:
         interval,
     )
     assert found == ["0 (noise)", "0 (noise)", "5", "-3", "as released: -7"]
+
+
+@pytest.mark.parametrize("text", ["a'b", "a\\'; evil; '", 'x"$(evil)`evil`', "two\nlines", "\\", "it's \\'fish\\'"])
+def test_what_is_copied_is_one_word_for_a_shell(page: Page, text: str) -> None:
+    copied = run(
+        page, "answer/copies.js", "m.asPsql(a[0], a[1])", {"sql": text, "epsilon": 1}, {"name": text, "dataset": text}
+    )
+    words = shlex.split(copied.replace("\\\n", " "))
+    assert words[-4:] == ["-c", "SET noisegate.epsilon = 1", "-c", text]
+    fields = conninfo_to_dict(words[2])
+    assert (fields["dbname"], fields["user"]) == (text, text)
+    sent = shlex.split(
+        run(page, "answer/copies.js", "m.asCurl(a[0])", {"sql": text, "epsilon": 1}).replace("\\\n", " ")
+    )
+    assert json.loads(sent[-1])["sql"] == text
+
+
+def test_control_characters_are_no_question_that_a_link_brings(page: Page) -> None:
+    for sign in ("\x03", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066"):
+        assert not run(page, "common/dom.js", "m.typable(a[0])", f"SELECT 1 /* {sign} */")
+    assert run(page, "common/dom.js", "m.typable(a[0])", "SELECT 'é日本💥'\n\t-- and more\r\n")
+
+
+def test_a_columns_name_is_no_pattern(page: Page) -> None:
+    note = run(
+        page, "answer/dashboard.js", "m.worded(a[0], a[1])", 'by "t_0"."a(b"', [{"text": 'SELECT "a(b" FROM t'}]
+    )
+    assert note == 'by "a(b"'

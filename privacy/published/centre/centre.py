@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
-from privacy.entropy import Entropy, checked
+from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon, float_at_least
 from privacy.published.centre.smooth_median import median_sensitivity
@@ -112,6 +112,8 @@ class SampledMedian:
     exp(|z| (e^beta - 1) / b), which is above exp(e / 2) only where |z| > b ln(2 / d): with probability at most d.
     Departures from the paper: values and noise are whole steps of a public grid; its beta = e / (2 ln(2 / d)) is a
     little too large for the proof, in which e^beta - 1 stands; the median of an even number is refused.
+    How long the smooth sensitivity takes depends on how concentrated the values are: a side channel, which is why no
+    server offers it.
     Source: accuracy gains from sampling, sections 2.2, 3 and 4.3; privacy.md section 6.
 
     Attributes:
@@ -133,6 +135,10 @@ class SampledMedian:
             raise InvalidParameter("delta is a probability of at most 1/2")
         if self.sample.size % 2 == 0:
             raise InvalidParameter("the median is of an odd number of values")
+        if self.delta:  # of the scales that data can have the ends, so that none is refused for what the data are
+            inner = float(self.sample.inner(self.epsilon))
+            check_scale(1.99 / inner)
+            check_scale(2.01 * (STEPS + 1) / inner)
 
     @property
     def name(self) -> str:

@@ -116,11 +116,11 @@ def coefficient_scale(incidence: Incidence, frequencies: int, epsilon: Fraction)
 def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     """(m,) whole-numbered coefficients, exact: the sum, then cosine and sine of each frequency.
 
-    Raises: InvalidParameter where the counts add up to more than 2^32.
+    Raises: InvalidParameter where the counts add up to more than 2^40, which no memory holds pairs for.
     """
     present = np.flatnonzero(counts)
     weight = counts[present]
-    if weight.sum() > 1 << 32:
+    if weight.sum() > 1 << 40:
         raise InvalidParameter("there are more pairs of a unit and a key than sums of whole numbers hold")
     table = [int((weight * column(number, present, len(counts))).sum()) for number in range(m)]
     return np.array(table, np.int64)

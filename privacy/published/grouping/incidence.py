@@ -62,7 +62,7 @@ def enforced(units: NDArray[np.int64], keys: NDArray[np.int64], n_keys: int, mos
 
     Args:
       units: (m,) which privacy unit, in [0, 2^31).
-      keys: (m,) which public key, in [0, n_keys).
+      keys: (m,) which public key, in [0, n_keys); pairs with others are dropped: an error would tell.
       n_keys: d >= 1, public, at most 2^31.
       most: L0 >= 1, public.
       draws: of the order.
@@ -73,8 +73,10 @@ def enforced(units: NDArray[np.int64], keys: NDArray[np.int64], n_keys: int, mos
         raise InvalidParameter("there is at least one key, and a unit is at one key at least")
     if units.shape != keys.shape or units.ndim != 1:
         raise InvalidParameter("a unit and a key are needed for each pair")
-    if len(units) and (units.min() < 0 or units.max() >= 1 << 31 or keys.min() < 0 or keys.max() >= n_keys):
-        raise InvalidParameter("a unit or a key is out of range")
+    if len(units) and (units.min() < 0 or units.max() >= 1 << 31):
+        raise InvalidParameter("units are numbered from 0, below 2^31")
+    known = (keys >= 0) & (keys < n_keys)
+    units, keys = units[known], keys[known]
     unit, key = np.divmod(np.unique(units.astype(np.int64) * n_keys + keys), n_keys)
     order = np.lexsort((draws.uniform(MAX_COUNT, len(unit)), unit))
     unit, key = unit[order], key[order]

@@ -331,5 +331,6 @@ if (key.get()) {
   signIn().catch((error) => {
     if (!(error instanceof Problem)) throw error;
     key.clear();
+    if (error.status === 401) signOut(); // whose key it was is gone, and so is what was asked with it
   });
 }

@@ -68,10 +68,10 @@ def _across_public_joins(desk: Desk) -> bool:
 
 def _across_groups(desk: Desk) -> bool:
     """A person in every group, whose parts are added up."""
-    where = f"n < 400 AND id = {TARGET} AND n <> -{nonce()}"
+    where = f"n < 2000 AND id = {TARGET} AND n <> -{nonce()}"
     sql = f"SELECT n, count(*) FROM patient CROSS JOIN number WHERE {where} GROUP BY n"
     rows = desk.ask(sql, 0.2).body.get("rows", [])
-    return sum(float(count) for _, count in rows) > 200
+    return sum(float(count) for _, count in rows) > 1000
 
 
 DIFFERENCING = AttackClass(

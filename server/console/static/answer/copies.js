@@ -1,6 +1,10 @@
 // A question as it is asked elsewhere: each copy names the key by the environment variable that holds it.
 
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+// Quoted for sh and for fish, in which a backslash counts within quotes.
+const shell = (text) => `'${text.replace(/['\\]/g, (sign) => `'\\${sign}'`)}'`;
+
+// Quoted for libpq, within what is quoted for the shell.
+const value = (text) => `'${String(text).replace(/['\\]/g, (sign) => `\\${sign}`)}'`;
 const body = ({ sql, epsilon, delta, max_relative_error: within }) => JSON.stringify({ sql, epsilon, delta, max_relative_error: within });
 
 export function asCurl(question) {
@@ -26,9 +30,9 @@ export function asPython(question) {
 
 // An accuracy is nothing that the wire protocol takes: what is asked with is its epsilon.
 export function asPsql({ sql, epsilon }, { name, dataset }) {
-  const host = location.hostname;
+  const where = `host=${value(location.hostname)} port=6432 dbname=${value(dataset)} user=${value(name)}`;
   return [
-    `PGPASSWORD=$NOISEGATE_KEY psql "host=${host} port=6432 dbname=${dataset} user=${name}" \\`,
+    `PGPASSWORD="$NOISEGATE_KEY" psql ${shell(where)} \\`,
     `  -c ${shell(`SET noisegate.epsilon = ${epsilon}`)} -c ${shell(sql)}`,
   ].join("\n");
 }

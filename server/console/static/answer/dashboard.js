@@ -63,7 +63,7 @@ export function worded(note, asked) {
   const sql = asked.map(({ text }) => text).join("\n");
   return note.replace(/"([^"]+)"\."([^"]+)"/g, (_, table, column) => {
     const name = /^[a-z_][a-z0-9_]*$/.test(column) ? column : `"${column}"`;
-    const written = new RegExp(String.raw`\b([A-Za-z_]\w*\.)${column}\b`).exec(sql);
+    const written = new RegExp(String.raw`\b([A-Za-z_]\w*\.)${column.replace(/[^\w]/g, "\\$&")}\b`).exec(sql);
     return written ? written[0] : name;
   }).replace(/"([a-z_][a-z0-9_]*)_\d+"(?!\.)/g, "$1");
 }

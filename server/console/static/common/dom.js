@@ -58,7 +58,16 @@ export function save(content, name, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// Control characters are keys on the terminal that a text is pasted into: one of them ends a line, and what stands behind
+// it is a command. Others make a text look like another one. Nobody types them into a question.
+const CONTROL = /(?![\t\n\r])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
+
+export function typable(text) {
+  return !CONTROL.test(text);
+}
+
 export async function copy(text, what) {
+  if (!typable(text)) return toast(`${what} holds control characters, which a terminal would take for keys: not copied.`);
   try {
     await navigator.clipboard.writeText(text);
     toast(`${what} copied.`);

@@ -1,5 +1,7 @@
 // A question as a link within the proxy: its words stand in the fragment, which browsers send to nobody; never a key.
 
+import { typable } from "../common/dom.js";
+
 const FIELDS = { sql: "sql", epsilon: "epsilon", max_relative_error: "within" };
 
 export function linkTo(question) {
@@ -14,6 +16,7 @@ export function linked() {
   const sql = fragment.get("sql");
   if (!sql) return null;
   history.replaceState(null, "", location.pathname);
+  if (!typable(sql)) return null;
   const numeric = (name) => (Number(fragment.get(name)) > 0 ? Number(fragment.get(name)) : null);
   return { sql, epsilon: numeric("epsilon"), max_relative_error: numeric("within") };
 }

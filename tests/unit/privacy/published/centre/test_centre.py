@@ -28,6 +28,13 @@ def test_the_sensitivity_is_smooth_and_bounds_every_change() -> None:
         assert found[tuple(other)] <= math.exp(beta) * found[tuple(one)] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [2.0**-19 * (1 - 1e-5), 2.0**22])
+def test_no_median_is_refused_for_what_its_values_are(epsilon: float) -> None:
+    """What data could need a scale that cannot be drawn is refused with all data."""
+    with pytest.raises(InvalidParameter, match="noise scale"):
+        SampledMedian(epsilon, 1e-6, 0.0, 1.0, SimpleRandomSample(1001, 1001))
+
+
 def test_the_sensitivity_is_that_of_the_formula() -> None:
     values = np.array([1, 4, 9, 11, 19])
     padded = [0, 0, 0, 0, *values, 20, 20, 20, 20]
