@@ -20,7 +20,7 @@ from tests.benchmarks.rows import Row
 
 _FOLDER = Path(__file__).parent
 _SHARED = {"rows", "quantile_references", "__main__"}
-_SHORTER = ("CASES", "SECONDS_OF_LOAD", "SCALE", "LOADS", "DASHBOARDS", "PAIRS")
+_SHORTER = ("CASES", "SECONDS_OF_LOAD", "SCALE", "LOADS", "DASHBOARDS", "PAIRS", "HISTORIES")
 
 
 def main(names: list[str]) -> int:

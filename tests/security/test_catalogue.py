@@ -9,6 +9,7 @@ import httpx
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.security.attacks.budget_races import BUDGET_RACES
 from tests.security.attacks.connections import CONNECTIONS
 from tests.security.attacks.differencing import DIFFERENCING
 from tests.security.attacks.timing import TIMING
@@ -21,7 +22,7 @@ ROUNDS, NAIVE_ROUNDS = 10, 2
 """Of an attack on noisy numbers; the benchmark plays a hundred."""
 
 NAMES = [f"{one.name}: {attack.name}" for one, attack in ATTACKS]
-BY_THE_CLOCK = (TIMING, CONNECTIONS)
+BY_THE_CLOCK = (TIMING, CONNECTIONS, BUDGET_RACES)
 """Of these classes a busy machine decides, too."""
 
 
