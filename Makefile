@@ -15,7 +15,7 @@ export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 # Compiled modules are kept whatever the environment says: each process of a proxy starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check unit test test-all coverage clients superset spark audit benchmark lint format lock readme clean
+.PHONY: help demo check unit test test-all coverage clients superset spark audit benchmark lint format lock sbom readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
@@ -154,6 +154,16 @@ lock: ## requirements.lock, with hashes, from pyproject.toml; UPGRADE=1 takes th
 		--universal --python-version 3.11 --fork-strategy fewest --only-binary :all: $(if $(UPGRADE),--upgrade) \
 		--python .noisegate/lock/bin/python --no-python-downloads --cache-dir .noisegate/cache/uv --quiet \
 		--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.lock
+
+# In an environment of its own: what makes the bill is no part of what is delivered. `make sbom` needs no network but pip's.
+sbom: ## a software bill of materials (CycloneDX) of requirements.lock: .noisegate/sbom/noisegate.cdx.json
+	@$(PYTHON_IS_NEW_ENOUGH)
+	@mkdir -p .noisegate/sbom
+	@test -x .noisegate/sbom/venv/bin/python || $(PYTHON) -m venv .noisegate/sbom/venv
+	@.noisegate/sbom/venv/bin/python $(PIP_INSTALL) 'cyclonedx-bom>=7,<8'
+	@.noisegate/sbom/venv/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application \
+		--output-reproducible --of JSON -o .noisegate/sbom/noisegate.cdx.json requirements.lock
+	@echo "written: .noisegate/sbom/noisegate.cdx.json"
 
 readme: .venv/installed ## write the demonstration's output into README.md, and measured figures into other READMEs
 	@$(BIN)/python -m tests.demo.readme

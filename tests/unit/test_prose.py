@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "GLOSSARY.md", "CONTRIBUTING.md")
+PAGES = ("README.md", "GLOSSARY.md", "CONTRIBUTING.md", "SECURITY.md")
 MOST_FILES = 6
 MOST_FILES_OF_A_MECHANISM = 4
 CHANGES = 8
