@@ -366,7 +366,7 @@ class Pipeline:
             return self.explain(by_accuracy.without_accuracy(request))
         choice = by_accuracy.chosen(self, request)
         told = self.explain(choice.request)
-        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request))
+        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.follows)
         return replace(told, reason=f"{said} {told.reason}")
 
     def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:

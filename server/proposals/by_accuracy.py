@@ -171,8 +171,16 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
     return replace(answer, notes=(note, *answer.notes))
 
 
-def said_before(found: AtOnce | FirstPart, accuracy: Accuracy) -> str:
-    """For EXPLAIN: what will be spent for the accuracy, and why."""
+def said_before(found: AtOnce | FirstPart, accuracy: Accuracy, *, follows: bool) -> str:
+    """For EXPLAIN: what will be spent for the accuracy, and why.
+
+    Args:
+      found: what is chosen.
+      accuracy: that is wished.
+      follows: the answer follows from paid ones, so that nothing is measured.
+    """
+    if follows and isinstance(found, AtOnce):
+        return f"For {accuracy}: free (it follows from answers that you have paid for; {found.proposal.reason})."
     if isinstance(found, AtOnce):
         proposal = found.proposal
         cost = "free" if not proposal.charge else f"epsilon {proposal.charge:g}, the least that is expected to do"
