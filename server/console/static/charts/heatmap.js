@@ -37,12 +37,12 @@ export function heatmap(points, keys, name, width) {
       tickFormat: (place) => cut(x.names[place], 110), tickRotate: x.turned ? -60 : 0, padding: 0 },
     y: { type: "band", label: null, domain: d3.range(shownRows.length), tickSize: 0, tickFormat: (place) => cut(said(shownRows[place]), room), padding: 0 },
     marks: [
-      Plot.cell(shown.filter(({ state }) => state !== "weak"), { className: "cell", x: "column", y: "row", title: "told", inset: 1, rx: 2,
+      Plot.cell(shown.filter(({ weak }) => !weak), { className: "cell", x: "column", y: "row", title: "told", inset: 1, rx: 2,
         fill: ({ value }) => shade(value / largest) }),
-      Plot.cell(shown.filter(({ state }) => state === "weak"), { className: "cell weak", x: "column", y: "row", title: "told", inset: 2, rx: 2,
+      Plot.cell(shown.filter(({ weak }) => weak), { className: "cell weak", x: "column", y: "row", title: "told", inset: 2, rx: 2,
         fill: "none", stroke: "var(--accent)", strokeOpacity: 0.6, strokeDasharray: "2,2" }),
       written ? Plot.text(shown, { className: "value", x: "column", y: "row", text: ({ value, state }) => number(value) + (state === "cut" ? " ↑" : ""),
-        fill: ({ value, state }) => (state === "weak" ? "var(--soft)" : value / largest > turn ? "var(--accent-ink)" : "var(--ink)"), pointerEvents: "none" }) : null,
+        fill: ({ value, weak }) => (weak ? "var(--soft)" : value / largest > turn ? "var(--accent-ink)" : "var(--ink)"), pointerEvents: "none" }) : null,
     ],
   });
   const notes = [];

@@ -4,10 +4,10 @@ export const SERIES = ["var(--accent)", "var(--series-2)", "var(--series-3)", "v
 
 export const BAR = {
   className: "bar", title: "told",
-  fill: ({ state }) => (state === "weak" ? "var(--card)" : "var(--accent)"), fillOpacity: 0.85,
-  stroke: "var(--accent)", strokeOpacity: ({ state }) => (state === "weak" ? 1 : 0), strokeWidth: 1.5,
+  fill: ({ weak }) => (weak ? "var(--card)" : "var(--accent)"), fillOpacity: 0.85,
+  stroke: "var(--accent)", strokeOpacity: ({ weak }) => (weak ? 1 : 0), strokeWidth: 1.5,
 };
-export const WHISKER = { className: "whisker", stroke: "var(--ink)", strokeOpacity: ({ state }) => (state === "weak" ? 0.5 : 1) };
+export const WHISKER = { className: "whisker", stroke: "var(--ink)", strokeOpacity: ({ weak }) => (weak ? 0.5 : 1) };
 
 // Beyond a row's interval.
 export function arrows(points, place, along) {
@@ -18,7 +18,7 @@ export function arrows(points, place, along) {
 // Dots of a line: hollow, or filled.
 export function dots(points, place, colour) {
   return Plot.dot(points, {
-    className: "dot", ...place, title: "told", r: ({ state }) => (state === "weak" ? 3.5 : 2.5), stroke: colour, strokeWidth: 1.5,
-    fill: (point) => (point.state === "weak" ? "var(--card)" : typeof colour === "function" ? colour(point) : colour),
+    className: "dot", ...place, title: "told", r: ({ weak }) => (weak ? 3.5 : 2.5), stroke: colour, strokeWidth: 1.5,
+    fill: (point) => (point.weak ? "var(--card)" : typeof colour === "function" ? colour(point) : colour),
   });
 }
