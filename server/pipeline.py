@@ -393,7 +393,7 @@ class Pipeline:
         return replace(
             explained,
             reuse=reuse_explained(derived, question),
-            follows=derived is not None and (derived.serves or request.reuse == "only"),
+            follows=derived is not None and _is_served(derived, request),
             paid=self._is_paid(question, request),
             relative_errors=relative_errors(self.ledger, question, request.analyst),
         )
@@ -523,7 +523,7 @@ class Pipeline:
             raise nothing_follows(question)
         if derived is None:
             return found, None
-        if derived.serves or request.reuse == "only":
+        if _is_served(derived, request):
             return Follows(question, derived), None
         return found, derived.passed_over()
 
@@ -765,6 +765,11 @@ class Pipeline:
 def _may_follow(request: QueryRequest) -> bool:
     """May the answer follow from others? Who names a mechanism means that one, unless nothing is to be measured."""
     return request.reuse == "only" or (request.reuse == "auto" and request.mechanism is None)
+
+
+def _is_served(derived: Derived, request: QueryRequest) -> bool:
+    """Is what follows given in place of a new answer?"""
+    return derived.serves or request.reuse == "only"
 
 
 def _charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:

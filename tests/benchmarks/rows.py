@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -44,3 +46,13 @@ class Row:
         }
         bars = {"least": self.least, "most": self.most, "held": self.held}
         return row | {name: bar for name, bar in bars.items() if bar is not None}
+
+
+def by_case(document: Mapping[str, object]) -> dict[str, dict[str, float]]:
+    """The values of a stored document, by case and metric."""
+    rows = document["rows"]
+    assert isinstance(rows, list), "a list of rows"
+    cases: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        cases[row["case"]][row["metric"]] = row["value"]
+    return cases

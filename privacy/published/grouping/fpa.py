@@ -116,11 +116,12 @@ def coefficient_scale(incidence: Incidence, frequencies: int, epsilon: Fraction)
 def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     """(m,) whole-numbered coefficients, exact: the sum, then cosine and sine of each frequency.
 
-    Raises: InvalidParameter where the counts add up to more than 2^40, which no memory holds pairs for.
+    Raises: InvalidParameter where the counts add up to more than 2^32, for which the error of GS's scores is bounded;
+      so many pairs take 69 GB.
     """
     present = np.flatnonzero(counts)
     weight = counts[present]
-    if weight.sum() > 1 << 40:
+    if weight.sum() > 1 << 32:
         raise InvalidParameter("there are more pairs of a unit and a key than sums of whole numbers hold")
     table = [int((weight * column(number, present, len(counts))).sum()) for number in range(m)]
     return np.array(table, np.int64)

@@ -178,12 +178,11 @@ def check(
 def _question_keys(contract: Policy, path: Path) -> list[Finding]:
     """A warning where the file that seals the words of questions cannot be used: no proxy starts without it."""
     from server.errors import ConfigurationInvalid
-    from server.ledger.question_texts import QuestionKeys
     from server.policy.finding import Finding
+    from server.startup.open_services import question_keys
 
     try:
-        if contract.question_key_file is not None:
-            QuestionKeys.read(path.parent / contract.question_key_file)
+        question_keys(contract, path.parent)
     except ConfigurationInvalid as error:
         message = f"{error.message} No proxy starts without it."
         return [Finding("warning", "question_key_file", message, next_step=error.hint)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.benchmarks.engines.costs import COSTED, READ, ROWS, STEPS
+from tests.benchmarks.rows import by_case
 from tests.demo.readme import replaced
 
 RESULTS = Path(__file__).parents[1] / "results" / "engines.json"
@@ -63,7 +63,7 @@ def block(document: Mapping[str, object]) -> str:
       document: what `make benchmark NAME=engines` has stored.
     Raises: KeyError for a document without the costs of the steps.
     """
-    found = _figures(document)
+    found = by_case(document)
     parts = [
         f"By `make benchmark NAME=engines` at {document['commit']}, on {document['machine']}:\n"
         "sums by nation of TPC-H, in seconds.",
@@ -79,15 +79,6 @@ def main() -> int:
     text = README.read_text(encoding="utf-8")
     README.write_text(replaced(text, MARKERS, block(json.loads(RESULTS.read_text()))), encoding="utf-8")
     return 0
-
-
-def _figures(document: Mapping[str, object]) -> Figures:
-    rows = document["rows"]
-    assert isinstance(rows, list), "a list of rows"
-    cases: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        cases[row["case"]][row["metric"]] = row["value"]
-    return cases
 
 
 def _measured(found: Figures) -> Iterator[tuple[str, str, Mapping[str, float]]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.benchmarks.rows import by_case
 from tests.demo.readme import replaced
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -90,12 +90,11 @@ def main() -> int:
 
 
 def _figures(document: Mapping[str, object]) -> Figures:
-    rows = document["rows"]
-    assert isinstance(rows, list), "a list of rows"
-    cases: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        cases[row["case"]][re.sub(r" of \d+ runs$", "", row["metric"])] = row["value"]
-    return cases
+    named = by_case(document)
+    return {
+        case: {re.sub(r" of \d+ runs$", "", metric): value for metric, value in of.items()}
+        for case, of in named.items()
+    }
 
 
 def _scalar_and_vector(found: Mapping[str, Figures]) -> Iterator[str]:
