@@ -7,6 +7,8 @@ UPGRADE ?=
 RECORD ?=
 BIN := .venv/bin
 WORKERS ?= 2
+MINUTES ?= 60
+SEED ?= 1
 
 # Whatever the tools keep, they keep under .noisegate.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
@@ -15,7 +17,7 @@ export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 # Compiled modules are kept whatever the environment says: each process of a proxy starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check unit test test-all coverage clients superset spark audit benchmark lint format lock sbom readme clean
+.PHONY: help demo check unit test test-all coverage clients superset spark audit soak benchmark lint format lock sbom dist docs readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
@@ -39,7 +41,7 @@ ifneq ($(LOCK),)
 		echo "that are not locked, and so are not those that were tested: make LOCK= .venv/installed"; exit 1; }
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 else
-	@$(BIN)/python $(PIP_INSTALL) --editable '.[test,benchmark]'
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[test,benchmark,docs]'
 endif
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@echo '$(LOCK)' > $@
@@ -48,7 +50,7 @@ endif
 	@mkdir -p $@
 
 demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
-	@$(BIN)/python -W error::ResourceWarning -m tests.demo
+	@$(BIN)/python -W error::ResourceWarning -m server.cli.main demo $(if $(DEMO_EXIT),--exit)
 
 PYTEST = -m pytest -n $(WORKERS) --dist loadgroup
 QUICK_TESTS = $(PYTEST) -m 'not slow' --durations 20
@@ -83,8 +85,8 @@ coverage: .venv/installed .noisegate/tmp ## branch coverage of each folder; fail
 DEBIAN_CLIENTS := postgresql-client nodejs default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql \
 	php-cli php-pgsql ruby ruby-pg ruby-activerecord ruby-sequel libdbd-pg-perl pgbouncer \
 	golang-go golang-github-jackc-pgx-v4-dev golang-github-lib-pq-dev
-PYTHON_CLIENTS := adbc-driver-postgresql connectorx django 'ibis-framework[postgres]' pandas polars 'psycopg[binary]' \
-	pyarrow sqlalchemy streamlit
+PYTHON_CLIENTS := adbc-driver-postgresql connectorx django 'ibis-framework[postgres]' ipython jupysql pandas polars \
+	'psycopg[binary]' pyarrow sqlalchemy streamlit
 
 clients: .venv/installed .noisegate/tmp ## real clients of PostgreSQL, from PyPI, npm and Debian, for the end-to-end tests
 	@missing=; for package in $(DEBIAN_CLIENTS); do case $$package in \
@@ -127,6 +129,9 @@ spark: .venv/installed .noisegate/tmp ## pyspark for the extra noisegate[spark];
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
 	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit
 
+soak: .venv/installed ## clients and faults for MINUTES=60, from SEED=1; then ledger, answers and log are compared
+	@$(BIN)/python -m tests.security.soak $(MINUTES) $(SEED)
+
 benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
 	@$(BIN)/python -m tests.benchmarks $(NAME)
 
@@ -150,7 +155,7 @@ lock: ## requirements.lock, with hashes, from pyproject.toml; UPGRADE=1 takes th
 		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > .noisegate/lock/build-system.in
 	@index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$(.noisegate/lock/bin/python -m pip config get global.index-url 2>/dev/null)}}; \
 	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
-	.noisegate/lock/bin/uv pip compile pyproject.toml .noisegate/lock/build-system.in --extra test --extra benchmark \
+	.noisegate/lock/bin/uv pip compile pyproject.toml .noisegate/lock/build-system.in --extra test --extra benchmark --extra docs \
 		--universal --python-version 3.11 --fork-strategy fewest --only-binary :all: $(if $(UPGRADE),--upgrade) \
 		--python .noisegate/lock/bin/python --no-python-downloads --cache-dir .noisegate/cache/uv --quiet \
 		--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.lock
@@ -165,10 +170,21 @@ sbom: ## a software bill of materials (CycloneDX) of requirements.lock: .noisega
 		--output-reproducible --of JSON -o .noisegate/sbom/noisegate.cdx.json requirements.lock
 	@echo "written: .noisegate/sbom/noisegate.cdx.json"
 
-readme: .venv/installed ## write the demonstration's output into README.md, and measured figures into other READMEs
-	@$(BIN)/python -m tests.demo.readme
+dist: .venv/installed ## the wheel and the source distribution, in dist/
+	@$(BIN)/python -m tests.release.distribution dist
+
+# Sphinx, from requirements.lock: no network, and none when the pages are read.
+docs: .venv/installed ## the documentation as pages: .noisegate/docs/html/index.html
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env -b html -d .noisegate/docs/doctrees docs .noisegate/docs/html
+	@echo "written: .noisegate/docs/html/index.html"
+
+readme: .venv/installed ## write the demonstration's output and measured figures into README.md, docs/ and other READMEs
+	@$(BIN)/python -m tests.release.readme
+	@$(BIN)/python -m tests.release.sql_reference
 	@$(BIN)/python -m tests.benchmarks.engines.cost_table
 	@$(BIN)/python -m tests.benchmarks.published.errors_table
+	@$(BIN)/python -m tests.benchmarks.comparison.tables
+	@$(BIN)/python -m tests.benchmarks.case_studies.pages
 
-clean: ## remove .venv and .noisegate
-	rm -rf .venv .noisegate
+clean: ## remove .venv, .noisegate and dist
+	rm -rf .venv .noisegate dist

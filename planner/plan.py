@@ -12,7 +12,7 @@ from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell
-from privacy.registry import MECHANISMS, MechanismName, counts_values
+from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
 
 SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
 
@@ -397,6 +397,15 @@ class Plan:
         summed = self.selection is not None or any(release.is_sum for release in self.releases)
         return whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
 
+    @property
+    def counts_units(self) -> bool:
+        """Are its releases counts of units, each once in a group, by a mechanism that measures all keys at once?"""
+        return isinstance(MECHANISMS[self.mechanism], KeyMechanism)
+
+    def is_ruled(self, release: Release) -> bool:
+        """Does the custodian's rule of groups per unit bear on it? Not on counts of other distinct values."""
+        return release.is_sum or self.counts_units
+
     def counts_loads_of(self, release: Release) -> bool:
         """Does a COUNT(DISTINCT x) follow from how many units have how many values?
 
@@ -405,7 +414,8 @@ class Plan:
         all of them (`privacy.truncation.truncate_distinct`).
         """
         by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
-        return release.owned and self.sampling is None and len(self.owners) == 1 and by_loads
+        whole = self.sampling is None and not self.counts_units
+        return release.owned and whole and len(self.owners) == 1 and by_loads
 
     @property
     def finds_any_number(self) -> bool:

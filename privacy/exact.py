@@ -33,8 +33,17 @@ def exact_epsilon(epsilon: float) -> Fraction:
 
 def float_at_least(value: Fraction) -> float:
     """The smallest float that is no smaller than `value`: noise scales round up, never down."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return quotient_at_least(value.numerator, value.denominator)
+
+
+def quotient_at_least(numerator: int, denominator: int) -> float:
+    """The smallest float that is no smaller than numerator / denominator, of whole numbers, the second one positive.
+
+    As `float_at_least`, without a fraction in lowest terms: a ladder has hundreds of scales.
+    """
+    nearest = numerator / denominator  # correctly rounded, whatever the size of the two
+    above, below = nearest.as_integer_ratio()
+    return nearest if above * denominator >= numerator * below else math.nextafter(nearest, math.inf)
 
 
 def group_epsilon(epsilon: float, groups_per_unit: int | None, n_groups: int) -> Fraction:

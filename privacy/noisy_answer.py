@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Covers = Literal["released_sample", "truncated_sample", "truncated_full", "truth_lower"]
+Covers = Literal["released_sample", "truncated_sample", "truncated_full", "smoothed", "truth_lower"]
 """What an interval covers: the truncated answer over all data, sampling error included; that of the sample that was
-drawn, scaled up, without the sampling error; the truncated answer of unsampled data; or the truth, from below."""
+drawn, scaled up, without the sampling error; the truncated answer of unsampled data; the same around a value that
+other groups had a say in, by a released bound on how far that moves it; or the truth, from below."""
 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
@@ -35,7 +36,7 @@ class NoisyAnswer:
       noise_scale: (n_groups,) float64, in normalised weight: the scale of Laplace noise, sigma of Gaussian noise.
       low, high: (n_groups,) float64, the interval at `confidence`, in normalised weight;
         high is +inf for `truth_lower`.
-      confidence: the probability, over the noise alone, that the interval covers what `covers` names.
+      confidence: the probability, over noise and draws alone, that the interval covers what `covers` names.
       covers: what the interval covers. Truncation bias is outside of it.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from privacy.entropy import Entropy
     from privacy.join_tuples import CodedJoinTuples
+    from privacy.mechanisms.by_key.key_counts import KeyCounts
     from privacy.mechanisms.group_measurement import ServedGroupMeasurement
     from privacy.mechanisms.groups.sums import Sum
     from privacy.mechanisms.measurement import ServedMeasurement
@@ -51,6 +52,9 @@ class Need(Enum):
     TUPLES_PER_UNIT = "a public bound on the join tuples of one unit"
     DELTA = "a delta, which it always spends"
     ONE_OWNER = "join tuples of one owner each"
+    GROUPS = "a GROUP BY"
+    ALL_ROWS = "all rows, and no sample of them"
+    UNIT_COUNTS = "counts of privacy units, each of which counts once in a group"
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,37 @@ class RankMechanism(Mechanism):
     def measures(self) -> Measures:
         """What it is given: the rows by their place on a public grid."""
         return Measures.RANKS
+
+
+@dataclass(frozen=True)
+class UnitsByKey:
+    """The public parameters of counts of privacy units by key.
+
+    Attributes:
+      epsilon: for all keys together, > 0.
+      groups_per_unit: L0, or None when only the number of keys bounds it.
+      rule: the most keys that a unit counts at, enforced, of which L0 is then twice the number; None: no such rule.
+    """
+
+    epsilon: float
+    groups_per_unit: int | None = None
+    rule: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyMechanism(Mechanism):
+    """One that counts privacy units at all keys at once, and may smooth the counts of different keys together.
+
+    Attributes:
+      build: fixes the public parameters. Raises: InvalidParameter for one out of range.
+    """
+
+    build: Callable[[UnitsByKey], KeyCounts]
+
+    @property
+    def measures(self) -> Measures:
+        """What it is given: who is at which key."""
+        return Measures.KEYS_OF_UNITS
 
 
 @dataclass(frozen=True)
@@ -356,7 +391,26 @@ def _per_group_count(
     return tuple(PerGroupCount(name, sizing, one.epsilon, each, one.ladder, alone) for one in of.sums)
 
 
-_ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
+def _key_counts(name: str) -> Callable[[UnitsByKey], KeyCounts]:
+    def build(of: UnitsByKey) -> KeyCounts:
+        from privacy.mechanisms.by_key.key_counts import KeyCounts
+
+        return KeyCounts(name, of.epsilon, of.groups_per_unit, of.rule)
+
+    return build
+
+
+def _by_key(name: str, reason: str) -> KeyMechanism:
+    needs = (Need.GROUPS, Need.ONE_OWNER, Need.ALL_ROWS, Need.UNIT_COUNTS)
+    return KeyMechanism(name, reason, two_sided=False, needs=needs, build=_key_counts(name))
+
+
+_BIAS = (
+    "; 1/8 of epsilon measures how far that moves any count, by which all intervals are wider than the noise that is "
+    "named"
+)
+
+_ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism, ...] = (
     ScalarMechanism(
         "gem",
         "selects one threshold, then releases once",
@@ -432,6 +486,17 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
         bounds_vector=True,
         build=_s4s_vector,
     ),
+    _by_key("lpa", "counts people in each group, with noise for all the groups that one of them is in"),
+    _by_key(
+        "fpa", f"releases the first frequencies of the counts, groups in their order, and what they make up{_BIAS}"
+    ),
+    _by_key("gs_r", f"releases the mean counts of groups that are put together at random{_BIAS}"),
+    _by_key("gs_s", f"releases the mean counts of groups that are alike in a noisy sample, half of epsilon{_BIAS}"),
+    _by_key(
+        "gs",
+        "chooses by a noisy comparison, 1/32 of epsilon, whether to release counts, means of groups that are alike, "
+        f"or frequencies{_BIAS}",
+    ),
     ScalarMechanism(
         "fixed",
         "what one unit adds is bounded by keys or declared fan-outs: that is the threshold, and nothing is selected",
@@ -451,8 +516,14 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism, ...] = (
 )
 
 _LIBRARY = "it is there for comparison, as a library function; use gem"
-_CENTRE = "it protects one value of a population of public size; leave the mechanism out, AVG and MEDIAN have theirs"
-_KEYS = "it is there for comparison, as a library function; use group_lp"
+_MEAN = (
+    "it takes the mean of N values, N public: where N people have a row each, SUM(x) / N is that, with an interval, "
+    "and no sample helps a mean; where N is not public, AVG(x)"
+)
+_MEDIAN = (
+    "its noise is for the whole range, or for a smooth sensitivity whose work tells how dense the values are; leave "
+    "the mechanism out, MEDIAN(x) is drawn by its rank"
+)
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
 
 _COMPARED = (
@@ -487,6 +558,12 @@ _COMPARED = (
         "privacy.published.sampled.s4s_fresh:FreshS4S",
     ),
     ComparisonMechanism(
+        "s4s_zcdp",
+        Measures.EACH_GROUP,
+        "no sample amplifies zero-concentrated privacy, and a race costs more than a choice; use gem",
+        "privacy.published.s4s_zcdp:S4SConcentrated",
+    ),
+    ComparisonMechanism(
         "pmsja_as_published",
         Measures.ALL_GROUPS,
         "its published constants do not account for the solver's gap; pmsja has the sound ones",
@@ -516,17 +593,12 @@ _COMPARED = (
         _LIBRARY,
         "privacy.published.sampled.repeated_exploration:RepeatedExploration",
     ),
-    ComparisonMechanism("lpa", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.lpa:LPA"),
-    ComparisonMechanism("fpa", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.fpa:FPA"),
-    ComparisonMechanism("gs_r", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs_r:GSR"),
-    ComparisonMechanism("gs_s", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs_s:GSS"),
-    ComparisonMechanism("gs", Measures.KEYS_OF_UNITS, _KEYS, "privacy.published.grouping.gs:GS"),
-    ComparisonMechanism("sampled_mean", Measures.VALUES, _CENTRE, "privacy.published.centre.centre:SampledMean"),
-    ComparisonMechanism("sampled_median", Measures.VALUES, _CENTRE, "privacy.published.centre.centre:SampledMedian"),
+    ComparisonMechanism("sampled_mean", Measures.VALUES, _MEAN, "privacy.published.centre.centre:SampledMean"),
+    ComparisonMechanism("sampled_median", Measures.VALUES, _MEDIAN, "privacy.published.centre.centre:SampledMedian"),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
-"""Every mechanism that a server runs, by name: each a ScalarMechanism or a JointMechanism."""
+"""Every mechanism that a server runs, by name."""
 
 OFFERED: tuple[str, ...] = tuple(one.name for one in _ENTRIES if one.offered)
 """The names that an analyst may ask for, in the order in which interfaces list them."""
@@ -568,6 +640,17 @@ def measurement(
         raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
     bounds = global_sensitivity, whole, tuples_per_unit
     return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges, adds_at_most, nested))
+
+
+def key_counts(name: str, of: UnitsByKey) -> KeyCounts:
+    """Fix the public parameters of a mechanism that counts units by key; epsilon-DP.
+
+    Raises: InvalidParameter for an unknown name or a parameter out of range.
+    """
+    entry = MECHANISMS.get(name)
+    if not isinstance(entry, KeyMechanism):
+        raise InvalidParameter("there is no mechanism of this name for counts by key")
+    return entry.build(of)
 
 
 def group_measurements(
@@ -652,7 +735,7 @@ def why_not_served(name: str) -> str | None:
 
 
 def measures_together(
-    made: ServedMeasurement | ServedGroupMeasurement | RankRelease,
+    made: ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts,
 ) -> TypeIs[ServedGroupMeasurement]:
     """Is it of a mechanism that measures the tuples of all groups together?"""
     return isinstance(MECHANISMS[made.name], JointMechanism)

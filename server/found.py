@@ -13,7 +13,7 @@ from server.answers.kept_answers import Paid
 from server.ledger.charge import Charge
 from server.postprocessing.composition import Composition
 from server.proposals.by_accuracy import FirstPart
-from server.query import QueryRequest
+from server.query import QueryRequest, QueryResponse
 from server.question import Question
 from server.reuse.derived import Derived
 
@@ -40,6 +40,14 @@ class Follows:
 
     question: Question
     derived: Derived
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A question whose answer was put together, for free, from what the analyst has of all of its days."""
+
+    question: Question
+    answer: QueryResponse
 
 
 @dataclass(frozen=True)
@@ -84,4 +92,4 @@ class ToFindOut:
     request: QueryRequest
 
 
-Found = Kept | Follows | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute
+Found = Kept | Follows | Joined | ToMeasure | ToList | ToShowNothing | ToRead | ToExplain | ToFindOut | ToCompute

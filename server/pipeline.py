@@ -7,7 +7,7 @@
 Everything before `reserve` is public; a Question without releases, `SELECT ward ... GROUP BY ward`, ends there, since
 which groups there may be is public, too. Everything between `read` and `release` happens in a worker process
 (`measure.py`). A Question whose Released is kept (`server/answers`), or follows from kept ones (`server/reuse`), goes
-from the one to the other.
+from the one to the other; one of which some days are kept (`server/periods`) is measured of the other days alone.
 A statement that is not one question is split: its questions go this way, all of them reserved before the first is
 read, and the database computes the rest from their answers, for free:
 
@@ -45,6 +45,7 @@ from planner.errors import (
 from planner.parsing.own_database import read_of
 from planner.parsing.parse import Statement, explained_statement, private_select
 from planner.parsing.syntax.queries import check_syntax
+from planner.periods.exact_days import day_columns
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.planning.person_tables import with_person_tables
@@ -72,15 +73,18 @@ from server.errors import (
     BackendConnectionLost,
     BackendFailed,
     BackendUnavailable,
+    BudgetExhausted,
     CancelledByClient,
     CancelledEarly,
     LedgerInvalid,
     NoProposal,
     QueryCancelled,
     QueryFailed,
+    ServerError,
     TooManyQueries,
     WorkerFailed,
 )
+from server.explain.cannot_pay import cannot_pay
 from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
 from server.explain.explanation import explanation
@@ -88,6 +92,7 @@ from server.explain.explanation_text import EXPLANATION, explanation_answer
 from server.found import (
     Follows,
     Found,
+    Joined,
     Kept,
     ToCompute,
     ToExplain,
@@ -113,11 +118,11 @@ from server.postprocessing.computed_response import (
 from server.proposals import by_accuracy
 from server.proposals.accuracy import Accuracy, Proposal
 from server.proposals.propose import propose
-from server.proposals.relative_errors import relative_errors
+from server.proposals.relative_errors import expected
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
-from server.results.response import response, without_rows
+from server.results.response import cut_by_rule, response, without_rows
 from server.reuse.derived import Derived
 from server.reuse.explained import reuse_explained
 from server.reuse.kept_outlines import KeptOutlines
@@ -208,16 +213,22 @@ class Pipeline:
             schema=self.schema,
             ledger=self.ledger,
             kept=self.kept,
-            bind=lambda request: self._bound(self._read(request), request),
-            plan=self._planned_question,
+            plan=self._part_of_days,
             groups=self.groups,
             measure=self._released,
+            together=self.released_together,
+            outlines=self.outlines,
         )
+
+    @cached_property
+    def outlines(self) -> KeptOutlines:
+        """What analysts have paid for, by the outlines of their questions."""
+        return KeptOutlines(self.ledger)
 
     @cached_property
     def reusing(self) -> Reusing:
         """What answers follow from."""
-        return Reusing(KeptOutlines(self.ledger), self.kept)
+        return Reusing(self.outlines, self.kept)
 
     @cached_property
     def public_reads(self) -> PublicReads:
@@ -304,6 +315,8 @@ class Pipeline:
                 return self.kept.again(paid).response(question, request_id)
             case Follows(question, derived):
                 return derived.response(question, self.ledger.budget(analyst), request_id)
+            case Joined(answer=answer):
+                return answer
             case ToMeasure(question, charge):
                 followed, passed_over = self._followed(found, request, cancelled)
                 if followed is not found:
@@ -350,14 +363,29 @@ class Pipeline:
                 for part, asked in ((part, part.of(request)) for part in composition.parts)
             ]
             computed = self.public_reads.computed(self.backend, composition.statement, request.analyst, rows=False)
-            return composed_explanation(composition, parts, computed)
-        return self._explained(bound, request)
+            told = composed_explanation(composition, [one for one, _ in parts], computed)
+            return self._with_cannot_pay(told, [charge for _, charge in parts], request)
+        told, charge = self._explained(bound, request)
+        return self._with_cannot_pay(told, [charge], request)
+
+    def _with_cannot_pay(
+        self, told: Explanation, charges: Sequence[Charge | None], request: QueryRequest
+    ) -> Explanation:
+        """With how it would be refused now, before it is asked: the accounts of group and dataset pay, too."""
+        wanted = {one.answer_key: self.kept.as_charged(one) for one in charges if one is not None}
+        refusal = self.ledger.foreseen(list(wanted.values())) if wanted else None
+
+        def without_delta() -> ServerError | None:
+            other = self.explain(replace(request, delta=0.0)).cannot_pay
+            return None if other is None else BudgetExhausted(other.message, hint=other.hint)
+
+        return replace(told, cannot_pay=cannot_pay(refusal, told.delta, without_delta))
 
     def _part_answer(
         self, whole: QueryRequest, cancelled: threading.Event | None, one: QueryRequest
     ) -> QueryResponse:
         """One of the releases of a question by accuracy; it is charged under the name of the whole request."""
-        asked = replace(whole, idempotency_key=one.idempotency_key)
+        asked = replace(whole, idempotency_key=one.idempotency_key, reuse=one.reuse)
         found = self._found(self.question(one), asked)
         return self.finish(found, by_accuracy.without_accuracy(asked), cancelled)
 
@@ -367,9 +395,11 @@ class Pipeline:
         choice = by_accuracy.chosen(self, request)
         told = self.explain(choice.request)
         said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.follows)
-        return replace(told, reason=f"{said} {told.reason}")
+        most = by_accuracy.most_charged(choice, told.delta)
+        return replace(told, reason=f"{said} {told.reason}", most_epsilon=most[0], most_delta=most[1])
 
-    def _explained(self, bound: BoundQuery, request: QueryRequest) -> Explanation:
+    def _explained(self, bound: BoundQuery, request: QueryRequest) -> tuple[Explanation, Charge | None]:
+        """What is said of a question, and what it would be charged; None where it is free."""
         question = self._planned_question(bound, request, self.ledger.data_version())
         plan, rewritten, measuring = question.plan, question.query, question.measuring
         domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
@@ -383,20 +413,29 @@ class Pipeline:
         source = self._source(question.mirrored, question.data_version)
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
-        told = self.periods.told(bound, request, self.ledger.data_version())
+        told = self.periods.told(question, request)
         plan = replace(plan, notes=(*plan.notes, *told))
         kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
         explained = explanation(
             persons.query, found, plan, rewritten, measuring.of_kinds(kinds), n_groups, whole, kinds
         )
         derived = self._derived(question, request, domain)
-        return replace(
+        likely = expected(self.ledger, question, request.analyst)
+        told_of = replace(
             explained,
             reuse=reuse_explained(derived, question),
-            follows=derived is not None and _is_served(derived, request),
+            follows=self._follows(derived, question, request),
             paid=self._is_paid(question, request),
-            relative_errors=relative_errors(self.ledger, question, request.analyst),
+            relative_errors=likely.relative_errors,
+            likely_cut=1.0 if cut_by_rule(plan, domain) else likely.cut,
         )
+        free = told_of.paid or told_of.follows or question.shows_no_row or question.only_names_groups
+        return told_of, None if free else question.charge(replace(request, idempotency_key=""))
+
+    def _follows(self, derived: Derived | None, question: Question, request: QueryRequest) -> bool:
+        """Is the answer free because it follows from others?"""
+        served = derived is not None and _is_served(derived, request)
+        return served or (_may_follow(request) and self.periods.follows(question, request))
 
     def _is_paid(self, question: Question, request: QueryRequest) -> bool:
         """Has the analyst paid for this very answer? What is free for everybody is not paid for."""
@@ -418,6 +457,11 @@ class Pipeline:
         return self.policy.hash
 
     @property
+    def keeps_questions(self) -> bool:
+        """Does the ledger keep the words of questions, sealed?"""
+        return self.question_keys is not None
+
+    @property
     def delta_of_analyst(self) -> float:
         """What the policy gives a new analyst where no delta is named."""
         return self.policy.delta_of_analyst
@@ -437,7 +481,15 @@ class Pipeline:
 
     @cached_property
     def _catalog(self) -> Catalog:
-        return catalog(self.schema, self.policy)
+        found = catalog(self.schema, self.policy)
+        return replace(found, examples=tuple(one for one in found.examples if self._can_be_asked(one.sql)))
+
+    def _can_be_asked(self, sql: str) -> bool:
+        try:
+            self.question(QueryRequest("", sql))
+        except PlannerError:
+            return False
+        return True
 
     def describe(self, sql: str, search_path: tuple[str, ...] | None = None, analyst: str = "") -> StatementShape:
         """Parameters and columns of a question, before its values are known. Free.
@@ -503,6 +555,10 @@ class Pipeline:
         paid = self.kept.find(charge)
         return ToMeasure(question, charge) if paid is None else Kept(question, paid)
 
+    def followed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> Found:
+        """What was found; instead of a question to be measured what follows from paid answers, if that is as good."""
+        return self._followed(found, request, cancelled)[0]
+
     def _followed(
         self, found: Found, request: QueryRequest, cancelled: threading.Event | None
     ) -> tuple[Found, str | None]:
@@ -519,13 +575,14 @@ class Pipeline:
             return again, None
         groups = partial(self._groups, question, request.analyst, cancelled)
         derived = self.reusing.find(question, request.analyst, groups)
-        if request.reuse == "only" and derived is None:
-            raise nothing_follows(question)
-        if derived is None:
-            return found, None
-        if _is_served(derived, request):
+        if derived is not None and _is_served(derived, request):
             return Follows(question, derived), None
-        return found, derived.passed_over()
+        joined = self.periods.free(question, request, cancelled)
+        if joined is not None:
+            return Joined(question, joined), None
+        if request.reuse == "only":
+            raise nothing_follows(question)
+        return found, None if derived is None else derived.passed_over()
 
     def _groups(self, question: Question, analyst: str, cancelled: threading.Event | None) -> Domain:
         """The groups of a question whose keys are public; the one without GROUP BY."""
@@ -538,15 +595,36 @@ class Pipeline:
     def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
         return self._planned_question(self._bound(statement, request), request, data_version)
 
+    def _part_of_days(
+        self, bound: BoundQuery, request: QueryRequest, data_version: int, query: BackendQuery | None = None
+    ) -> Question:
+        """A question of some days; with the query of the same one at another epsilon, to see how wide it would be."""
+        return self._planned_question(bound, request, data_version, query=query)
+
     def _planned_question(
-        self, bound: BoundQuery, request: QueryRequest, data_version: int, policy: Policy | None = None
+        self,
+        bound: BoundQuery,
+        request: QueryRequest,
+        data_version: int,
+        policy: Policy | None = None,
+        query: BackendQuery | None = None,
     ) -> Question:
         plan = self._planned(bound, request, policy)
         measuring = plan_measurements(plan, self.policy)
-        query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
-        mirrored = None if self.mirror is None else self.mirror.query(plan)
+        mirrored = None if self.mirror is None or query is not None else self.mirror.query(plan)
+        if query is None:
+            query = rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         grain = self.policy.time_grain
-        return Question.of(plan, query, measuring, time_grain=grain, data_version=data_version, mirrored=mirrored)
+        return Question.of(
+            plan,
+            query,
+            measuring,
+            time_grain=grain,
+            data_version=data_version,
+            mirrored=mirrored,
+            day_columns=day_columns(bound, self.policy),
+            bound=bound,
+        )
 
     def _composed(self, statement: Statement, request: QueryRequest, refusal: PlannerError) -> Composition:
         """The statement as a composition of answers. Raises the refusal of it as one question where it is none."""
@@ -574,6 +652,7 @@ class Pipeline:
         """Release the answers, all of them reserved before the first is measured, and compute with them."""
         parts = self.parts_found(composition, request, cancelled)
         with after_charges() as charged:
+            parts = self._with_kept_days(composition, parts, request, charged, cancelled)
             wanted = [one for one in parts if isinstance(one, ToMeasure)]
             served = self.released_together(wanted, charged, cancelled)
             return self.compute_from(composition, parts, served, request, cancelled)
@@ -588,6 +667,31 @@ class Pipeline:
             statement = composition.statement
             self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)
         return found
+
+    def _with_kept_days(
+        self,
+        composition: Composition,
+        parts: list[Found],
+        request: QueryRequest,
+        charged: list[str],
+        cancelled: threading.Event | None,
+    ) -> list[Found]:
+        """The only part that is to be measured, where days of it are kept: measured in part, and put together.
+
+        Several parts that are to be measured are reserved together, each as a whole.
+        """
+        keys = {one.charge.answer_key for one in parts if isinstance(one, ToMeasure)}
+        if len(keys) != 1 or request.reuse == "never":
+            return parts
+        place = next(place for place, one in enumerate(parts) if isinstance(one, ToMeasure))
+        part, found = composition.parts[place], parts[place]
+        assert isinstance(found, ToMeasure), "it was looked for"
+        answer = self.periods.answer(found.question, part.of(request), cancelled, found.charge.sealing)
+        if answer is None:
+            return parts
+        if answer.epsilon:
+            charged.append(found.charge.answer_key)
+        return [Joined(found.question, answer) if isinstance(one, ToMeasure) else one for one in parts]
 
     def released_together(
         self, wanted: Sequence[ToMeasure], charged: list[str], cancelled: threading.Event | None

@@ -43,6 +43,8 @@ class QueryRequest:
         in its unit, one of the two at most: the least epsilon that is expected to do is spent, and `epsilon` is the
         most that may be (`server/proposals/by_accuracy.py`). None: `epsilon` is spent.
       reuse: whether the answer may follow from others that the analyst has paid for, or must.
+      as_accurate: must it be no wider than a fresh one, where it is put together from parts? So it must where its
+        epsilon was found for an accuracy.
     """
 
     analyst: str
@@ -65,6 +67,7 @@ class QueryRequest:
         return (self.max_relative_error, self.max_absolute_error) != (None, None)
 
     reuse: Reuse = "auto"
+    as_accurate: bool = False
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,23 @@ class RelativeError:
 
 
 @dataclass(frozen=True)
+class CannotPay:
+    """That a question would be refused, since some account that pays for it cannot.
+
+    Attributes:
+      message, hint: as the refusal would say; the hint also of what may be asked instead.
+      without_delta: would the same question fit with a delta of 0?
+    """
+
+    message: str
+    hint: str
+    without_delta: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a query would do and cost, from public facts only.
 
@@ -268,6 +288,8 @@ class Explanation:
       groups_per_unit: L0, or None.
       mechanism, reason: which, and why.
       epsilon, delta: the charge.
+      most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
+        beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.
       expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
       columns: names and types of the answer.
       tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
@@ -289,6 +311,10 @@ class Explanation:
       mechanisms: one per release.
       selection: which of the groups are shown, and why not all; None where they all are.
       paid: has the analyst paid for this very answer, so that it is free?
+      cannot_pay: how it would be refused now, whichever account is short: the analyst's, the group's, the dataset's;
+        None where all can pay, or nothing is charged.
+      likely_cut: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by the
+        policy's rule of groups per unit; None where nothing tells.
       relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
     """
 
@@ -321,3 +347,7 @@ class Explanation:
     follows: bool = False
     paid: bool = False
     relative_errors: tuple[RelativeError, ...] = ()
+    likely_cut: float | None = None
+    cannot_pay: CannotPay | None = None
+    most_epsilon: float | None = None
+    most_delta: float | None = None

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+from planner.binding.bound_query import BoundQuery
+from planner.periods.exact_days import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from privacy.accounting.event import Composed, PrivacyEvent
@@ -107,6 +109,8 @@ class Question:
       data_version: the custodian's.
       mirrored: what a mirror is asked instead; None where there is none, or the database alone can say it.
       start: what it takes from earlier answers of the analyst who asks; None: it is the same whoever asks.
+      day_columns: of the append-only tables that it joins.
+      bound: what the plan was made from; None where nobody will ask for the same of other days.
       serial: no other question of this process has it.
     """
 
@@ -117,6 +121,8 @@ class Question:
     data_version: int = 1
     mirrored: BackendQuery | None = None
     start: Start | None = None
+    day_columns: tuple[DayColumn, ...] = ()
+    bound: BoundQuery | None = field(default=None, compare=False, repr=False)
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
 
     @classmethod
@@ -129,6 +135,8 @@ class Question:
         time_grain: str,
         data_version: int,
         mirrored: BackendQuery | None = None,
+        day_columns: tuple[DayColumn, ...] = (),
+        bound: BoundQuery | None = None,
     ) -> Question:
         """The question that a plan answers at one version of the data.
 
@@ -139,9 +147,11 @@ class Question:
           time_grain: the policy's: how coarse the statement's clock is.
           data_version: how often the data was loaded.
           mirrored: what a mirror is asked instead, which names nothing: the answer is the same.
+          day_columns: of the append-only tables that it joins.
+          bound: what the plan was made from.
         """
         key = answer_key(plan, query, time_grain, data_version)
-        return cls(plan, query, measuring, key, data_version, mirrored)
+        return cls(plan, query, measuring, key, data_version, mirrored, day_columns=day_columns, bound=bound)
 
     def starting_from(self, start: Start, note: str) -> Question:
         """The same question of an analyst who has earlier answers to it; only that analyst's has this answer key.

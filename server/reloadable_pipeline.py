@@ -10,6 +10,7 @@ from planner.errors import PlannerError
 from server.errors import ConfigurationInvalid, PolicyRejected, UnsafeRole
 from server.ledger.analyst import Act
 from server.pipeline import Pipeline
+from server.policy.policy_texts import PolicyChanges
 
 Watch = Callable[[Pipeline], None]
 """Is told of the pipeline after a reload; what it raises is its own."""
@@ -43,9 +44,12 @@ class ReloadablePipeline:
     and the next one has the new policy.
     """
 
-    def __init__(self, pipeline: Pipeline, renew: Renew) -> None:
+    def __init__(
+        self, pipeline: Pipeline, renew: Renew, changes: Callable[[], PolicyChanges] = PolicyChanges
+    ) -> None:
         self._current = pipeline
         self._renew = renew
+        self._changes = changes
         self._reloading = threading.Lock()
         self._watching: list[Watch] = []
 
@@ -53,6 +57,10 @@ class ReloadablePipeline:
     def current(self) -> Pipeline:
         """The pipeline that the next request gets."""
         return self._current
+
+    def changes(self) -> PolicyChanges:
+        """What changed in the policy's text: since the one before, and what a reload would take over."""
+        return self._changes()
 
     def watch(self, watch: Watch) -> None:
         """Tell somebody of every reload from now on, one after the other and before the next."""

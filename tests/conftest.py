@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.database import ROLE, load_once
+from server.demo.database import ROLE, load_once
 from tests.support.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from tests.support.tpch_duckdb import load_tpch
 

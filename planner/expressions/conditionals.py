@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -10,6 +11,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals
+from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import align, check_ordered, fits_float
 from planner.expressions.datetimes import converted, has_zone, not_a_number
 from planner.expressions.intervals import Bounds
@@ -18,6 +20,9 @@ from planner.expressions.strings import as_text
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
+
+_LARGEST = 10**290
+"""What a double holds with room for sums, as intervals have it."""
 
 _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 
@@ -61,8 +66,55 @@ def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def extreme(node: exp.Expr, binder: Binder) -> Scalar:
-    """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are."""
-    values = [binder.scalar(part) for part in (node.this, *node.expressions)]
+    """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are.
+
+    One within the other, with literals, `LEAST(GREATEST(x, 0), 100)`, is a range of its own for a column without one.
+    """
+    values = [binder.scalar(part) for part in _operands(node)]
+    opposite = exp.Greatest if isinstance(node, exp.Least) else exp.Least
+    nested = [place for place, part in enumerate(_operands(node)) if isinstance(part.unnest(), opposite)]
+    if len(nested) == 1 and values[nested[0]].unranged:
+        (place,) = nested
+        others = [part for at, part in enumerate(values) if at != place]
+        values[place] = _clamped_within(_operands(node)[place].unnest(), others, binder) or values[place]
+    return _extreme_of(node, values, binder)
+
+
+def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    return (node.this, *node.expressions)
+
+
+def _clamped_within(inner: exp.Expr, outer: Sequence[Scalar], binder: Binder) -> Scalar | None:
+    """The inner of two extremes whose literals bound one column; None where they do not.
+
+    The column is clamped to the literals as it would be to a declared range, so that the bound holds whatever the
+    table holds and whoever is in it; the two extremes around it change no value that is clamped to that. NULL stays
+    for them to skip, as it is for every column; NaN becomes NULL. The range is rounded outward to whole numbers: a
+    whole column's would be rounded inward.
+    """
+    if any(part.find(exp.Least, exp.Greatest) for part in _operands(inner)):
+        return None  # no column: and bound twice at each level of a nest, that would take a time exponential in it
+    parts = [binder.scalar(part) for part in _operands(inner)]
+    columns = [place for place, part in enumerate(parts) if part.value is None]
+    within, around = ([part.value for part in side if part.value is not None] for side in (parts, outer))
+    if len(columns) != 1 or not within or len(around) != len(outer) or not around:
+        return None
+    (place,) = columns
+    column = parts[place]
+    low, high = (within, around) if isinstance(inner, exp.Greatest) else (around, within)
+    lowest, highest = math.floor(max(low)), math.ceil(min(high))
+    plain, kind = column.plain, column.type
+    if not isinstance(plain, exp.Column) or kind is None or not kind.is_number or max(low) > min(high):
+        return None
+    if max(abs(lowest), abs(highest)) > _LARGEST:
+        return None
+    parts[place] = replace(
+        column, clamped=lambda: clamp_column(plain, kind, float(lowest), float(highest)), unranged=()
+    )
+    return _extreme_of(inner, parts, binder)
+
+
+def _extreme_of(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> Scalar:
     check_ordered(node, values)
     literals = [float(part.value) for part in values if part.value is not None]
 

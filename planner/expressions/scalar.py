@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from planner.errors import SensitivityUnbounded, StatementTooComplex
 from planner.expressions.intervals import Bounds
+from planner.schema import sql_identifier
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, nodes, position_of
 
@@ -135,8 +136,13 @@ class Scalar:
         """
         if self.unranged:
             names = ", ".join(sorted({name for name, _ in self.unranged}))
-            hint = "ask the custodian to declare `range = [lowest, highest]` for it in the policy"
-            position = position_of(self.unranged[0][1])
+            first = self.unranged[0][1]
+            hint = (
+                "say which values count, with numbers of your own: "
+                f"LEAST(GREATEST({sql_identifier(first.name)}, 0), 100) takes what lies beyond for 0 or 100; or ask"
+                " the custodian to declare `range = [lowest, highest]` for it in the policy"
+            )
+            position = position_of(first)
             raise SensitivityUnbounded(f"no range is declared for {names}", hint=hint, position=position)
         sql, bounds = self.clamped()
         if bounds is not None and not bounds.safe:

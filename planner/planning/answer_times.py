@@ -84,15 +84,15 @@ def least_epsilon(size: JoinSize, settings: SideChannels, max_epsilon: float) ->
     return min(rounded_up(min(least, max_epsilon)), max_epsilon)
 
 
-def rounded_up(epsilon: float) -> float:
-    """Up to three significant digits.
+def rounded_up(epsilon: float, digits: int = _DIGITS) -> float:
+    """Up to so many significant digits.
 
     >>> rounded_up(0.123456), rounded_up(0.5), rounded_up(2.0001)
     (0.124, 0.5, 2.01)
     """
-    place = _DIGITS - 1 - math.floor(math.log10(epsilon))
+    place = digits - 1 - math.floor(math.log10(epsilon))
     rounded = math.ceil(epsilon * 10**place - 1e-9) / 10**place
-    return float(f"{rounded:.{_DIGITS}g}")
+    return float(f"{rounded:.{digits}g}")
 
 
 def _planned_quanta(size: JoinSize, settings: SideChannels) -> int | None:

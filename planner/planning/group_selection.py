@@ -37,6 +37,7 @@ def group_selection(
     discovers = any(domain.is_discovered for domain in domains)
     if discovers and delta == 0:
         hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
+        hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which takes none"
         raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
     votes = discovers and determined is None
     if votes and owners != 1:

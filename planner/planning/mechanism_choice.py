@@ -34,6 +34,11 @@ GRANTED = "a custodian grants one, on the administration page or by noisegate ad
 """Who can help where the policy allows one, and the account may have none."""
 
 
+_COUNT_UNITS = (
+    "ask for COUNT(DISTINCT the key of the privacy unit) alone, or COUNT(*) of one row per person; or use group_lp"
+)
+
+
 @dataclass(frozen=True)
 class Circumstances:
     """What the choice is made from. Public.
@@ -71,6 +76,15 @@ class Circumstances:
     def sums(self) -> tuple[Release, ...]:
         """The releases that are sums or counts of tuples, not of distinct values."""
         return tuple(release for release in self.releases if release.is_sum)
+
+    def counts_units(self, release: Release) -> bool:
+        """Does a release count each unit once in a group, where it has a row that counts?
+
+        A count of distinct values, of which each unit has one and each is one unit's; or of rows, one per unit.
+        """
+        if release.is_sum:
+            return release.whole and self.tuples_per_unit == 1
+        return release.distinct is not None and release.determined and release.owned
 
     @property
     def one_group(self) -> bool:
@@ -195,6 +209,18 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
             if known.owners != 1:
                 message = f"{one.name} needs one owner per row; rows of this query have several"
                 raise InvalidSetting(message, hint="use group_lp")
+        case Need.GROUPS:
+            if not known.grouped:
+                hint = "leave the mechanism out: there is one number, which has all of epsilon by itself"
+                raise InvalidSetting(f"{one.name} counts by groups, and there is no GROUP BY", hint=hint)
+        case Need.ALL_ROWS:
+            if known.sampled:
+                message = f"{one.name} counts people, whose number does not follow from a sample of rows"
+                raise InvalidSetting(message, hint="ask without sampling")
+        case Need.UNIT_COUNTS:
+            if not all(known.counts_units(release) for release in known.releases):
+                message = f"{one.name} counts privacy units, each once in a group; this asks for something else"
+                raise InvalidSetting(message, hint=_COUNT_UNITS)
         case _:
             assert_never(need)
 

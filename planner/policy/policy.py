@@ -1,6 +1,6 @@
 """The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
 
-One TOML text; tests/demo/policy.toml shows its shape.
+One TOML text; server/demo/policy.toml shows its shape.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Match:
         """
         facts: Facts = {}
         for place, value in zip(self.relevant, values, strict=True):
-            facts |= _facts(self.kept.keys[place], value)
+            facts |= known_of_group(self.kept.keys[place], value)
         evaluator = Evaluator(facts, self.asked.hashes)
         passes = [evaluator.truth(condition) for condition in self.extra]
         if any(one is False or one is None for one in passes):
@@ -146,7 +146,7 @@ class Match:
             if key.name in same:
                 continue  # the question leaves the same rows out by itself
             if key.lacks_null and not (
-                (key.is_column or key.period) and self._leaves_out(_facts(key, None), own_values)
+                (key.is_column or key.period) and self._leaves_out(known_of_group(key, None), own_values)
             ):
                 found |= Lacking(null=True)
             if key.lacks_others:
@@ -184,12 +184,16 @@ def key_value(key: KeyOutline, value: object) -> Plain | Unknown:
     return plain(value)
 
 
+def moments(key: KeyOutline) -> tuple[str, ...]:
+    """Hashes of what holds the moment of a key that is the beginning of a unit of time; none of another key."""
+    return () if key.period is None else (*key.period.of, *key.period.columns)
+
+
 def _names(key: KeyOutline) -> Iterable[str]:
-    period = key.period
-    return (key.name, key.inner, *(() if period is None else (*period.of, *period.columns)))
+    return (key.name, key.inner, *moments(key))
 
 
-def _facts(key: KeyOutline, value: object) -> Facts:
+def known_of_group(key: KeyOutline, value: object) -> Facts:
     """What is known of every row of a group by the value of one of its keys."""
     known = key_value(key, value)
     if isinstance(known, Unknown):

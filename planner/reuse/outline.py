@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, cast, get_args
 
 from sqlglot import exp
 
+from planner.periods.exact_days import DayColumn, split_days
+from planner.periods.period_scope import Run
 from planner.plan import GroupKey, Plan, Release
 from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.tree_hash import text_hash, tree_hash
@@ -83,6 +85,26 @@ class ReleaseOutline:
 
 
 @dataclass(frozen=True)
+class DayOutline:
+    """A question's conditions once more, its days apart, by the day column of one append-only table.
+
+    Attributes:
+      column: hash of the day column.
+      conditions: hashes of the conditions that are not of days alone, sorted.
+      runs: the stretches of days, in ISO 8601; None: without an end.
+    """
+
+    column: str
+    conditions: tuple[str, ...]
+    runs: tuple[tuple[str | None, str | None], ...]
+
+    @property
+    def days(self) -> tuple[Run, ...]:
+        """The stretches of days."""
+        return tuple((_day(first), _day(last)) for first, last in self.runs)
+
+
+@dataclass(frozen=True)
 class Outline:
     """What may be known of a kept answer's question without its text.
 
@@ -92,6 +114,7 @@ class Outline:
       conditions: hash of each condition of WHERE, sorted; each as often as it stands there.
       keys: of GROUP BY, in order.
       releases: in order.
+      days: per append-only table that is joined, of which days its rows are.
     """
 
     rows: str
@@ -99,6 +122,7 @@ class Outline:
     conditions: tuple[str, ...]
     keys: tuple[KeyOutline, ...]
     releases: tuple[ReleaseOutline, ...]
+    days: tuple[DayOutline, ...] = ()
 
     @property
     def document(self) -> dict[str, object]:
@@ -114,11 +138,17 @@ class Outline:
             conditions=tuple(document["conditions"]),
             keys=tuple(_key(key) for key in document["keys"]),
             releases=tuple(ReleaseOutline(**release) for release in document["releases"]),
+            days=tuple(map(_days, document.get("days", ()))),
         )
 
 
 def outline(
-    plan: Plan, data_version: int, n_groups: int, shown: bool, released: Sequence[tuple[str, str]]
+    plan: Plan,
+    data_version: int,
+    n_groups: int,
+    shown: bool,
+    released: Sequence[tuple[str, str]],
+    day_columns: Sequence[DayColumn] = (),
 ) -> Outline | None:
     """The outline of a question that has been answered; None where nothing but its very answer may follow from it.
 
@@ -131,6 +161,7 @@ def outline(
       n_groups: how many groups the answer has.
       shown: are these all groups that there may be?
       released: by which mechanism each release was released, and with which noise.
+      day_columns: of the append-only tables that are joined.
     """
     cuts = plan.group_rule is not None and n_groups > 2 * plan.group_rule
     found = any(domain.is_discovered for domain in plan.domains)
@@ -148,16 +179,36 @@ def outline(
     if not any(release.name for release in releases):
         return None
     return Outline(
-        rows(plan), data_version, condition_names(plan), tuple(map(key_outline, plan.group_keys)), releases
+        rows(plan),
+        data_version,
+        condition_names(plan),
+        tuple(map(key_outline, plan.group_keys)),
+        releases,
+        tuple(one for column in day_columns if (one := day_outline(plan, column)) is not None),
     )
 
 
 def rows(plan: Plan) -> str:
     """Hash of which rows a question reads before its conditions, and whose they are."""
+    return rows_of_state(plan, plan.fingerprint)
+
+
+def rows_of_state(plan: Plan, fingerprint: str) -> str:
+    """The same, had the database's structure, or the state of its files, another fingerprint."""
     joined = plan.source.copy()
     joined.set("where", None)
     owners = [f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners]
-    return text_hash("\n".join([plan.fingerprint, joined.sql("postgres"), *owners]))
+    return text_hash("\n".join([fingerprint, joined.sql("postgres"), *owners]))
+
+
+def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
+    """The conditions with the days apart; None where they leave no day, or rows of no day."""
+    found = split_days(conditions(plan), column)
+    if found is None:
+        return None
+    days, others = found
+    runs = tuple((_iso(first), _iso(last)) for first, last in days)
+    return DayOutline(tree_hash(column.written), tuple(sorted(map(condition_name, others))), runs)
 
 
 def conditions(plan: Plan) -> list[exp.Expr]:
@@ -287,6 +338,21 @@ def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime, bool] | None:
 def _literal(node: exp.Expr) -> datetime | None:
     inner = node.this if isinstance(node, exp.Cast) else None
     return moment_of(inner.name) if isinstance(inner, exp.Literal) and inner.is_string else None
+
+
+def _iso(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
+
+
+def _day(text: str | None) -> date | None:
+    return None if text is None else date.fromisoformat(text)
+
+
+def _days(document: Mapping[str, Any]) -> DayOutline:
+    runs = tuple((first, last) for first, last in document["runs"])
+    for ends in runs:
+        tuple(map(_day, ends))  # raises for what is no day
+    return DayOutline(document["column"], tuple(document["conditions"]), runs)
 
 
 def _key(document: Mapping[str, Any]) -> KeyOutline:

@@ -100,5 +100,8 @@ def _place(load: exp.Column, thresholds: Sequence[int], first: int) -> exp.Expr:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
     below = exp.LTE(this=load.copy(), expression=exp.Literal.number(thresholds[middle]))
-    case = exp.Case().when(below, _place(load, thresholds[:middle], first))
-    return case.else_(_place(load, thresholds[middle + 1 :], first + middle + 1))
+    lower, upper = (
+        _place(load, thresholds[:middle], first),
+        _place(load, thresholds[middle + 1 :], first + middle + 1),
+    )
+    return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below

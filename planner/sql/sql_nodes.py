@@ -60,6 +60,15 @@ def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
     return named
 
 
+def is_type(data_type: exp.DataType, *kinds: str) -> bool:
+    """Is the type one of these? `DataType.is_type` parses each name every time, which was half of writing a question.
+
+    >>> is_type(exp.DataType.build("DECIMAL(9, 2)"), "bigint", "decimal")
+    True
+    """
+    return data_type.is_type(*map(_data_type, kinds))
+
+
 @cache
 def _data_type(kind: str) -> exp.DataType:
     return exp.DataType.build(kind)

@@ -32,7 +32,7 @@ def epsilon_at(order: float, divergence: float, delta: float) -> float:
         return divergence
     if delta == 0:
         return math.inf
-    return max(0.0, divergence + _price(order, delta) + _SLACK * divergence)
+    return max(0.0, divergence + price(order, delta) + _SLACK * divergence)
 
 
 def least_epsilon(orders: Sequence[float], femto: Sequence[int], atto_delta: int) -> float:
@@ -63,11 +63,11 @@ def divergence_within(order: float, grant: Charge, share: Fraction = Fraction(1)
     delta = float(Fraction(grant.atto_delta, 10**ATTO_DIGITS) * share)
     if delta == 0:
         return -1
-    return _down(epsilon - Fraction(_price(order, delta)))
+    return _down(epsilon - Fraction(price(order, delta)))
 
 
-def _price(order: float, delta: float) -> float:
-    """epsilon minus divergence, rounded up; negative where delta is large for the order."""
+def price(order: float, delta: float) -> float:
+    """epsilon minus divergence at a finite order, rounded up; negative where delta is large for the order."""
     slack = _SLACK * (1 + (1 - math.log(delta) + math.log(order)) / (order - 1))
     return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) + slack
 

@@ -23,7 +23,8 @@ def outline_of(question: Question, released: Released) -> Outline | None:
     shown = released.domain.selected is None and not released.domain.withheld
     measured = [(one.mechanism, one.noise) for one in released.noisy]
     try:
-        return outline(question.plan, question.data_version, len(released.domain), shown, measured)
+        n_groups, columns = len(released.domain), question.day_columns
+        return outline(question.plan, question.data_version, n_groups, shown, measured, columns)
     except Exception as error:
         _log.error("an answer is kept without an outline", kind=type(error).__name__)
         return None

@@ -283,8 +283,7 @@ class DuckdbBackend:
 
         How long texts are is not known before they are there: arrays of them have room for short ones.
         """
-        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0").description or []
-        kinds = [str(column[1]) for column in described]
+        kinds = self._kinds(connection, statement)
         if all(kind in {*_WHOLE, _TEXT} for kind in kinds):
             row_bytes = sum(_SHORT_TEXT if kind == _TEXT else KEPT for kind in kinds)
             most = room.most(row_bytes)
@@ -296,6 +295,11 @@ class DuckdbBackend:
         while block := result.fetchmany(_FETCH_ROWS):
             blocks.take(block)
         return list(blocks.columns(width))
+
+    def _kinds(self, connection: DuckDBPyConnection, statement: str) -> list[str]:
+        """The types of a statement's columns, which follow from it and the catalog: no row is read."""
+        described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0").description or []
+        return [str(column[1]) for column in described]
 
 
 def _column(values: NDArray[np.generic]) -> Column:

@@ -17,8 +17,23 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+SHORT_OF = ("--format", "json")
+"""What `--json` is short for."""
+
 _SPACING = 6
 """Columns of a list that are neither name nor help: twice an indentation of two, and a gap."""
+
+
+class AlsoJson(TyperCommand):
+    """A command that takes `--json` for `--format json`, where it has a format."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the base class, with the short form written out; what stands behind `--` is none of ours."""
+        if any(SHORT_OF[0] in option.opts for option in self.params):
+            end = args.index("--") if "--" in args else len(args)
+            options = [part for one in args[:end] for part in (SHORT_OF if one == "--json" else (one,))]
+            args = [*options, *args[end:]]
+        return super().parse_args(ctx, args)
 
 
 class LazyGroup(TyperGroup):
@@ -42,7 +57,7 @@ class LazyGroup(TyperGroup):
             return super().get_command(ctx, cmd_name)
         module, _, function = target.partition(":")
         one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        one.command(cmd_name)(getattr(import_module(module), function))
+        one.command(cmd_name, cls=AlsoJson)(getattr(import_module(module), function))
         return get_command(one)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

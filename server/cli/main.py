@@ -16,6 +16,8 @@ from server.errors import ServerError
 _HELP = """
 SQL answers that protect people: a differentially private proxy in front of a database.
 
+A demonstration on generated data shows what that means (`demo`).
+
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
 budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), and may compare the
@@ -36,6 +38,7 @@ def _show_version(wanted: bool) -> None:
 
 class _Noisegate(LazyGroup):
     functions: ClassVar = {
+        "demo": "server.demo.command:demo",
         "init": "server.cli.commands.first_proxy:init",
         "serve": "server.cli.commands.serve:serve",
         "query": "server.cli.commands.ask:query",

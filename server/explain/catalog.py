@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,81 +10,13 @@ from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.table_lookup import table_in_sql
 from planner.schema import Schema, Table
 from planner.sql.sql_types import sql_type
+from server.explain.catalog_table import CatalogColumn, CatalogTable, JoinPath
+from server.explain.examples import Example, examples
 
 if TYPE_CHECKING:
     from planner.views.examine import ShownView
 
 _SHOWN_VALUES = 12
-_FEW_VALUES, _FEW_LINES = 12, 6
-"""So many groups, and so many lines over time, does a first question have at most."""
-
-_DATED = ("date", "timestamp", "timestamp without time zone", "timestamp with time zone", "timestamptz")
-
-
-@dataclass(frozen=True)
-class CatalogColumn:
-    """A column.
-
-    Attributes:
-      name, type: as the database has them.
-      nullable: may it be NULL?
-      low, high: the declared range, of numbers or (in ISO form) of days; None: none is declared.
-      domain: the values that may be group keys, as text; None: none are declared.
-      note: the same as a few words.
-    """
-
-    name: str
-    type: str
-    nullable: bool
-    low: float | str | None
-    high: float | str | None
-    domain: tuple[str, ...] | None
-    note: str
-
-
-@dataclass(frozen=True)
-class JoinPath:
-    """`columns` reference `key` of `table`; `owning`: does the row belong to whom that table's row belongs to?"""
-
-    columns: tuple[str, ...]
-    table: str
-    key: tuple[str, ...]
-    owning: bool
-
-
-@dataclass(frozen=True)
-class CatalogTable:
-    """A table.
-
-    Attributes:
-      name: canonical: no two tables have the same (`planner.schema`).
-      namespace: the schema that holds it.
-      sql: how a question names it.
-      public: is it answered exactly and free?
-      privacy_unit: is a row of it somebody who is protected?
-      columns: in the table's order.
-      keys: what identifies a row.
-      joins: its foreign keys; a view has neither of its own.
-      kind: `table`, or `view`, which stands for rows of others.
-    """
-
-    name: str
-    namespace: str
-    sql: str
-    public: bool
-    privacy_unit: bool
-    columns: tuple[CatalogColumn, ...]
-    keys: tuple[tuple[str, ...], ...]
-    joins: tuple[JoinPath, ...]
-    kind: str = "table"
-
-
-@dataclass(frozen=True)
-class Example:
-    """A question to begin with."""
-
-    name: str
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -128,7 +60,7 @@ def catalog(schema: Schema, policy: Policy) -> Catalog:
         settings.hold_all_answers,
         settings.unbounded_joins,
         settings.max_join_tuples,
-        tuple(_examples(tables)),
+        examples(tables, policy.epsilon),
     )
 
 
@@ -188,49 +120,3 @@ def _words(low: float | str | None, high: float | str | None, domain: tuple[str,
 
 def _spelled(bound: float | str | None) -> str:
     return f"{bound:g}" if isinstance(bound, float) else str(bound)
-
-
-def _examples(tables: tuple[CatalogTable, ...]) -> Iterator[Example]:
-    """A count; one over the months of a declared range; one by a few declared values; both; one by a public table.
-
-    Each has few groups, so that a first question says something.
-    """
-    private = [table for table in tables if not table.public]
-    if private:
-        yield Example("a count", f"SELECT count(*) FROM {private[-1].sql}")
-    months = next(_columns(private, lambda column: column.type in _DATED and column.low is not None), None)
-    kinds = next(_columns(private, lambda column: 1 < len(column.domain or ()) <= _FEW_VALUES), None)
-    if months is not None:
-        table, column = months
-        month = f"date_trunc('month', {column.name}) AS month"
-        sql = f"SELECT {month}, count(*)\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
-        yield Example("a count by month", sql)
-        own = next(_columns([table], lambda other: 1 < len(other.domain or ()) <= _FEW_LINES), None)
-        if own is not None:
-            kind = own[1].name
-            sql = f"SELECT {month}, {kind}, count(*)\nFROM {table.sql}\nGROUP BY 1, 2\nORDER BY 1, 2"
-            yield Example(f"by month and {kind}", sql)
-    if kinds is not None:
-        table, column = kinds
-        sql = f"SELECT {column.name}, count(*)\nFROM {table.sql}\nGROUP BY {column.name}"
-        yield Example(f"a count by {column.name}", sql)
-    yield from _by_public_table(tables, private)
-
-
-def _columns(
-    tables: list[CatalogTable], wanted: Callable[[CatalogColumn], bool]
-) -> Iterator[tuple[CatalogTable, CatalogColumn]]:
-    return ((table, column) for table in tables for column in table.columns if wanted(column))
-
-
-def _by_public_table(tables: tuple[CatalogTable, ...], private: list[CatalogTable]) -> Iterator[Example]:
-    by_name = {table.name: table for table in tables}
-    for table in private:
-        for join in table.joins:
-            other = by_name[join.table]
-            texts = [column.name for column in other.columns if column.type.startswith(("text", "character"))]
-            if other.public and texts and len(join.columns) == 1:
-                on = f"{table.sql}.{join.columns[0]} = {other.sql}.{join.key[0]}"
-                sql = f"SELECT {texts[0]}, count(*)\nFROM {table.sql} JOIN {other.sql} ON {on}\nGROUP BY {texts[0]}"
-                yield Example(f"a count by {other.name}", sql)
-                return

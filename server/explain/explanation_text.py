@@ -115,6 +115,10 @@ def would_charge(explanation: Explanation) -> str:
     charge = f"epsilon {explanation.epsilon:g}{delta}"
     if explanation.paid:
         return f"nothing: this very answer was paid for, {charge}"
+    if explanation.most_epsilon is not None:
+        most = f", delta {explanation.most_delta:g}" if explanation.most_delta else ""
+        first = f"of which epsilon {explanation.epsilon:g} tells what it needs"
+        return f"up to epsilon {explanation.most_epsilon:g}{most}, {first}"
     return f"nothing (with reuse = never: {charge})" if explanation.follows else charge
 
 
@@ -122,6 +126,10 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     for name, value in explanation_facts(explanation):
         yield f"{name}: {value}"
     yield f"would charge: {would_charge(explanation)}"
+    if explanation.likely_cut:
+        yield f"likely cut: about {explanation.likely_cut:.0%} of the rows, whose intervals do not cover what was cut"
+    if explanation.cannot_pay is not None:
+        yield f"would be refused: {explanation.cannot_pay}"
     for label, noise in explanation.expected_noise:
         ratio = noise_ratio(noise)
         if ratio is not None:

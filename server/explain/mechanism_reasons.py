@@ -71,6 +71,8 @@ def groups_reason(plan: Plan, n_groups: int, kinds: GroupsOfKinds = ()) -> str:
         return f"{why}; {_SHARED_BY_FOUND if shared_by_found(plan) else _VECTOR}"
     reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
     reached = min(reached, max((own for _, own in kinds), default=reached))
+    if plan.counts_units:
+        return f"{why}; what is released hides all the groups that one unit counts in, {reached:,} of them"
     if not plan.group_keys or reached <= 1:
         return f"{why}; each group has all of its release's epsilon"
     if not plan.release_delta:
@@ -139,7 +141,7 @@ def _times(plan: Plan, most: int, own: int) -> str:
 
 def _cut_by_rule(plan: Plan, rule: int, n_groups: int | None) -> str:
     """By how much the rule can cut a value, from public numbers; empty where it cuts none."""
-    if MECHANISMS[plan.mechanism].bounds_vector or not any(release.is_sum for release in plan.releases):
+    if MECHANISMS[plan.mechanism].bounds_vector or not any(map(plan.is_ruled, plan.releases)):
         return ""
     if n_groups is None:
         return ". It can cut a value to any part of the true one"

@@ -16,6 +16,7 @@ from server.ledger.analyst import Act, Analyst
 from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Administration, Budgets, Records
 from server.ledger.question_texts import AskedText
+from server.policy.policy_texts import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Explanation, QueryRequest
 from server.reloadable_pipeline import PolicyInForce
@@ -27,6 +28,11 @@ from server.workload.workload import WorkloadExplanation, WorkloadRequest, Workl
 
 class Pipeline(Answers, Protocol):
     """Answers questions under one policy; each method blocks and may be called from any thread."""
+
+    @property
+    def keeps_questions(self) -> bool:
+        """Does the ledger keep the words of questions?"""
+        ...
 
     @property
     def policy_hash(self) -> str:
@@ -81,6 +87,10 @@ class Reloadable(Protocol):
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
         """Read the policy anew."""
+        ...
+
+    def changes(self) -> PolicyChanges:
+        """What changed in the policy's text."""
         ...
 
 

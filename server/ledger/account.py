@@ -132,8 +132,17 @@ class Accounts(Protocol):
         ...
 
 
-def delta_of_grant(ledger: Accounts, account: str, delta: float | None) -> float:
-    """The delta that a grant gives: what it says, else what the account has; 0 for a new account."""
-    if delta is not None:
-        return delta
-    return next((one.grant.delta for one in ledger.accounts() if one.name == account), 0.0)
+def grant_before(ledger: Accounts, account: str, usual_delta: float) -> Grant:
+    """What a new grant leaves as it is where it says nothing: its delta, how it counts, what events' deltas have.
+
+    Of a new account: basic composition, and of a group what the policy gives an analyst of delta, since without any
+    no member could ask for groups that are found; its epsilon means nothing. The dataset's delta bounds what all
+    learn together, and is given by nobody but who names it.
+
+    Args:
+      ledger: knows the accounts.
+      account: its whole name.
+      usual_delta: what the policy gives somebody new where no delta is named.
+    """
+    new = Grant(0.0, 0.0 if account == DATASET else usual_delta)
+    return next((one.grant for one in ledger.accounts() if one.name == account), new)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
@@ -38,7 +39,8 @@ class Charges(Budgets, Protocol):
     between). All but *released* count as spent, *reserved* included.
 
     Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy; the ones that
-    settle raise ChargeUnsettled for both, since the charge stands then.
+    settle raise ChargeUnsettled for both, since the charge stands then. Where it is not known whether a charge was
+    reserved or given back, `reserve`, `claim` and `release` raise LedgerUncertain.
     """
 
     def reserve(self, charge: Charge) -> Reservation:
@@ -64,6 +66,14 @@ class Charges(Budgets, Protocol):
 
     def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
         """As `claim` for each of several charges, in one write: where one cannot be taken, none is."""
+        ...
+
+    def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
+        """How the charges would be refused if they were reserved together now; None where they all fit.
+
+        One read, never behind a writer; nothing is promised: another question may be charged in between.
+        Raises: UnknownAnalyst.
+        """
         ...
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:

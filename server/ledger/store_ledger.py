@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
-from server.errors import ChargeUnsettled, LedgerUnavailable, TooManyQueries
+from server.errors import (
+    BudgetExhausted,
+    ChargeUnsettled,
+    LedgerUnavailable,
+    LedgerUncertain,
+    QueryTooExpensive,
+    TooManyQueries,
+)
 from server.ledger.account import AccountBalance, analyst_account
 from server.ledger.accounts.balance import Balance
 from server.ledger.analyst import Analyst
@@ -31,6 +38,7 @@ from server.ledger.tables.entry_rows import ledger_time, read_entries
 from server.ledger.tables.schema import ACTS_OF_KIND
 from server.ledger.vitals import Vitals, vitals
 from server.ledger.writes.administer import Administering, data_version, noted_periods
+from server.ledger.writes.foreseen import foreseen
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.ledger_clock import ClockBehind, check_clock, note_clock
 from server.ledger.writes.refusal import exhausted
@@ -95,6 +103,14 @@ class StoreLedger(Administering):
                 return None
             charge, short = refused.short
             raise exhausted(charge, short.accounts, short.paying) from None
+
+    def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
+        """How the charges would be refused now; None where they all fit. Raises: as `Charges` says."""
+        found = self._store.read(lambda reading: foreseen(charges, _now(reading), reading))
+        if isinstance(found, QueryTooExpensive) or found is None:
+            return found
+        charge, short = found
+        return exhausted(charge, short.accounts, short.paying)
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered."""
@@ -231,6 +247,8 @@ class StoreLedger(Administering):
         try:
             return self._write(settle, reservation, settled, answer, **how)
         except (LedgerUnavailable, TooManyQueries) as error:
+            if settled is Released and isinstance(error, LedgerUncertain):
+                raise  # it may have been given back; in every other state it stands, written or not
             raise ChargeUnsettled("The charge could not be settled; it stands.") from error
 
     def _write(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -238,8 +256,10 @@ class StoreLedger(Administering):
         operation = next(self._operations)
 
         def attempt(writing: Writing) -> T:
-            check_clock(writing)
-            return work(Journal(writing, self._store.instance, operation), *args, **kwargs)
+            journal = Journal(writing, self._store.instance, operation)
+            if not journal.all_done_before():  # a clock set back meanwhile would have it begun anew, and done twice
+                check_clock(writing)
+            return work(journal, *args, **kwargs)
 
         for _ in range(_NOTED_FIRST):  # rolled back: nothing of the work was written
             try:

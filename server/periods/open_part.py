@@ -11,7 +11,7 @@ choice of an epsilon by what is public.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.binding.bound_query import BoundQuery
@@ -30,6 +30,8 @@ from server.workers.groups_of_kinds import groups_of_kinds
 
 _STEPS = 20  # of bisection
 _ROUNDING = 1 + 1e-6
+_NEAR = 1.001
+"""As near as an epsilon is looked for."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ class OpenPart:
     split: Split
 
 
-PlanBound = Callable[[BoundQuery, QueryRequest], Question]
+PlanBound = Callable[[BoundQuery, QueryRequest, BackendQuery | None], Question]
+"""Plans a bound question for a request; with the query of another epsilon's it is only looked at, and not asked."""
+PlanPart = Callable[[BoundQuery, QueryRequest, int, BackendQuery | None], Question]
+"""The same at a version of the data."""
 Groups = Callable[[BackendQuery], Domain]
 
 
@@ -119,26 +124,69 @@ def _open_days(
 ) -> tuple[Question, QueryRequest] | None:
     """As `open_part`, of just the days that a split leaves."""
     runs = joined_runs([run for values in split.fresh for run in split.runs[values]])
-    if len(runs) > MOST_RUNS or any(run == (None, None) for run in runs):
-        return None
-    narrowed = scope.narrowed(bound, runs)
-    key = f"{request.idempotency_key}#open" if request.idempotency_key else ""
-    name = question.plan.mechanism
-    mechanism = name if MECHANISMS[name].offered else request.mechanism  # the planner's own choice it makes again
-    asked = replace(request, mechanism=mechanism, idempotency_key=key)
-
-    def at(epsilon: float) -> Question:
-        return plan_bound(narrowed, replace(asked, epsilon=epsilon))
-
     fresh = set(split.fresh)
     wanted = {group for group in domain.groups if values_at(group, scope.places) in fresh}
+    return question_of_days(
+        question,
+        bound,
+        request,
+        scope,
+        runs,
+        wanted,
+        plan_bound,
+        groups,
+        lambda at, found: _epsilon(question, domain, at, found, policy),
+    )
+
+
+At = Callable[[float], Question]
+"""A question at an epsilon. Raises: PlannerError for one that it cannot be asked at."""
+
+
+def question_of_days(
+    question: Question,
+    bound: BoundQuery,
+    request: QueryRequest,
+    scope: PeriodScope,
+    days: tuple[Run, ...],
+    wanted: Collection[tuple[object, ...]],
+    plan_bound: PlanBound,
+    groups: Groups,
+    epsilon_of: Callable[[At, Domain], float | None],
+    name: str = "open",
+) -> tuple[Question, QueryRequest] | None:
+    """The same question of some days alone, and the request that asks it.
+
+    Args:
+      question, bound, request, scope: the whole one.
+      days: in order.
+      wanted: its groups on these days.
+      plan_bound, groups: as of `open_part`.
+      epsilon_of: the epsilon, by the question at one and its groups; None where none does.
+      name: of the part, for who sends the request again under its key.
+    Returns: None where it is not certain to be the same question of other days, or no epsilon does.
+    """
+    if len(days) > MOST_RUNS or any(run == (None, None) for run in days):
+        return None
+    narrowed = scope.narrowed(bound, days)
+    key = f"{request.idempotency_key}#{name}" if request.idempotency_key else ""
+    chosen = question.plan.mechanism
+    mechanism = chosen if MECHANISMS[chosen].offered else request.mechanism  # the planner's own choice it makes again
+    asked = replace(request, mechanism=mechanism, idempotency_key=key)
+
+    def at(epsilon: float, query: BackendQuery | None = None) -> Question:
+        return plan_bound(narrowed, replace(asked, epsilon=epsilon), query)
+
     try:
         most = at(question.plan.epsilon)
         found = groups(most.query) if most.plan.group_keys else Domain(())
-        if not _same(question.plan, most.plan) or set(found.groups) != wanted:
+        if not _same(question.plan, most.plan) or set(found.groups) != set(wanted):
             return None
-        epsilon = _epsilon(question, domain, at, found, policy)
-        return at(epsilon), replace(asked, epsilon=epsilon)
+        epsilon = epsilon_of(lambda tried: at(tried, most.query), found)
+        if epsilon is None:
+            return None
+        part = most if epsilon == question.plan.epsilon else at(epsilon)
+        return part, replace(asked, epsilon=epsilon)
     except PlannerError:
         return None
 
@@ -162,37 +210,78 @@ def _epsilon(
     most = question.plan.epsilon
     if any(release.ranked is not None for release in question.plan.releases):
         return most  # what noise means for a rank depends on the data
-    wanted = _noise(question, domain)
-    vectors = MECHANISMS[question.plan.mechanism].bounds_vector
-    lower = math.sqrt(max(1.0, len(domain) / max(1, len(groups)))) if vectors else 1.0
+    wanted, lower = expected_noise(question, domain), lower_thresholds(question.plan, domain, groups)
 
-    def enough(epsilon: float) -> bool:
+    def excess(asked: Question) -> float:
+        return wider_than(expected_noise(asked, groups), wanted, lower)
+
+    return least_that_does(question.plan, at, groups, policy, excess) or most
+
+
+def lower_thresholds(plan: Plan, domain: Domain, groups: Domain) -> float:
+    """How much lower a threshold for some groups is than for all, where it bounds the length of a vector."""
+    vectors = MECHANISMS[plan.mechanism].bounds_vector
+    return math.sqrt(max(1.0, len(domain) / max(1, len(groups)))) if vectors else 1.0
+
+
+Noises = Sequence[Mapping[float, float]]
+"""Per release, half the width of an interval at each threshold."""
+
+
+def wider_than(part: Noises, whole: Noises, lower: float) -> float:
+    """How many times wider a part's releases are, at any threshold, than the whole's at one so much larger."""
+    if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
+        return math.inf
+    pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]
+    return max((own / most if most > 0 else math.inf for own, most in pairs), default=math.inf)
+
+
+def least_that_does(
+    plan: Plan, at: At, groups: Domain, policy: Policy, excess: Callable[[Question], float]
+) -> float | None:
+    """The least epsilon, up to a plan's own, at which a question is accurate enough; by public numbers alone.
+
+    Args:
+      plan: of the whole question.
+      at: the question at an epsilon.
+      groups: its groups.
+      policy: says the least epsilon.
+      excess: how many times too wide it is; about in proportion to 1 / epsilon.
+    Returns: rounded up; None where the plan's own does not do.
+    Cost: some five plans; some twenty where noise is not in proportion.
+    """
+    most = plan.epsilon
+    least = min(most, least_epsilon(plan.size, policy.side_channels, policy.max_epsilon))
+
+    def too_wide(epsilon: float) -> float:
         try:
             asked = at(epsilon)
         except PlannerError:  # too small for the mechanism
-            return False
-        if not is_in_range(asked.plan, asked.query, asked.measuring, len(groups)):
-            return False
-        found = _noise(asked, groups)
-        return all(
-            one.keys() == other.keys() and all(one[tau] <= other[tau] * lower * _ROUNDING for tau in one)
-            for one, other in zip(found, wanted, strict=True)
-        )
+            return math.inf
+        return excess(asked) if is_in_range(asked.plan, asked.query, asked.measuring, len(groups)) else math.inf
 
-    least = least_epsilon(question.plan.size, policy.side_channels, policy.max_epsilon)
-    if least >= most or not enough(most):
-        return most
-    if enough(least):
-        return least
-    low, high = math.log(least), math.log(most)
+    wide = too_wide(most)
+    if wide > _ROUNDING:
+        return None
+    low, high, guess = least, most, max(least, most * wide)
     for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
-    nearly = float(f"{math.exp(high):.3g}")  # 1 rather than 1.01, where 1.0000001 was found to be enough
-    return min(most, nearly if enough(nearly) else rounded_up(math.exp(high)))
+        if high <= low * _NEAR:
+            break
+        wide = too_wide(guess)
+        if wide <= _ROUNDING:
+            high = guess
+            if wide > 1 / _NEAR or guess <= least:
+                break
+        else:
+            low = guess
+        guess *= wide * (1 if wide <= _ROUNDING else _ROUNDING)
+        if not low < guess < high:  # it is not in proportion, or ends somewhere
+            guess = math.sqrt(low * high)
+    nearly = float(f"{high:.3g}")  # 1 rather than 1.01, where 1.0000001 was found to be enough
+    return min(most, nearly if nearly < high and too_wide(nearly) <= _ROUNDING else rounded_up(high))
 
 
-def _noise(question: Question, domain: Domain) -> list[dict[float, float]]:
+def expected_noise(question: Question, domain: Domain) -> list[dict[float, float]]:
     """Per release, how wide half an interval is at each threshold: public."""
     measuring = question.measuring.of_kinds(groups_of_kinds(question.plan.kinds, domain))
     return [dict(one.expected_noise(len(domain))) for one in measuring.releases]

@@ -8,8 +8,9 @@ periods and from what the analyst has asked before, all of which is public to th
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -23,15 +24,20 @@ from server.answers.kept_answers import KeptAnswers, Paid
 from server.answers.released import Released
 from server.answers.served import Served
 from server.backends.columns import Domain
+from server.found import ToMeasure
 from server.ledger.charge import Charge, Sealing
 from server.ledger.ledger import Ledger
 from server.periods.joined_answer import joined
 from server.periods.kept_parts import Split, open_part_key, split, values_at
+from server.periods.kept_words import ALL_KEPT, CUT_TOGETHER, REST, SOME_KEPT, reopened_notes
 from server.periods.noted_periods import NotedPeriods
-from server.periods.open_part import OpenPart, open_part
+from server.periods.open_part import OpenPart, PlanPart, open_part
+from server.periods.period_sums import PeriodSums, Summed, most_width
+from server.periods.summed_response import summed_response, told_before
 from server.query import Budget, KeptPeriods, QueryRequest, QueryResponse
 from server.question import Question, base_of
 from server.results.response import response
+from server.reuse.kept_outlines import KeptOutlines
 
 Cancelled = threading.Event | None
 
@@ -61,25 +67,35 @@ class PeriodAnswers:
     Attributes:
       policy, schema: what plans are made from.
       ledger, kept: where answers are kept.
-      bind: what a request asks.
       plan: a bound question for a request, at a version of the data.
       groups: the public groups of a question, found on an analyst's behalf.
       measure: charges and measures a question.
+      together: charges and measures several, all of them reserved before the first.
+      outlines: what an analyst has paid for.
     """
 
     policy: Policy
     schema: Schema
     ledger: Ledger
     kept: KeptAnswers
-    bind: Callable[[QueryRequest], BoundQuery]
-    plan: Callable[[BoundQuery, QueryRequest, int], Question]
+    plan: PlanPart
     groups: Callable[[BackendQuery, str, Cancelled], Domain]
     measure: Callable[[Question, Charge, Cancelled], tuple[Released, Budget] | None]
+    together: Callable[[Sequence[ToMeasure], list[str], Cancelled], Mapping[str, Served]]
+    outlines: KeptOutlines
 
     @cached_property
     def promised(self) -> bool:
         """Does the policy call any table append-only? Nothing is looked for where it does not."""
         return any(table.append_only is not None for table in self.policy.tables.values())
+
+    @cached_property
+    def sums(self) -> PeriodSums:
+        """Finds out how a question is a sum over days."""
+        return PeriodSums(self.policy, self.schema, self.ledger, self.outlines, self.kept, self.plan, self._groups)
+
+    def _groups(self, query: BackendQuery, analyst: str) -> Domain:
+        return self.groups(query, analyst, None)
 
     def answer(
         self, question: Question, request: QueryRequest, cancelled: Cancelled = None, sealing: Sealing | None = None
@@ -93,6 +109,12 @@ class PeriodAnswers:
           sealing: of the words of the whole question, which the entry of its open part keeps; None: it keeps none.
         Raises: as `Pipeline.finish`.
         """
+        bound = self._bound(question)
+        if bound is None:
+            return None
+        summed = self.sums.find(question, bound, request, wider=most_width(request))
+        if summed is not None:
+            return self._summed(question, summed, request, cancelled, sealing)
         divided = self.divided(question, request, cancelled)
         if divided is None:
             return None
@@ -119,23 +141,19 @@ class PeriodAnswers:
         question: Question,
         request: QueryRequest,
         cancelled: Cancelled = None,
-        bound: BoundQuery | None = None,
     ) -> Divided | None:
         """What of a question is kept; None where nothing is. Free; public tables are read for the groups.
 
         Args:
           question, request, cancelled: as of `answer`.
-          bound: what the request asks, where that is known.
         """
-        if not self.promised or question.only_names_groups or not _is_plain(question.plan):
+        bound = self._bound(question)
+        if bound is None:
             return None
         entry = self.ledger.noted_periods()
         if entry is None or (entry.version, entry.fingerprint) != (question.data_version, question.plan.fingerprint):
             return None  # this version, or state of the files, was not compared with the one before
         noted = NotedPeriods.of(entry)
-        bound = self.bind(request) if bound is None else bound
-        if self.plan(bound, request, question.data_version).answer_key != base_of(question.answer_key):
-            return None  # the clock of the statement went on in between
         scope = period_scope(bound, self.schema, self.policy)
         if scope is None:
             return None
@@ -152,12 +170,61 @@ class PeriodAnswers:
         )
         return None if found is None else Divided(scope, found, noted, domain, bound)
 
-    def told(self, bound: BoundQuery, request: QueryRequest, data_version: int) -> tuple[str, ...]:
+    def free(self, question: Question, request: QueryRequest, cancelled: Cancelled = None) -> QueryResponse | None:
+        """The answer, where all of its days are kept; None where some are not. Free.
+
+        It is no wider than `WIDER` times a fresh one, unless the request says that nothing is to be measured.
+        """
+        bound = self._bound(question)
+        wider = math.inf if request.reuse == "only" else most_width(request)
+        summed = None if bound is None else self.sums.find(question, bound, request, free=True, wider=wider)
+        return None if summed is None else self._summed(question, summed, request, cancelled, None)
+
+    def _bound(self, question: Question) -> BoundQuery | None:
+        """What a question asks; None where no period can be kept of it."""
+        simple = self.promised and not question.only_names_groups and _is_plain(question.plan)
+        return question.bound if simple else None
+
+    def _summed(
+        self,
+        question: Question,
+        summed: Summed,
+        request: QueryRequest,
+        cancelled: Cancelled,
+        sealing: Sealing | None,
+    ) -> QueryResponse:
+        """Measure the parts that are not kept, all of them reserved before the first, and add up."""
+        charges = [replace(part.question.charge(part.request), answer_key=part.key) for part in summed.parts]
+        if charges:
+            charges[0] = replace(charges[0], sealing=sealing)
+        pairs = list(zip(summed.parts, charges, strict=True))
+        if len(pairs) == 1:
+            part, charge = pairs[0]
+            measure = partial(self.measure, part.question, charge, cancelled)
+            served = [self.kept.serve(charge, measure, cancelled, part.question.plan.columns)]
+        elif pairs:
+            together = self.together([ToMeasure(part.question, charge) for part, charge in pairs], [], cancelled)
+            served = [together[charge.answer_key] for charge in charges]
+        else:
+            served = []
+        budget = served[-1].budget if served else self.ledger.budget(request.analyst)
+        return summed_response(summed, question, served, budget, request.request_id)
+
+    def follows(self, question: Question, request: QueryRequest) -> bool:
+        """Would its answer be put together from what is kept, with nothing to measure? Free."""
+        bound = self._bound(question)
+        wider = most_width(request)
+        return bound is not None and self.sums.find(question, bound, request, free=True, wider=wider) is not None
+
+    def told(self, question: Question, request: QueryRequest) -> tuple[str, ...]:
         """What EXPLAIN says of what is kept: a sentence, or none. Free."""
-        if not self.promised:
+        bound = self._bound(question)
+        if bound is None:
             return ()
-        question = self.plan(bound, request, data_version)
-        divided = self.divided(question, request, bound=bound)
+        summed = self.sums.find(question, bound, request, wider=most_width(request))
+        if summed is not None:
+            return (told_before(summed),)
+        divided = self.divided(question, request)
         if divided is None:
             return ()
         if not divided.split.fresh:
@@ -179,7 +246,7 @@ class PeriodAnswers:
             divided.split,
             divided.domain,
             self.policy,
-            lambda bound, asked: self.plan(bound, asked, question.data_version),
+            lambda bound, asked, query: self.plan(bound, asked, question.data_version, query),
             lambda query: self.groups(query, request.analyst, cancelled),
         )
 
@@ -236,25 +303,11 @@ def _kept(divided: Divided) -> Iterator[KeptPeriods]:
         )
 
 
-_KEPT = (
-    "{kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are closed by "
-    "{column} have not changed since, as the custodian has checked. {rest}"
-)
-_ALL_KEPT = (
-    "This answer is kept from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
-    "have not changed since, as the custodian has checked. It is free."
-)
-_REST = "The others were measured over the data of version {version}, and the charge is for them alone."
-_CUT_TOGETHER = (
-    "What people add to the kept groups was cut together with rows of groups that were open then: the values are "
-    "answers about the same rows, cut as they were at that load."
-)
 _ALL_FREE = "Its rows are closed, and you have its answer of an earlier load: unless you have this one, it is free."
 _SOME_FREE = (
     "You have {kept} of {groups} groups of an earlier load, and their rows are closed: unless you have this answer, "
     "the others are measured alone, at epsilon {epsilon:g}."
 )
-_REOPENED = "The custodian has called changed, or would not vouch for: {which}. They were measured anew."
 
 
 def _notes(plan: Plan, divided: Divided) -> Iterator[str]:
@@ -264,16 +317,11 @@ def _notes(plan: Plan, divided: Divided) -> Iterator[str]:
     groups, kept = len(divided.domain), sum(one.groups for one in parts)
     told = {"which": which, "table": scope.table, "column": scope.column}
     if found.fresh:
-        yield _KEPT.format(kept=kept, groups=groups, rest=_REST.format(version=version), **told)
+        yield SOME_KEPT.format(kept=kept, groups=groups, rest=REST.format(version=version), **told)
     else:
-        yield _ALL_KEPT.format(**told)
+        yield ALL_KEPT.format(**told)
     together = isinstance(MECHANISMS[plan.mechanism], JointMechanism) or plan.group_rule is not None
     if plan.group_keys and together:
-        yield _CUT_TOGETHER
+        yield CUT_TOGETHER
     runs = [run for values in found.fresh for run in found.runs[values]]
-    reopened = divided.noted.reopened_within(scope, runs) if runs else ()
-    if reopened:
-        yield _REOPENED.format(which=", ".join(f"{period} (at version {at})" for period, at in reopened[-_SHOWN:]))
-
-
-_SHOWN = 12
+    yield from reopened_notes(divided.noted, scope, runs)

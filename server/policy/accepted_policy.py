@@ -21,6 +21,7 @@ from planner.policy.weakening import weakenings
 from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
+from server.policy.policy_texts import accepted_copy, copy_before
 
 _UNKNOWN = "the policy before is not known any more, so anything may be weaker"
 
@@ -76,7 +77,7 @@ class PolicyFile:
     @property
     def copy(self) -> Path:
         """Where the text of the accepted policy is kept."""
-        return self.path.with_suffix(".accepted.toml")
+        return accepted_copy(self.path)
 
 
 def read_policy(path: Path) -> Policy:
@@ -165,7 +166,11 @@ def _keep(file: PolicyFile) -> None:
     temporary = file.copy.with_name(f".{file.copy.name}.{os.getpid()}")
     try:
         if not file.copy.is_file() or file.copy.read_text(encoding="utf-8") != file.text:
+            temporary.touch(mode=0o600)
             temporary.write_text(file.text, encoding="utf-8")
+            temporary.chmod(0o600 | (file.path.stat().st_mode & 0o666))  # who may not read the policy reads no copy
+            if file.copy.is_file():
+                file.copy.replace(copy_before(file.path))
             temporary.replace(file.copy)
     except (OSError, UnicodeDecodeError):
         temporary.unlink(missing_ok=True)

@@ -10,12 +10,12 @@ from planner.errors import PlannerError
 from planner.postprocessing.write_outer import Cell
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
+from server.note import kind_of
 from server.postprocessing.composition import Composition, DescribedComposition, noisy_places
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape
 from server.question import Question
-from server.results.confidence_note import confidence_notes, is_confidence_note
+from server.results.confidence_note import confidence_notes
 from server.results.public_result import NOTE
-from server.results.response import is_of_the_cut
 
 Value = TypeVar("Value")
 
@@ -27,6 +27,9 @@ _PART = (
     "One noisy answer was released; everything else was computed from it exactly. Asked again with another SELECT "
     "around it, it is free."
 )
+_OF_A_PART = ("confidence", "missing")
+"""Notes of one answer's own intervals, which are not those of what is computed from it."""
+
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
 _ARE_KEPT = "answers of it were charged and are kept: compute less with them, or ask again; they are free"
@@ -149,9 +152,7 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
         return
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
-    yield from dict.fromkeys(
-        note for answer in answers for note in answer.notes if not (is_confidence_note(note) or is_of_the_cut(note))
-    )
+    yield from dict.fromkeys(note for answer in answers for note in answer.notes if kind_of(note) not in _OF_A_PART)
 
 
 def composed_explanation(

@@ -50,9 +50,13 @@ class Accuracy:
 
     def __str__(self) -> str:
         if self.max_relative_error is not None:
-            return f"a relative error of {100 * self.max_relative_error:.4g}%"
+            return f"a relative error of {self.shown(self.max_relative_error)}"
         what = "an interval width" if self.interval_width is not None else "an error"
-        return f"{what} of {self.wanted:,.6g}"
+        return f"{what} of {self.shown(self.wanted)}"
+
+    def shown(self, amount: float) -> str:
+        """An amount of what is wished, for people: parts of a value in percent."""
+        return f"{100 * amount:.4g}%" if self.is_relative else f"{amount:,.6g}"
 
     def reached(self, answer: QueryResponse) -> float:
         """What `wanted` would have had to be for this answer: of its worst interval. Infinite where one is open."""

@@ -20,16 +20,16 @@ from planner.errors import InvalidSetting, PlannerError
 from planner.planning.answer_times import least_epsilon, rounded_up
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.proposals.accuracy import Accuracy, Proposal, worst_error, worst_relative_error
-from server.proposals.propose import Planning, Unknown, least
+from server.proposals.propose import OF_BUDGET, OF_POLICY, OF_QUESTION, OF_REST, Most, Planning, Unknown, least
 from server.query import QueryRequest, QueryResponse
 
 FIRST_SHARE = 0.1
 """Of the policy's default epsilon, or of what the question may spend where that is less: spent to find out."""
 
+_AGAIN = "This answer stays free; the same question with this accuracy is measured anew, charged, and may miss again."
+
 AIM = 0.9
 """Of the wished error: what is aimed at where an answer tells what to expect. The next one has another value."""
-
-_KEPT = "the first answer was charged and is kept: the same question goes on from it"
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class FirstPart:
 
     Attributes:
       request: with the epsilon of the first one, as it is planned.
-      most_epsilon: the most that both may spend together.
+      most: what both may spend together.
     """
 
     request: QueryRequest
-    most_epsilon: float
+    most: Most
 
     @property
     def first_epsilon(self) -> float:
@@ -71,7 +71,7 @@ def accuracy_of(request: QueryRequest) -> Accuracy:
 
 def without_accuracy(request: QueryRequest) -> QueryRequest:
     """The request as it is planned once its epsilon is known."""
-    return replace(request, max_relative_error=None, max_absolute_error=None)
+    return replace(request, max_relative_error=None, max_absolute_error=None, as_accurate=True)
 
 
 def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
@@ -94,6 +94,14 @@ def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
     return _first(planning, plain, found, most)
 
 
+def most_charged(choice: AtOnce | FirstPart, delta: float) -> tuple[float, float] | tuple[None, None]:
+    """The most epsilon and delta that are charged in the end, each of two releases having the delta of the first.
+
+    Returns: None for both where what is planned is all.
+    """
+    return (choice.most.epsilon, 2 * delta) if isinstance(choice, FirstPart) else (None, None)
+
+
 def _check(request: QueryRequest) -> None:
     if request.mechanism is not None or request.sampling_rate is not None:
         raise InvalidSetting(
@@ -102,17 +110,27 @@ def _check(request: QueryRequest) -> None:
         )
 
 
-def _most(planning: Planning, request: QueryRequest) -> float:
-    limit = planning.policy.max_epsilon
-    return limit if request.epsilon is None else min(request.epsilon, limit)
+def _most(planning: Planning, request: QueryRequest) -> Most:
+    """What the question, the policy and the budget let it spend; that no question fits it the ledger says."""
+    policy = planning.policy
+    most = Most(policy.max_epsilon, OF_POLICY)
+    if request.epsilon is not None and request.epsilon < most.epsilon:
+        most = Most(request.epsilon, OF_QUESTION)
+    left = planning.ledger.budget(request.analyst).epsilon_left
+    if left >= most.epsilon:
+        return most
+    size = planning.question(replace(without_accuracy(request), epsilon=most.epsilon)).plan.size
+    least_of_all = least_epsilon(size, policy.side_channels, policy.max_epsilon)
+    return Most(left, OF_BUDGET) if left >= least_of_all else most
 
 
-def _first(planning: Planning, plain: QueryRequest, unknown: Unknown, most: float) -> FirstPart:
+def _first(planning: Planning, plain: QueryRequest, unknown: Unknown, most: Most) -> FirstPart:
     """A first part that leaves more than itself for the second."""
     policy = planning.policy
     smallest = least_epsilon(unknown.question.plan.size, policy.side_channels, policy.max_epsilon)
-    first = max(smallest, rounded_up(FIRST_SHARE * min(policy.epsilon, most)))  # the ledger names it by nano-epsilons
-    if first + smallest >= most:
+    wished = FIRST_SHARE * min(policy.epsilon, most.epsilon)
+    first = max(smallest, rounded_up(wished))  # the ledger names it by nano-epsilons
+    if first + smallest >= most.epsilon:
         raise unknown.refusal
     return FirstPart(replace(plain, epsilon=first), most)
 
@@ -135,19 +153,28 @@ def answered_in_two(
     """
     first = answer(replace(part.request, idempotency_key=""))
     accuracy = accuracy_of(request)
+    parts = first if first.kept else None
+    if accuracy.reached(first) > accuracy.wanted and part.request.reuse == "auto" and (parts or first.epsilon == 0.0):
+        # It followed from other answers, in whole or in part, and tells too little: nothing is kept under its own
+        # name to aim the rest by.
+        first = answer(replace(part.request, idempotency_key="", reuse="never"))
+        if parts is not None:
+            first = replace(first, epsilon=first.epsilon + parts.epsilon, delta=first.delta + parts.delta)
     if accuracy.reached(first) <= accuracy.wanted:
         return first
+    kept = f"the first answer was charged, epsilon {first.epsilon:g}, and is kept: the same question goes on from it"
     try:
-        found = least(planning, part.request, accuracy, part.most_epsilon - part.first_epsilon, AIM)
+        rest = Most(part.most.epsilon - max(part.first_epsilon, first.epsilon), OF_REST)
+        found = least(planning, part.request, accuracy, rest, AIM)
         if isinstance(found, Unknown):
             raise found.refusal
         second = answer(replace(part.request, epsilon=found.epsilon))
     except (QueryFailed, CancelledByClient):
         raise
     except CancelledEarly as error:
-        raise CancelledByClient("the question was cancelled; its first answer was charged", hint=_KEPT) from error
+        raise CancelledByClient("the question was cancelled; its first answer was charged", hint=kept) from error
     except (ServerError, PlannerError) as error:
-        error.hint = _KEPT if error.hint is None else f"{error.hint}; {_KEPT}"
+        error.hint = kept if error.hint is None else f"{error.hint}; {kept}"
         raise
     note = (
         f"Two releases were made and charged: epsilon {first.epsilon:g} to learn what the accuracy needs, and epsilon"
@@ -163,11 +190,16 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
     if answer.covers == "exact":
         return answer
     reached = worst_relative_error(answer) if accuracy.is_relative else worst_error(answer)
+    n_cut, n_rows = sum(answer.cut), len(answer.rows)
     if math.isinf(reached):
-        return replace(answer, notes=(f"Asked for {accuracy}; no row tells whether it is reached.", *answer.notes))
+        why = "all are marked cut" if 0 < n_cut == n_rows else "an interval is open, or a value is nothing"
+        told = f"Asked for {accuracy}; no row tells whether it is reached: {why}."
+        return replace(answer, notes=(f"{told} {_AGAIN}", *answer.notes))
     said = f"{100 * reached:.3g}%" if accuracy.is_relative else f"{reached:,.4g}"
-    short = "" if reached <= accuracy.wanted else ": it was expected to be, and is not; asking again may spend more"
+    short = "" if reached <= accuracy.wanted else f": it was expected to be, and is not. {_AGAIN.removesuffix('.')}"
     note = f"Asked for {accuracy}; the worst interval that counts reaches {said}{short}."
+    if n_cut and accuracy.is_relative:
+        note += f" {n_cut:,} of {n_rows:,} rows are marked cut, and do not count: what was cut is in no interval."
     return replace(answer, notes=(note, *answer.notes))
 
 
@@ -185,9 +217,8 @@ def said_before(found: AtOnce | FirstPart, accuracy: Accuracy, *, follows: bool)
         proposal = found.proposal
         cost = "free" if not proposal.charge else f"epsilon {proposal.charge:g}, the least that is expected to do"
         return f"For {accuracy}: {cost} ({proposal.reason})."
-    rest = found.most_epsilon - found.first_epsilon
     return (
-        f"For {accuracy}: nothing known tells what it needs, so that two releases are made, and both are charged:"
-        f" first epsilon {found.first_epsilon:g}, which is explained here, and then what its answer shows to be"
-        f" needed, at most epsilon {rest:g}."
+        f"For {accuracy}: up to epsilon {found.most.epsilon:g}, the most that {found.most.whose}. Nothing known tells"
+        f" what it needs, so that two releases are made, and both are charged: first epsilon {found.first_epsilon:g},"
+        " which is explained here, and then what its answer shows to be needed."
     )

@@ -38,7 +38,7 @@ class Known:
 
     Attributes:
       number: of its charge.
-      epsilon: what it was released with.
+      epsilon, delta: what it was released with.
       answer_key: under which it is kept.
     """
 
@@ -46,6 +46,7 @@ class Known:
     epsilon: float
     answer_key: str
     released: Released
+    delta: float = 0.0
 
 
 def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
@@ -54,7 +55,9 @@ def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
     for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
         kept = ledger.kept_answer(record.charge.answer_key, analyst)
         if kept is not None and kept.paid:
-            found.append(Known(record.number, record.charge.epsilon, record.charge.answer_key, decoded(kept.answer)))
+            charge = record.charge
+            known = Known(record.number, charge.epsilon, charge.answer_key, decoded(kept.answer), charge.delta)
+            found.append(known)
     return found
 
 
@@ -99,10 +102,30 @@ def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Pr
     Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
     Cost: some 25 plans; reads no private row.
     """
-    found = least(planning, request, accuracy, planning.policy.max_epsilon)
+    found = least(planning, request, accuracy, Most(planning.policy.max_epsilon, OF_POLICY))
     if isinstance(found, Unknown):
         raise found.refusal
     return found
+
+
+OF_POLICY = "the policy allows one question"
+OF_QUESTION = "you allow this question"
+OF_BUDGET = "is left of your budget"
+OF_REST = "is left for this question after its first release"
+_MORE = {OF_QUESTION: ", or allow it more epsilon", OF_BUDGET: ", or ask a custodian for more budget"}
+
+
+@dataclass(frozen=True)
+class Most:
+    """The most that a question may spend.
+
+    Attributes:
+      epsilon: > 0, at most the policy's.
+      whose: why not more, after "the most that".
+    """
+
+    epsilon: float
+    whose: str
 
 
 @dataclass(frozen=True)
@@ -121,13 +144,13 @@ class Unknown:
 
 
 def least(
-    planning: Planning, request: QueryRequest, accuracy: Accuracy, most_epsilon: float, aim: float = 1.0
+    planning: Planning, request: QueryRequest, accuracy: Accuracy, limit: Most, aim: float = 1.0
 ) -> Proposal | Unknown:
     """The smallest epsilon up to a limit, as `propose`.
 
     Args:
       planning, request, accuracy: as of `propose`.
-      most_epsilon: the limit, at most the policy's.
+      limit: the most, and what a refusal calls it.
       aim: which share of the accuracy is aimed at where an answer says what to expect, so that the next one, with
         another value, still reaches it; in (0, 1]. Not where that is more than can be had.
     Raises: as `propose`, but for what is Unknown.
@@ -137,7 +160,7 @@ def least(
     def question_at(epsilon: float) -> Question:
         return planning.own(planning.question(replace(request, epsilon=epsilon)), request.analyst)
 
-    most = question_at(most_epsilon)
+    most = question_at(limit.epsilon)
     if most.only_names_groups:
         raise NoProposal("naming groups is exact and free", hint="ask")
     if any(release.ranked is not None for release in most.plan.releases):
@@ -163,11 +186,7 @@ def least(
     if math.isinf(best):
         return Unknown(most, known is not None, _unknown(known))
     if best > accuracy.wanted:
-        whose = "one query may ask for" if most_epsilon == policy.max_epsilon else "this question may spend"
-        raise NoProposal(
-            f"the most that {whose}, epsilon {most_epsilon:g}, is expected to reach {best:.4g}",
-            hint="ask for less accuracy, or about fewer groups",
-        )
+        raise _too_little(accuracy, limit, best, policy.max_epsilon)
     wanted = accuracy.wanted * aim if known is not None and best <= accuracy.wanted * aim else accuracy.wanted
 
     def enough(epsilon: float) -> bool:
@@ -177,8 +196,23 @@ def least(
         return accuracy.reached(expect(asked)) <= wanted
 
     smallest = least_epsilon(most.plan.size, policy.side_channels, policy.max_epsilon)
-    question = question_at(_smallest(enough, min(smallest, most_epsilon), most_epsilon))
+    question = question_at(_smallest(enough, min(smallest, limit.epsilon), limit.epsilon))
     return _proposal(question, expect(question), known, left)
+
+
+def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float) -> NoProposal:
+    """What may be spent is not enough: what it would give, and about what is needed, noise being as 1 / epsilon."""
+    needed, reached = rounded_up(limit.epsilon * best / accuracy.wanted, 2), rounded_up(best, 2)
+    more = f"about epsilon {needed:g} would be needed"
+    if needed > max_epsilon:
+        more = f"{more}, more than the {max_epsilon:g} that the policy allows one question"
+    wished = accuracy.shown(accuracy.wanted)
+    return NoProposal(
+        f"the answer would be right within about {accuracy.shown(reached)}, not {wished}, at epsilon"
+        f" {limit.epsilon:g}, the most that {limit.whose}: {more}",
+        hint=f"ask for {accuracy.shown(reached)}, or about fewer or larger groups"
+        + (_MORE.get(limit.whose, "") if needed <= max_epsilon else ""),
+    )
 
 
 def _unknown(known: Known | None) -> NoProposal:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from statistics import median
+from dataclasses import dataclass
+from statistics import fmean, median
 
 from privacy.registry import MECHANISMS
 from server.ledger.ledger import Ledger
@@ -15,8 +16,21 @@ from server.question import Question
 _MOST_CELLS = 100_000
 
 
-def relative_errors(ledger: Ledger, question: Question, analyst: str) -> tuple[RelativeError, ...]:
-    """Half-widths of intervals at 95%, in multiples of their values, per column: of the median row and of the worst.
+@dataclass(frozen=True)
+class Expected:
+    """What the analyst's own earlier answer lets expect.
+
+    Attributes:
+      relative_errors: per column, half-widths of intervals at 95% in multiples of their values.
+      cut: the share of rows that would be marked cut, in [0, 1]; None where nothing tells.
+    """
+
+    relative_errors: tuple[RelativeError, ...] = ()
+    cut: float | None = None
+
+
+def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
+    """Relative errors per column, of the median row and of the worst, and how many rows would be marked cut.
 
     Args:
       ledger: knows the analyst's own answers to the same query; nobody else's are looked at.
@@ -33,17 +47,17 @@ def relative_errors(ledger: Ledger, question: Question, analyst: str) -> tuple[R
     )
     known = known_answer(ledger, analyst, question.plan_hash) if public and plan.sampling is None else None
     if known is None:
-        return ()
+        return Expected()
     answer = expected_answer(question, known.released)
     if not 0 < answer.n_cells <= _MOST_CELLS:
-        return ()
+        return Expected()
     rows = list(answer.as_released())
     found = []
     for place, column in enumerate(answer.columns):
         parts = [_part(cells[place], around[place]) for cells, around in rows if around[place] is not None]
         if parts:
             found.append(RelativeError(column.name, _finite(median(parts)), _finite(max(parts))))
-    return tuple(found)
+    return Expected(tuple(found), fmean(answer.cut) if answer.cut else None)
 
 
 def _part(value: object, interval: Interval | None) -> float:

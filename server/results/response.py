@@ -21,16 +21,21 @@ from privacy.noisy_answer import MOST_MISSED, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
+from server.note import Note
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 from server.results.arithmetic.arithmetic import whole
 from server.results.arithmetic.column import Column
 from server.results.arithmetic.evaluate import Evaluator, releases_used
-from server.results.arithmetic.shown_groups import shown_groups
+from server.results.arithmetic.shown_groups import limited, shown_groups, sorted_groups
+from server.results.order_note import order_note
 from server.results.result_types import RESULT_TYPES, cells_of
 
 _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
     "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
+    "smoothed": "Values are smoothed: groups have a say in those of others. An interval covers noise and smoothing, "
+    "at the given confidence for each group: how far smoothing moves a value was measured where it moves one most, "
+    "so most intervals are wider than they need be. Groups in which a person does not count are outside of it.",
     "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
     "truncated_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise alone; "
     "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
@@ -152,7 +157,9 @@ def response(
         return _counted(plan, domain, noisy, evaluate, budget, request_id)
     columns = [_column(output, evaluate) for output in plan.outputs]
     shown = {output.expression: column for output, column in zip(plan.outputs, columns, strict=True)}
-    groups = shown_groups(plan, evaluate.showing(shown), len(domain))
+    ordered = sorted_groups(plan, evaluate.showing(shown), len(domain))
+    groups = limited(plan, ordered)
+    tied = order_note(plan, evaluate.showing(shown), ordered)
     answers = [
         _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
         for output, column in zip(plan.outputs, columns, strict=True)
@@ -173,18 +180,13 @@ def response(
         budget=budget,
         request_id=request_id,
         weak=tuple(weak.tolist()),
-        cut=(True,) * len(poor) if _cut_by_rule(plan, domain) else tuple(poor.tolist()),
+        cut=(True,) * len(poor) if cut_by_rule(plan, domain) else tuple(poor.tolist()),
         taus=LazyRows([answer.taus for answer in answers], len(groups)),
-        notes=(*_notes(plan, domain, noisy, weak, poor), *((_CLIPPED,) if clipped else ())),
+        notes=(*_notes(plan, domain, noisy, weak, poor, tied), *((_CLIPPED,) if clipped else ())),
         raw=LazyRows([answer.raw for answer in answers], len(groups)) if clipped else (),
         raw_intervals=LazyRows([answer.raw_intervals for answer in answers], len(groups)) if own_intervals else (),
         nobody_adds_more_than=said,
     )
-
-
-def is_of_the_cut(note: str) -> bool:
-    """Is it the sentence about what may be missing above? It is not one about what is computed from the answer."""
-    return note.startswith(_MISSING[:20])
 
 
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
@@ -405,9 +407,14 @@ def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
 
 
 def _notes(
-    plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], weak: NDArray[np.bool_], cut: NDArray[np.bool_]
+    plan: Plan,
+    domain: Domain,
+    noisy: Sequence[NoisyAnswer],
+    weak: NDArray[np.bool_],
+    cut: NDArray[np.bool_],
+    tied: str | None,
 ) -> Iterator[str]:
-    """What the intervals cover, how rows were chosen, and which rows say next to nothing."""
+    """What the intervals cover, how rows were chosen and sorted, and which rows say next to nothing."""
     yield _coverage_note(plan, domain, noisy)
     yield from plan.notes
     yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
@@ -416,6 +423,8 @@ def _notes(
     yield from _selection_notes(plan, domain)
     if _chooses(plan):
         yield _CHOSEN
+    if tied is not None:
+        yield tied
     yield from _missing_note(plan, noisy, cut)
     for said, name, marked in ((_WEAK, "weak", weak), (_CUT, "cut", cut)):
         if marked.any():
@@ -442,7 +451,7 @@ def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool
     share = max(shares, default=0.0)
     if 0 < share <= _WORTH_SAYING:
         rows = "this answer" if len(cut) == 1 and not plan.group_keys else "the values"
-        yield _MISSING.format(rows=rows, share=f"{100 * share:.2g}%")
+        yield Note(_MISSING.format(rows=rows, share=f"{100 * share:.2g}%"), "missing")
 
 
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:
@@ -470,7 +479,7 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
 
 def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
     """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
-    return plan.nobody_adds_more_than is not None and bool(noisy) and not _cut_by_rule(plan, domain)
+    return plan.nobody_adds_more_than is not None and bool(noisy) and not cut_by_rule(plan, domain)
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
@@ -479,7 +488,7 @@ def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
     return found or len(domain) + domain.withheld > 2 * rule
 
 
-def _cut_by_rule(plan: Plan, domain: Domain) -> bool:
+def cut_by_rule(plan: Plan, domain: Domain) -> bool:
     """May the policy's rule have cut any value of the answer?
 
     Counts of distinct values are not under it, nor are mechanisms that bound a unit in all groups together: of their
@@ -491,12 +500,12 @@ def _cut_by_rule(plan: Plan, domain: Domain) -> bool:
         or not _leaves_out(plan, domain, plan.group_rule)
     ):
         return False
-    return any(plan.releases[release].is_sum for used in _used(plan) for release in used)
+    return any(plan.is_ruled(plan.releases[release]) for used in _used(plan) for release in used)
 
 
 def _rule_notes(plan: Plan, domain: Domain, rule: int) -> Iterator[str]:
     """What the policy's rule leaves out, by public numbers; nothing where units vote and no value is under it."""
-    if not _cut_by_rule(plan, domain):
+    if not cut_by_rule(plan, domain):
         if plan.selection is None or not plan.selection.votes:
             yield _RULE_SHOWN.format(rule=rule)
         return

@@ -91,15 +91,19 @@ class KeptOutlines:
 
         Cost: one indexed read of the ledger, and one more for every charge since the last look; _MOST at first.
         """
+        every = self.of_all(analyst, policy_hash)
+        return [one for one in every if one.outline.data_version == data_version]
+
+    def of_all(self, analyst: str, policy_hash: str) -> list[Owned]:
+        """What the analyst has paid for under a policy, of whatever version of the data, the newest first.
+
+        Cost: as `of`.
+        """
         with self._lock:
             known = self._analysts.get(analyst) or self._analysts.put(analyst, _Known())
         with known.lock:
             self._read(known, analyst)
-            found = [
-                one
-                for one in known.owned
-                if one.policy_hash == policy_hash and one.outline.data_version == data_version
-            ]
+            found = [one for one in known.owned if one.policy_hash == policy_hash]
         return sorted(found, key=lambda one: -one.number)
 
     def _read(self, known: _Known, analyst: str) -> None:
@@ -120,8 +124,7 @@ class KeptOutlines:
             owned = self._owned(record)
             if owned is not None and all(owned.released != other.released for other in known.owned):
                 known.owned.append(owned)
-        newest = max((one.outline.data_version for one in known.owned), default=0)
-        known.owned = [one for one in known.owned if one.outline.data_version == newest][-_MOST:]
+        known.owned = _newest(known.owned)
 
     def _owned(self, record: ChargeRecord) -> Owned | None:
         """The outline of what a charge was paid for; None where it has none."""
@@ -135,6 +138,13 @@ class KeptOutlines:
         if outline is None:
             return None
         return Owned(record.number, kept.number, charge.answer_key, charge.policy_hash, charge.epsilon, outline)
+
+
+def _newest(owned: list[Owned]) -> list[Owned]:
+    """As many as are kept: first those of the newest version of the data and those that tell of days, then others."""
+    newest = max((one.outline.data_version for one in owned), default=0)
+    useful = [one for one in owned if one.outline.data_version == newest or one.outline.days]
+    return useful[-_MOST:]
 
 
 def _all(read: Callable[[int], tuple[ChargeRecord, ...]], after: int) -> list[ChargeRecord]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,24 @@ def own_groups(plan: Plan, domain: Domain, asked: AskedQuestion) -> OwnGroups | 
     return OwnGroups(places, tuple(frozenset(column) for column in columns))
 
 
+def combinations(kept: Domain, read: Sequence[int]) -> tuple[list[list[object]], NDArray[np.int64]] | None:
+    """The different values of some keys of a kept answer, and (G_kept,) which of them each group has; None for more
+    than are evaluated.
+    """
+    places = [kept.places(key) for key in read]
+    code = np.zeros(len(kept), np.int64)
+    for entries, key in zip(places, read, strict=True):
+        code = code * max(1, len(kept.keys[key])) + entries
+    different, first, index = np.unique(code, return_index=True, return_inverse=True)
+    if len(different) > _MOST_COMBINATIONS:
+        return None
+    values = [
+        [kept.keys[key][int(entries[group])] for key, entries in zip(read, places, strict=True)]
+        for group in first.tolist()
+    ]
+    return values, index.astype(np.int64)
+
+
 def regroup(match: Match, kept: Domain, own: OwnGroups) -> Regrouped | None:
     """Where each kept group goes; None where a group's rows may go to several, or it is not understood.
 
@@ -76,19 +95,13 @@ def regroup(match: Match, kept: Domain, own: OwnGroups) -> Regrouped | None:
       kept: the groups of the kept answer.
       own: those of the question.
     """
-    read = match.relevant
-    places = [kept.places(key) for key in read]
-    sizes = [max(1, len(kept.keys[key])) for key in read]
-    code = np.zeros(len(kept), np.int64)
-    for entries, size in zip(places, sizes, strict=True):
-        code = code * size + entries
-    different, first, index = np.unique(code, return_index=True, return_inverse=True)
-    if len(different) > _MOST_COMBINATIONS:
+    combined = combinations(kept, match.relevant)
+    if combined is None:
         return None
+    different, index = combined
     gone = np.full(len(different), NOWHERE, np.int64)
     try:
-        for number, group in enumerate(first.tolist()):
-            values = [kept.keys[key][int(entries[group])] for key, entries in zip(read, places, strict=True)]
+        for number, values in enumerate(different):
             found = match.group(values)
             if found is not None:
                 gone[number] = own.places.get(found, NOWHERE)

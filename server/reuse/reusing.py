@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from planner.plan import Plan, Release
 from planner.reuse.matching import AskedQuestion, Lacking, Match
-from planner.reuse.outline import ReleaseOutline
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released, alone_if_large
@@ -21,6 +20,7 @@ from server.reuse.derived import Derived, Width, half_width
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
 from server.reuse.sums import added_up, variance, weighted
+from server.reuse.usable import holds, one_factor, usable
 from server.scheduling.lru_cache import LruCache
 from server.workers.measure import AnyRelease
 
@@ -129,8 +129,8 @@ def _part(plan: Plan, release: Release, name: str | None, sources: Sequence[_Sou
     for source in sources:
         for place, kept in enumerate(source.owned.outline.releases):
             single = int(source.regrouped.sizes.max(initial=0)) <= 1
-            usable = kept.name == name and (kept.adds_up or single) and _usable(source.released.noisy[place])
-            if usable and _holds(plan, release, kept, source.released.noisy[place]):
+            fits = kept.name == name and (kept.adds_up or single) and usable(source.released.noisy[place])
+            if fits and holds(plan, release, source.released.noisy[place]):
                 options.append((source, place))
     if not options:
         return None
@@ -138,27 +138,8 @@ def _part(plan: Plan, release: Release, name: str | None, sources: Sequence[_Sou
     best, place = min(options, key=lambda one: (one[0].regrouped.lacking.null, one[0].spread(one[1])))
     alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
     noisy = [source.released.noisy[own] for source, own in alike]
-    summed = added_up(weighted(noisy), best.regrouped.place, n_groups)
-    return _Part(summed, tuple(source for source, _ in alike), _one_factor(noisy))
-
-
-def _usable(noisy: NoisyAnswer) -> bool:
-    """Has it intervals with two ends around the truncated answer, and noise of a public scale in every group?"""
-    finite = np.isfinite(noisy.low) & np.isfinite(noisy.high) & np.isfinite(noisy.noise_scale)
-    return noisy.covers == "truncated_full" and bool(np.all(finite & (noisy.noise_scale > 0)))
-
-
-def _holds(plan: Plan, release: Release, kept: ReleaseOutline, noisy: NoisyAnswer) -> bool:
-    """Where whoever asks says what nobody exceeds: was nothing cut below that, so that the answer may say so?"""
-    most = plan.adds_at_most(release)
-    if most is None:
-        return True
-    scalar = not _one_factor([noisy]) and noisy.mechanism != "l2_clip"
-    return scalar and bool(np.all(noisy.tau >= float(most)))
-
-
-def _one_factor(noisy: Sequence[NoisyAnswer]) -> bool:
-    return any(one.mechanism == "joint_scale" for one in noisy)
+    summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
+    return _Part(summed, tuple(source for source, _ in alike), one_factor(noisy))
 
 
 def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
@@ -185,7 +166,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
         Width(
             release.label,
             release.weight_bound * half_width(part.noisy),
-            release.weight_bound * _fresh(measured, part.noisy.tau, len(domain)),
+            release.weight_bound * fresh_half_width(measured, part.noisy.tau, len(domain)),
         )
         for release, part, measured in zip(plan.releases, parts, measuring.releases, strict=True)
     )
@@ -201,7 +182,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
     )
 
 
-def _fresh(measured: AnyRelease, tau: NDArray[np.float64], n_groups: int) -> float:
+def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: int) -> float:
     """Half of an interval of a release of its own, at the largest of these thresholds or the next that it has.
 
     A release of its own would hardly choose a smaller one: what a person adds to a sum of groups is no less than what

@@ -22,10 +22,12 @@ class Term:
     Attributes:
       noisy: of G_kept groups.
       weights: (G_kept,).
+      place: (G_kept,) the group that each kept group belongs to, or NOWHERE.
     """
 
     noisy: NoisyAnswer
     weights: NDArray[np.float64]
+    place: NDArray[np.int64]
 
     @property
     def variance(self) -> NDArray[np.float64]:
@@ -38,32 +40,33 @@ def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
     return noisy.noise_scale**2 * (1.0 if noisy.noise == "gaussian" else 2.0)
 
 
-def weighted(releases: Sequence[NoisyAnswer]) -> tuple[Term, ...]:
+def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple[Term, ...]:
     """Several releases of one truncated quantity, weighted by their inverse variances: of all means that with the
     least. Only scales of noise decide, never values, so that the mean leans to no side.
 
     Args:
       releases: at equal thresholds in every group, independent of one another.
+      place: (G_kept,) as of a term.
     """
     if len(releases) == 1:
-        return (Term(releases[0], np.ones(len(releases[0].values))),)
+        return (Term(releases[0], np.ones(len(releases[0].values)), place),)
     inverse = np.array([1.0 / variance(one) for one in releases])
     shares = inverse / inverse.sum(axis=0)
-    return tuple(Term(one, share) for one, share in zip(releases, shares, strict=True))
+    return tuple(Term(one, share, place) for one, share in zip(releases, shares, strict=True))
 
 
-def added_up(terms: Sequence[Term], place: NDArray[np.int64], n_groups: int) -> NoisyAnswer:
+def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
     """Sums over kept groups, each with an interval for the exact distribution of its noises' sum.
 
     What an interval covers is the sum of what the kept groups' intervals cover: of answers truncated group by group,
     at the thresholds that were chosen. Given those, all noises are independent (`planner.reuse.outline.REUSABLE`).
 
     Args:
-      terms: releases over the same kept groups, of one confidence.
-      place: (G_kept,) the group that each kept group belongs to, or NOWHERE.
+      terms: kept releases, of one confidence.
       n_groups: G.
     Returns: one value per group, 0 without noise where no kept group belongs to it; `tau` is the least of those that
-      are added up, and `signal` the least, too; `noise_scale` is the noise's standard deviation.
+      are added up; `signal` is the sum in multiples of what choosing all their thresholds cost, since doubling them
+      all adds no more than what doubling each does; `noise_scale` is the noise's standard deviation.
     Cost: some milliseconds per different set of noise scales.
     """
     first = terms[0].noisy
@@ -72,7 +75,8 @@ def added_up(terms: Sequence[Term], place: NDArray[np.int64], n_groups: int) -> 
     weights = np.concatenate([term.weights for term in terms])
     spread = np.concatenate([term.variance for term in terms]) * weights**2
     gaussian = np.concatenate([np.full(len(term.noisy.values), term.noisy.noise == "gaussian") for term in terms])
-    places = np.tile(place, len(terms))
+    places = np.concatenate([term.place for term in terms])
+    costs = np.concatenate([choice_costs(term.noisy) for term in terms])
     counted = np.flatnonzero(places != NOWHERE)
     order = counted[np.argsort(places[counted], kind="stable")]
     bounds = np.searchsorted(places[order], np.arange(n_groups + 1))
@@ -95,7 +99,9 @@ def added_up(terms: Sequence[Term], place: NDArray[np.int64], n_groups: int) -> 
         )
         values[group], low[group], high[group] = value, value - below, value + above
         deviation[group] = np.sqrt(spread[own].sum())
-        tau[group], signal[group] = joined["tau"][own].min(), joined["signal"][own].min()
+        tau[group] = joined["tau"][own].min()
+        cost = float(np.abs(weights[own]) @ costs[own])
+        signal[group] = value / cost if cost > 0 else np.inf
     return replace(
         first,
         values=values,
@@ -109,3 +115,22 @@ def added_up(terms: Sequence[Term], place: NDArray[np.int64], n_groups: int) -> 
         delta=0.0,
         mechanism=", ".join(dict.fromkeys(term.noisy.mechanism for term in terms)),
     )
+
+
+COST_IN_SCALES = 32.0
+"""What choosing a threshold costs at most, in scales of the release's noise: 11 to 31 of the mechanisms that may be
+added up. It stands for a cost that no released value tells, all being 0 or below."""
+
+
+def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """(G,) what choosing the threshold of each value of a release cost, in their unit; 0 where none was chosen.
+
+    It is what the choice may have overlooked (`NoisyAnswer.signal`), and as many scales of noise in one group as in
+    another: a value of 0 or below, which does not tell, costs what others of its release do.
+    """
+    values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
+    told = (values > 0) & (signals > 0) & np.isfinite(signals)
+    costs = np.where(told, values / np.where(told, signals, 1.0), 0.0)
+    most = min(COST_IN_SCALES, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
+    chosen = np.isfinite(signals) | (values <= 0)
+    return np.where(chosen, np.where(told, np.minimum(costs, COST_IN_SCALES * scales), most * scales), 0.0)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 from types import FunctionType, ModuleType
+from typing import Any
 
 _SHARED = (type, FunctionType, ModuleType, Enum)
+_PLAIN = (str, bytes, int, float, type(None))
 
 
 def kept_bytes(kept: object) -> int:
@@ -16,20 +19,41 @@ def kept_bytes(kept: object) -> int:
     A text takes one, two or four bytes a character, by its widest one. What is shared with others counts in full;
     classes, functions and members of enumerations, which are there anyway, do not. Cost: linear in the parts.
     """
-    size, seen, left = 0, set[int](), [kept]
+    size, seen = 0, set[int]()
+    left: list[Any] = [kept]
     while left:
         one = left.pop()
-        if id(one) in seen or isinstance(one, _SHARED):
+        if id(one) in seen:
+            continue
+        kind: Any = type(one)
+        shared, plain, listed, mapped, own, slots = _shape(kind)
+        if shared:
             continue
         seen.add(id(one))
         size += sys.getsizeof(one)
-        if isinstance(one, (str, bytes, int, float)):
+        if plain:
             continue
-        if isinstance(one, Mapping):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, (tuple, list, set, frozenset)):
+        if listed:
             left += one
-        elif hasattr(one, "__dict__"):
-            left.append(vars(one))
-        left += [getattr(one, name) for name in getattr(type(one), "__slots__", ()) if hasattr(one, name)]
+        elif mapped:
+            left += one.keys()
+            left += one.values()
+        elif own:
+            left.append(one.__dict__)
+        for name in slots:
+            if hasattr(one, name):
+                left.append(getattr(one, name))
     return size
+
+
+@lru_cache(maxsize=4096)
+def _shape(kind: type[Any]) -> tuple[bool, bool, bool, bool, bool, tuple[str, ...]]:
+    """What values of a type consist of: shared, plain, elements, a map, attributes of their own; and its slots."""
+    return (
+        issubclass(kind, _SHARED),
+        issubclass(kind, _PLAIN),
+        issubclass(kind, (tuple, list, set, frozenset)),
+        issubclass(kind, Mapping),
+        bool(kind.__dictoffset__),
+        tuple(getattr(kind, "__slots__", ())),
+    )

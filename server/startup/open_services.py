@@ -28,6 +28,7 @@ from server.pipeline import Pipeline
 from server.policy.accepted_policy import Change, PolicyFile, accept
 from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
+from server.policy.policy_texts import policy_changes
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
 from server.reloadable_pipeline import ReloadablePipeline
@@ -104,7 +105,7 @@ def open_services(
         keys = question_keys(file.policy, policy_path.parent)
         parts = (file.policy, prepared.schema, prepared.backend, ledger, workers)
         first = Pipeline(*parts, public=public, mirror=mirror, question_keys=keys)
-        pipeline = ReloadablePipeline(first, partial(_renew, policy_path))
+        pipeline = ReloadablePipeline(first, partial(_renew, policy_path), partial(policy_changes, policy_path))
         if mirror is not None:
             schedule = MirrorSchedule(lambda: pipeline.current.policy, mirror, refreshing(policy_path))
             schedule.start()

@@ -27,6 +27,7 @@ from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import one_threshold, useful_ladder
+from privacy.mechanisms.by_key.key_counts import KeyCounts
 from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
@@ -45,8 +46,10 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import (
     MECHANISMS,
     JointMechanism,
+    UnitsByKey,
     counts_values,
     group_measurements,
+    key_counts,
     measurement,
     measures_together,
     release_loads,
@@ -67,7 +70,7 @@ from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 from server.workers.groups_of_kinds import groups_of_kinds
 
-AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease
+AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts
 """What may measure one release of a plan."""
 
 
@@ -130,12 +133,24 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """
     together = iter(_together(plan, policy.solver))
     joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
+    if plan.counts_units:
+        return Measuring(_by_key(plan), _threshold(plan), plan.group_rule, policy.solver)
     ranks = _ranks(plan, policy.solver)
     releases = tuple(
         ranks.get(place) or (next(together) if joint and release.is_sum else _alone(release, plan, policy))
         for place, release in enumerate(plan.releases)
     )
     return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver, plan.kinds)
+
+
+def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
+    """A measurement per release, of its share of epsilon. Raises: InvalidSetting for an epsilon beyond its own."""
+    bounds = plan.groups_per_unit, plan.group_rule
+    try:
+        return tuple(key_counts(plan.mechanism, UnitsByKey(one.epsilon, *bounds)) for one in plan.releases)
+    except InvalidParameter as error:
+        hint = "ask with another epsilon, or for another mechanism"
+        raise InvalidSetting(f"this epsilon is out of the range of {plan.mechanism}", hint=hint) from error
 
 
 def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:
@@ -360,7 +375,11 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
                 ranks[batch] = measured.batch.release(distinct, entropy)
             yield ranks[batch][measured.place]
             continue
-        assert not measures_together(measured) and not isinstance(measured, RankRelease), "values are counted"
+        if isinstance(measured, KeyCounts):
+            assert isinstance(distinct, DistinctTuples), "units are counted by their tuples"
+            yield measured.of_values(distinct, SystemDraws(), entropy)
+            continue
+        assert not measures_together(measured), "values are counted"
         if isinstance(distinct, LoadHistogram):
             yield release_loads([measured], distinct, entropy)[0]
             continue
@@ -377,8 +396,14 @@ def _sums(
         return ()
     assert tuples.join is not None, "sums have a join"
     if isinstance(tuples.join, LoadHistogram):
-        return release_loads([one for one in sums if not isinstance(one, RankRelease)], tuples.join, entropy)
+        return release_loads(
+            [one for one in sums if not isinstance(one, RankRelease | KeyCounts)], tuples.join, entropy
+        )
     whole = encode(tuples.join)
+    units = [one for one in sums if isinstance(one, KeyCounts)]
+    if units:  # which enforce the rule themselves
+        assert len(units) == len(sums), "the sums of a question are of one mechanism"
+        return tuple(one.of_sums(whole, row, SystemDraws(), entropy) for row, one in enumerate(units))
     if any(MECHANISMS[measured.name].bounds_vector for measured in sums):
         coded = whole
     else:
@@ -391,7 +416,7 @@ def _sums(
     return tuple(
         measured.release(truncate(coded, row, measured.ladder, measured.gap, solver=measuring.solver), entropy)
         for row, measured in enumerate(alone)
-        if not isinstance(measured, RankRelease)
+        if not isinstance(measured, RankRelease | KeyCounts)
     )
 
 

@@ -145,4 +145,5 @@ def allocate(alone: Mapping[int, float], grids: Sequence[GridStrategy]) -> Alloc
 
 def floored(epsilon: float) -> float:
     """Rounded down to what ledgers count, so that shares of a whole never add up to more than it."""
-    return math.floor(epsilon * _NANO) / _NANO
+    scaled = epsilon * _NANO
+    return math.floor(scaled) / _NANO if math.isfinite(scaled) else epsilon

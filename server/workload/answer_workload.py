@@ -9,6 +9,8 @@ from dataclasses import replace
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
 from server.answers.served import Served
+from server.errors import NothingFollows, ServerError
+from server.explain.cannot_pay import cannot_pay
 from server.found import Kept, ToCompute, ToMeasure
 from server.postprocessing.computed_response import after_charges
 from server.proposals.expectation import NOBODY
@@ -43,9 +45,11 @@ def answer_workload(
       request: the questions.
       cancelled: set by whoever does not want the answers any more.
     Raises: PlannerError, BudgetExhausted and what questions raise, none of them charged; QueryFailed and
-      CancelledByClient, charged.
+      CancelledByClient, charged; NothingFollows, not charged, where nothing may be and something would be.
     """
     planned = _planned(asking, request, cancelled)
+    if request.reuse == "only" and planned.wanted:
+        raise _not_free(planned)
     answers: dict[int, QueryResponse] = {}
     with after_charges() as charged:
         served = asking.released_together(planned.wanted, charged, cancelled)
@@ -72,15 +76,33 @@ def answer_workload(
     )
 
 
+def _not_free(planned: PlannedWorkload) -> NothingFollows:
+    """The refusal of a workload that is to be free, and is not; it names the price."""
+    wanted = {one.question.answer_key: one.charge.epsilon for one in planned.wanted}
+    return NothingFollows(
+        f"these answers are not all paid for: {len(wanted)} would be measured, for epsilon {sum(wanted.values()):g}",
+        hint="the data or the policy may be new since they were; with reuse = auto they are measured and charged",
+    )
+
+
 def explain_workload(asking: Asking, request: WorkloadRequest) -> WorkloadExplanation:
     """What a workload would measure, how well its answers would be known, and what it would cost. Charges nothing."""
     planned = _planned(asking, request, None)
     wanted = {one.question.answer_key: one.charge.epsilon for one in planned.wanted}
+    delta = sum(one.charge.delta for one in planned.wanted)
+
+    def refused(one: PlannedWorkload) -> ServerError | None:
+        return asking.ledger.foreseen([asking.kept.as_charged(part.charge) for part in one.wanted])
+
+    def without_delta() -> ServerError | None:
+        return refused(_planned(asking, replace(request, delta=0.0), None))
+
     return WorkloadExplanation(
         summary_of(asking, planned, wanted),
         sum(wanted.values()),
-        sum(one.charge.delta for one in planned.wanted),
+        delta,
         asking.ledger.budget(request.analyst),
+        cannot_pay(refused(planned), delta, without_delta),
     )
 
 

@@ -42,6 +42,10 @@ class Asking(Protocol):
         """Look a question up. Free, and no row is read."""
         ...
 
+    def followed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> Found:
+        """What was found; instead of a question to be measured what follows, free, and is as good."""
+        ...
+
     def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer what was looked up."""
         ...

@@ -17,9 +17,9 @@ from planner.limits import check_cells
 from planner.policy.policy import Policy
 from server.answers.kept_answers import Paid
 from server.errors import ServerError
-from server.found import Found, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead
+from server.found import Follows, Found, Joined, Kept, ToCompute, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.charge import Charge
-from server.proposals.propose import known_answer
+from server.proposals.propose import known_answers
 from server.query import QueryRequest
 from server.question import Question
 from server.workload.allocate import Allocation, GridStrategy, allocate, floored, strategy_of
@@ -197,9 +197,12 @@ def shared_out(
             why = NO_GAIN if place in gridded else looked.why[place]
             items[place] = _item(asking, looked, place, share, epsilon, why)
     first = len(request.items)
-    grids = []
+    grids: list[PlannedGrid] = []
     for strategy, share in zip(used, shares.grids, strict=True):
-        grids.append(_tables(asking, request, strategy, share * epsilon, first))
+        grid = _tables(asking, request, strategy, share * epsilon, first)
+        known = _all_known(asking, looked, grid, epsilon)
+        items.update(known or {})
+        grids += [grid] if known is None else []
         first += len(strategy.strategy.shares)
     planned = PlannedWorkload(request, items, tuple(grids), shares, epsilon)
     if len(planned.wanted) > MOST_PARTS:
@@ -307,9 +310,32 @@ def _item(
             better = _known_better(asking, asked, asking.bound(asked), found.question, spent)
             if better is not None:
                 return PlannedItem(asked, better, (), True, why)
-        found = asking.find(asked)
+        found = asking.followed(asking.find(asked), asked)
+        if isinstance(found, Follows | Joined):
+            return PlannedItem(asked, found, (), False, None)
         parts = tuple(asking.parts_found(found.composition, asked)) if isinstance(found, ToCompute) else ()
     return PlannedItem(asked, found, parts, True, why)
+
+
+def _all_known(asking: Asking, looked: LookedUp, grid: PlannedGrid, epsilon: float) -> dict[int, PlannedItem] | None:
+    """Of a grid that would be charged for: its questions by themselves, if each is known as well as an equal share
+    would buy; else None.
+
+    A grid that is paid for is answered from its own tables, so that the same workload keeps its answers.
+    """
+    if not any(isinstance(one, ToMeasure) for one in grid.tables.values()):
+        return None
+    share = floored(epsilon / len(looked.request.items))
+    items: dict[int, PlannedItem] = {}
+    for member in grid.counted.members:
+        asked = looked.request.of(member.place, share, looked.delta)
+        found: Found | None = _known_better(asking, asked, asking.bound(asked), member.question, share)
+        if found is None:
+            found = asking.followed(asking.find(asked), asked)
+        if not isinstance(found, Kept | Follows | Joined):
+            return None
+        items[member.place] = PlannedItem(asked, found, (), isinstance(found, Kept), ALONE)
+    return items
 
 
 def _tables(asking: Asking, request: WorkloadRequest, of: GridStrategy, epsilon: float, first: int) -> PlannedGrid:
@@ -338,16 +364,20 @@ def _known_better(
     epsilon: float,
     policy: Policy | None = None,
 ) -> Kept | None:
-    """The newest answer that the analyst has paid for to a question, if it was released with more epsilon.
+    """The answer that the analyst has paid for to a question, if one was released with more epsilon; of several the
+    one with most.
 
-    It is of this version of the data, and of everything else but epsilon, if its name says so.
+    Its delta is that of the question when it was asked alone, which is no less than its share here. It is of this
+    version of the data, and of everything else but the two, if its name says so.
     """
-    known = known_answer(asking.ledger, asked.analyst, question.plan_hash)
-    if known is None or not epsilon < known.epsilon <= asking.policy.max_epsilon:
-        return None
-    again = replace(asked, epsilon=known.epsilon, idempotency_key="")
-    own = asking.own(asking.planned(bound, again, policy), again.analyst)
-    if own.answer_key != known.answer_key:
-        return None
-    paid = asking.kept.find(own.charge(again))
-    return None if paid is None else Kept(own, paid)
+    all_known = known_answers(asking.ledger, asked.analyst, question.plan_hash)
+    better = [one for one in all_known if epsilon < one.epsilon <= asking.policy.max_epsilon]
+    for known in sorted(better, key=lambda one: -one.epsilon):
+        if known.delta < question.plan.delta:
+            continue
+        again = replace(asked, epsilon=known.epsilon, delta=known.delta, idempotency_key="")
+        own = asking.own(asking.planned(bound, again, policy), again.analyst)
+        paid = asking.kept.find(own.charge(again)) if own.answer_key == known.answer_key else None
+        if paid is not None:
+            return Kept(own, paid)
+    return None

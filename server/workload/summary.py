@@ -108,8 +108,11 @@ def _together(planned: PlannedWorkload, grid: PlannedGrid) -> dict[int, QueryPla
 
 def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> str:
     together = sum(len(grid.counted.members) for grid in planned.grids)
-    alone = sum(item.charged for item in planned.items.values())
-    free = len(planned.items) - alone
+    paid = sum(
+        item.charged and all(isinstance(one, Kept) for one in item.measured) for item in planned.items.values()
+    )
+    alone = sum(item.charged for item in planned.items.values()) - paid
+    free = len(planned.items) - alone - paid
     parts = sum(len(grid.tables) for grid in planned.grids)
     said = []
     if together:
@@ -119,6 +122,8 @@ def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> s
         )
     if alone:
         said.append(f"{alone} {'is' if alone == 1 else 'are'} asked alone")
+    if paid:
+        said.append(f"{paid} {'is' if paid == 1 else 'are'} paid for")
     if free:
         said.append(f"{free} {'is' if free == 1 else 'are'} free")
     mean = planned.allocation.mean

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting
-from server.query import Budget, QueryRequest, QueryResponse
+from server.query import Budget, CannotPay, QueryRequest, QueryResponse
 
 MOST_QUERIES = 64
 """Questions of a workload: each is planned."""
@@ -46,6 +47,7 @@ class WorkloadRequest:
       request_id: stands in logs, the ledger and error bodies.
       idempotency_key: the client's own name of this request; empty for none.
       nobody_adds_more_than: as in QueryRequest, of every question.
+      reuse: `auto`; `only`: nothing may be charged, as for a dashboard that is refreshed.
     """
 
     analyst: str
@@ -56,6 +58,7 @@ class WorkloadRequest:
     request_id: str = ""
     idempotency_key: str = ""
     nobody_adds_more_than: float | None = None
+    reuse: Literal["auto", "only"] = "auto"
 
     def check(self) -> None:
         """Raises: InvalidSetting for what no workload can be."""
@@ -84,6 +87,7 @@ class WorkloadRequest:
             request_id=self.request_id,
             parameters=item.parameters,
             nobody_adds_more_than=self.nobody_adds_more_than,
+            as_accurate=self.max_relative_error is not None,
         )
 
     def keyed(self, request: QueryRequest, number: int) -> QueryRequest:
@@ -186,9 +190,11 @@ class WorkloadExplanation:
       summary: how it would be answered.
       charge_epsilon, charge_delta: what would be charged now.
       budget: the analyst's, as it is.
+      cannot_pay: how it would be refused now, by whichever account is short; None where all can pay.
     """
 
     summary: WorkloadSummary
     charge_epsilon: float
     charge_delta: float
     budget: Budget = field(default_factory=lambda: Budget(0.0, 0.0, 0.0, 0.0))
+    cannot_pay: CannotPay | None = None

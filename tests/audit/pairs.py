@@ -112,3 +112,18 @@ def margin_swing(
     filled = slice(None) if gem.nested else [rival, last]
     gained[filled] = ladder.units[filled]
     return first, first + gained
+
+
+def doubling_swing(gem: Gem, n_groups: int = 1, short: float = 0.9) -> tuple[Table, Table]:
+    """The same for scores by doublings: a unit with more load than any threshold.
+
+    Every doubling is short of what it has to add for the last threshold, by the same part of the nearest margin. All
+    count for the last one's score, and the threshold before it is chosen nearly always. The unit adds one to
+    each: the last threshold is better by one, and the one before it worse by one.
+    """
+    ladder = gem.ladder
+    selecting = gem.selection.split * gem.epsilon
+    margins = np.array(gem.selection.scores(ladder, gem.gap, (0.0,) * len(ladder), selecting, n_groups).margins)
+    worth = margins[:0:-1] - short * margins[1]
+    first = np.concatenate(([ladder.units[0]], ladder.units[0] + np.cumsum(worth * (np.diff(ladder.units) + 1))))
+    return first.astype(np.int64), first.astype(np.int64) + ladder.units

@@ -16,6 +16,7 @@ from privacy.mechanisms.noise.release import released
 from privacy.mechanisms.noise.threshold_noise import rungs
 from privacy.mechanisms.racing.s4s import S4S
 from privacy.published.s4s_rdp import S4SRenyi
+from privacy.published.s4s_zcdp import S4SConcentrated
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.tuple_samples import UnitAtTheBound
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -25,7 +26,7 @@ Values = Callable[[int], NDArray[np.int64]]
 
 
 def values_bound(
-    race: S4S | S4SRenyi,
+    race: S4S | S4SRenyi | S4SConcentrated,
     unit: UnitAtTheBound,
     cuts: list[float],
     entropy: Entropy | None = None,

@@ -6,11 +6,11 @@ import pytest
 
 from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, Gem
 from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.auditing import RUNS, audit
-from tests.audit.mutants import UnsplitGem, WeakerNoise
-from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing
+from tests.audit.mutants import SummedDoublingsGem, UnsplitGem, WeakerNoise
+from tests.audit.pairs import crowd_and_one_more, doubling_swing, empty_and_full_unit, margin_swing, selection_swing
 from tests.support.simulated_entropy import SimulatedEntropy
 
 ONE_RUNG = Ladder(0, 0)
@@ -20,6 +20,7 @@ RELEASE_HEAVY = SelectionSettings(0.02)
 """Next to nothing for selection, so that the release is what is audited."""
 
 SELECTION_HEAVY = 0.9
+BY_DOUBLINGS = SelectionSettings(SELECTION_HEAVY, growth=0.0, by_doublings=True)
 MOVES = [(False, False), (True, False), (True, True)]
 """What may be promised of how two thresholds' values move together: `monotone`, `nested`."""
 
@@ -42,6 +43,13 @@ def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, mov
     gem = _moving(SelectionSettings(split), moves)
     found = audit(gem, margin_swing(gem, RUNS), runs=300_000)
     assert 0.5 < found <= 1.0
+
+
+@pytest.mark.parametrize("selection", [NESTED_SELECTION, BY_DOUBLINGS])
+def test_selection_by_doublings_keeps_the_claim_and_comes_close(selection: SelectionSettings) -> None:
+    gem = Gem(1.0, 1, ladder=Ladder(0, 3), selection=selection, monotone=True, nested=True)
+    found = audit(gem, doubling_swing(gem, RUNS), runs=300_000)
+    assert 0.7 * selection.split < found <= 1.0
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
@@ -91,6 +99,18 @@ def test_catches_selection_by_distance_without_the_factor_two(moves: tuple[bool,
     gem = _moving(SelectionSettings(SELECTION_HEAVY), moves)
     found = audit(gem, margin_swing(gem, RUNS), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
     assert found > 1.0
+
+
+def test_catches_selection_by_doublings_without_the_factor_two() -> None:
+    gem = Gem(1.0, 1, ladder=Ladder(0, 3), selection=BY_DOUBLINGS, nested=True)
+    found = audit(gem, doubling_swing(gem, RUNS), WeakerNoise(SimulatedEntropy(3), geometric=0.5), runs=300_000)
+    assert found > 1.0
+
+
+def test_catches_doublings_that_are_added_up() -> None:
+    """One unit moves all of them."""
+    gem = SummedDoublingsGem(1.0, 1, ladder=Ladder(0, 3), selection=BY_DOUBLINGS, nested=True)
+    assert audit(gem, doubling_swing(gem, RUNS), runs=300_000) > 1.0
 
 
 def test_catches_an_unsplit_budget() -> None:

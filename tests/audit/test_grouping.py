@@ -13,19 +13,21 @@ from numpy.typing import NDArray
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
-from privacy.published.grouping.count_samples import noisy_sample
-from privacy.published.grouping.fpa import FPA, coefficients, sensitivity
-from privacy.published.grouping.gs import GS
-from privacy.published.grouping.gs_r import GSR
-from privacy.published.grouping.gs_s import GSS
-from privacy.published.grouping.incidence import Incidence
-from privacy.published.grouping.lpa import LPA
-from privacy.published.grouping.noisy_counts import NoisyCounts, equal_groups, noisy, smoothed
-from privacy.published.grouping.smoothing_choice import Smoothing, choose
+from privacy.mechanisms.by_key.count_samples import noisy_sample, row_rate
+from privacy.mechanisms.by_key.fpa import FPA, coefficient_scale, coefficients, reals, sensitivity
+from privacy.mechanisms.by_key.gs import GS
+from privacy.mechanisms.by_key.gs_r import GSR
+from privacy.mechanisms.by_key.gs_s import GSS
+from privacy.mechanisms.by_key.incidence import Incidence
+from privacy.mechanisms.by_key.key_counts import KeyCounts
+from privacy.mechanisms.by_key.lpa import LPA
+from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups, noisy, smoothed
+from privacy.mechanisms.by_key.smoothing_bias import SmoothingBias
+from privacy.mechanisms.by_key.smoothing_choice import Smoothing, choose
 from privacy.sampling.draws import Draws
 from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
 from tests.audit.mutants import WeakerNoise
-from tests.support.replay_entropy import ConstantEntropy
+from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -109,6 +111,162 @@ def test_fourier_coefficients_cost_nearly_all() -> None:
 def test_catches_the_papers_noise_for_complex_coefficients() -> None:
     """sqrt(rho d s) in place of what three real numbers need."""
     assert fourier_bound((2 * 3 * 1) ** 0.5 * 2.0**20 / 2.0, 300_000) > 2.0
+
+
+def settled(keys: list[int], n_keys: int, most: int) -> Incidence:
+    """One unit at keys that follow from it."""
+    return Incidence(np.zeros(len(keys), np.int64), np.array(keys, np.int64), n_keys, most, settled=True)
+
+
+SEVERAL = [
+    (settled([2, 3], 4, 2), settled([], 4, 2), 2, 0.98),
+    (settled([0, 6], 7, 2), settled([], 7, 2), 3, 0.94),
+    (settled([3, 4, 5], 6, 3), settled([], 6, 3), 2, 0.93),
+    (at([2, 4, 5], 6, 3), at([0, 1], 6, 3), 3, 0.86),
+    (at([5, 6], 7, 2), at([0, 1], 7, 2), 3, 0.85),
+]
+"""One unit at several keys: it comes, or its keys are exchanged; how many frequencies, and how much of the
+sensitivity that moves. Of all changes of so many keys these move the coefficients most."""
+
+
+def several_bound(case: int, noise: float = 1.0, runs: int = 150_000) -> float:
+    """Of epsilon 2, by the ratio of likelihoods of the coefficients, of which the released counts are made.
+
+    Args:
+      noise: what its scale is multiplied with.
+    """
+    first, second, frequencies, _ = SEVERAL[case]
+    m, source = reals(first.n_keys, frequencies), SimulatedEntropy(20260131)
+    scale = coefficient_scale(first, frequencies, Fraction(2)) * noise
+    there, gone = (coefficients(table.counts, m) for table in (first, second))
+
+    def outputs(exactly: NDArray[np.int64]) -> Outputs:
+        def go(size: int) -> Outputs:
+            found = exactly + source.laplace(scale, m * size).reshape(size, m)
+            score = (np.abs(found - gone) - np.abs(found - there)).sum(axis=1) / scale
+            return Outputs(score, np.zeros(size, np.int64))
+
+        return in_goes(runs, go)
+
+    return epsilon_lower_bound(outputs(there), outputs(gone), FAILURE_PROBABILITY)
+
+
+@pytest.mark.parametrize("case", range(len(SEVERAL)))
+def test_several_keys_of_a_unit_cost_what_they_move_and_half_of_the_noise_is_caught(case: int) -> None:
+    """A mistake of a factor of 2 in the sensitivity shows at every pair."""
+    first, second, frequencies, part = SEVERAL[case]
+    m = reals(first.n_keys, frequencies)
+    moved = np.abs(coefficients(first.counts, m) - coefficients(second.counts, m)).sum()
+    assert moved == pytest.approx(part * sensitivity(first.n_keys, frequencies, first.moved, first.most), rel=0.01)
+    assert 1.4 < several_bound(case) <= 2.0
+    assert several_bound(case, noise=0.5) > 2.0
+
+
+def test_the_noise_that_is_audited_is_that_of_the_release() -> None:
+    """One draw for each coefficient, at this scale and no other."""
+    for first, _, frequencies, _ in SEVERAL:
+        recorded = RecordedEntropy(ConstantEntropy())
+        FPA(2.0, frequencies).release(first, SeededDraws(1), recorded)
+        ((kind, scale, drawn),) = recorded.draws
+        assert (kind, len(drawn)) == ("laplace", reals(first.n_keys, frequencies))
+        assert scale == coefficient_scale(first, frequencies, Fraction(2))
+
+
+BOTH_KEYS = at([0, 1], 2, 2), at([], 2, 2)
+"""A unit at all keys that there are, which comes: the worst of what `row_rate` is for."""
+
+
+def rows_at(rate: float, runs: int) -> float:
+    """Of epsilon 1, by both noisy counts of sampled rows where units are drawn at a rate."""
+    source, draws = SimulatedEntropy(20260133), SeededDraws(20260134)
+
+    def outputs(table: Incidence) -> Outputs:
+        there = int(len(table.units) > 0)
+
+        def go(size: int) -> Outputs:
+            drawn = draws.binomial(np.full(size, there), rate)[:, None]
+            both = (drawn + source.laplace(1.0, 2 * size).reshape(size, 2)).min(axis=1)
+            return Outputs(both.astype(float), np.zeros(size, np.int64))
+
+        return in_goes(runs, go)
+
+    first, second = map(outputs, BOTH_KEYS)
+    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+
+
+def test_sampled_rows_cost_nearly_all_and_two_wrong_rates_are_caught() -> None:
+    """1 / Delta_1, the rule of thumb for small epsilon; and the rate for one key, which is all rows."""
+    right = row_rate(2, Fraction(1))
+    assert 0.8 < rows_at(right, 150_000) <= 1.0
+    assert rows_at(1 / 2, 150_000) > 1.0
+    assert rows_at(row_rate(1, Fraction(1)), 150_000) > 1.0
+
+
+def test_sampled_rows_of_the_code_keep_the_claim_and_a_wrong_rate_in_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, draws = SimulatedEntropy(20260135), SeededDraws(20260136)
+
+    def sample(table: Incidence) -> NDArray[np.float64]:
+        return np.array([noisy_sample(table, "row", Fraction(1), draws, source).min()], float)
+
+    assert bound(BOTH_KEYS, [1], sample, 8_000) <= 1.0
+    monkeypatch.setattr("privacy.mechanisms.by_key.count_samples.row_rate", lambda _, epsilon: row_rate(1, epsilon))
+    assert bound(BOTH_KEYS, [1], sample, 8_000) > 1.0
+
+
+STANDS_OUT = at([1, 2, 3, 4, 5, 6, 7], 8, 7, (0,) * 9), at([0], 8, 7, (0,) * 9)
+"""Seven keys of a unit are exchanged for the one of which the others are already at: its bias rises by 1.75."""
+
+
+def bias_bound(entropy: Entropy, runs: int) -> float:
+    """Of epsilon 1, by what is released of the largest bias of one group."""
+    smooth = NoisyCounts(np.zeros(8), np.ones(8), np.zeros(8, np.int64), 8, "gs_s", 1.0)
+
+    def released(table: Incidence) -> NDArray[np.float64]:
+        return np.array([SmoothingBias(Fraction(1)).at_most(table, smooth, 0.1, entropy)])
+
+    return bound(STANDS_OUT, [1], released, runs)
+
+
+def test_the_measured_bias_costs_nearly_all_and_noise_for_one_changed_count_is_caught() -> None:
+    assert 0.5 < bias_bound(SimulatedEntropy(20260137), 12_000) <= 1.0
+    assert bias_bound(WeakerNoise(SimulatedEntropy(20260138), laplace=0.5), 12_000) > 1.0
+
+
+@pytest.mark.parametrize("name", ["lpa", "fpa", "gs_r", "gs_s", "gs"])
+def test_values_and_intervals_together_cost_no_more_than_epsilon(name: str) -> None:
+    """As a server releases them, by the sum of the values' likelihoods and the width of the interval."""
+    made, draws, entropy = KeyCounts(name, 1.0, 4, 2), SeededDraws(20260139), SimulatedEntropy(20260140)
+
+    def released(table: Incidence) -> NDArray[np.float64]:
+        found = made.release(table.units, table.keys, table.n_keys, draws, entropy)
+        return np.array([found.values @ [1, 1, -1, -1, 0] + (found.high - found.low)[0]])
+
+    pair = at([0, 1], 5, 2, (0, 0, 0)), at([2, 3], 5, 2, (0, 0, 0))
+    assert bound(pair, [1], released, 2_000) <= 1.0
+
+
+class BareBias(KeyCounts):
+    """Tells by how much smoothing moves a count at most as if that were public."""
+
+    @property
+    def _bias(self) -> SmoothingBias:
+        return SmoothingBias(Fraction(1 << 20))
+
+
+def test_catches_a_width_that_is_told_without_noise() -> None:
+    draws, entropy = SeededDraws(20260141), SimulatedEntropy(20260142)
+
+    def widths(made: KeyCounts) -> Release:
+        def released(table: Incidence) -> NDArray[np.float64]:
+            found = made.release(table.units, table.keys, table.n_keys, draws, entropy)
+            return np.array([(found.high - found.low)[0]])
+
+        return released
+
+    assert bound(STANDS_OUT, [-1], widths(BareBias("gs_r", 1.0)), 2_000) > 1.0
+    assert bound(STANDS_OUT, [-1], widths(KeyCounts("gs_r", 1.0)), 2_000) <= 1.0
 
 
 def test_catches_noise_for_the_keys_of_a_unit_where_they_may_be_exchanged() -> None:

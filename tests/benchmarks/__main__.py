@@ -6,21 +6,20 @@ import importlib
 import json
 import os
 import pkgutil
-import platform
-import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from tests import benchmarks
+from tests.benchmarks.parts import Parts, store, wanted
+from tests.benchmarks.provenance import commit, machine, today
 from tests.benchmarks.rows import Row
 
 _FOLDER = Path(__file__).parent
-_SHARED = {"rows", "quantile_references", "__main__"}
-_SHORTER = ("CASES", "SECONDS_OF_LOAD", "SCALE", "LOADS", "DASHBOARDS", "PAIRS", "HISTORIES")
+_SHARED = {"rows", "parts", "blocks", "provenance", "quantile_references", "marginal_optimum", "__main__"}
+_SHORTER = ("SECONDS_OF_LOAD", "SCALE", "LOADS", "DASHBOARDS", "PAIRS", "HISTORIES", "GAMES", "RELEASES")
 
 
 def main(names: list[str]) -> int:
@@ -33,33 +32,41 @@ def main(names: list[str]) -> int:
         return 2
     quick = bool(os.environ.get("QUICK"))
     for name in names or known:
-        rows: list[Row] = importlib.import_module(f"tests.benchmarks.{name}").run(quick=quick)
-        _store(name, rows, partial=quick or any(map(os.environ.get, _SHORTER)))
+        shorter = quick or any(map(os.environ.get, _SHORTER))
+        module = importlib.import_module(f"tests.benchmarks.{name}")
+        if parts := getattr(module, "PARTS", None):
+            _run_parts(console, name, parts, quick=quick, shorter=shorter)
+            continue
+        rows: list[Row] = module.run(quick=quick)
+        _store(name, rows, partial=shorter or bool(os.environ.get("CASES")))
         _show(console, name, rows)
     return 0
+
+
+def _run_parts(console: Console, name: str, parts: Parts, *, quick: bool, shorter: bool) -> None:
+    """Each part is stored as soon as it is done, beside what the others have measured before."""
+    for part in wanted(parts):
+        measured = parts[part](quick)
+        store(_file(name, partial=shorter), name, part, measured, list(parts))
+        _show(console, f"{name}: {part}", measured.rows)
 
 
 def _store(name: str, rows: list[Row], partial: bool) -> None:
     """Write results/NAME.json; a quick run, or a part of one, goes beside it and replaces nothing."""
     document = {
         "benchmark": name,
-        "commit": _commit(),
-        "machine": _machine(),
-        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "machine": machine(),
+        "date": today(),
         "rows": [row.as_json() for row in rows],
     }
+    _file(name, partial).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _file(name: str, partial: bool) -> Path:
     folder = Path(".noisegate") / "benchmarks" if partial else _FOLDER / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    return folder / f"{name}.json"
 
 
 def _show(console: Console, name: str, rows: list[Row]) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from server.demo.asking import Answer, ask, client, true_values
+from server.demo.queries import QUERIES, DemoQuery
+from server.demo.workplace import ROOT, add_analyst, new_data, prepare, proxy
 from tests.benchmarks.rows import Row
-from tests.demo.asking import Answer, ask, client, true_values
-from tests.demo.queries import QUERIES, DemoQuery
-from tests.demo.workplace import ROOT, add_analyst, new_data, prepare, proxy
 
 _RUNS = 200
 _QUICK_RUNS = 3

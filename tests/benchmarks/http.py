@@ -20,8 +20,8 @@ from statistics import median, quantiles
 from rich.console import Console
 from rich.progress import Progress
 
+from server.demo.workplace import ROOT, Demonstration, add_analyst, new_data, prepare, running_proxy
 from tests.benchmarks.rows import Row
-from tests.demo.workplace import ROOT, Demonstration, add_analyst, new_data, prepare, running_proxy
 from tests.support.raw_http import RawClient
 
 CLIENTS = 50

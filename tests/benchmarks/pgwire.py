@@ -18,10 +18,10 @@ from rich.progress import Progress
 
 from server.backends import embedded
 from server.cli.logs import log_to
+from server.demo.database import load_once
+from server.demo.workplace import add_analyst
 from server.pgwire.connection import Connection as Unopened
 from tests.benchmarks.rows import Row
-from tests.demo.database import load_once
-from tests.demo.workplace import add_analyst
 from tests.property.test_wire_fuzz import Opened, conversation, mutated, sensible, startup
 from tests.support.proxies import tpch_demonstration
 from tests.support.scripted_gateway import ScriptedGateway

@@ -29,8 +29,8 @@ from privacy.truncation.vector.instance import VectorInstance
 from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.reference import ReferenceVectorSolver
 from privacy.units import ONE
+from server.demo.tpch import generate
 from tests.benchmarks.rows import Row
-from tests.demo.tpch import generate
 from tests.support.shared_data import shared_data
 
 Answer = TypeVar("Answer")

@@ -2,7 +2,8 @@
 
 Through the pipeline over a DuckDB file, with a new ledger for every run, so that nothing is kept. `expected` is what
 public noise says (the root mean square over the questions, and the worst of them); `measured` is the root of the mean
-squared error over all runs and groups, in multiples of that of questions asked alone.
+squared error over all runs and groups, in multiples of that of questions asked alone. `least` is what no division of
+the epsilon among marginals can beat (`marginal_optimum.py`): where it is above a bar, the bar is out of reach.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerLimits, WorkerPool
 from server.workload.workload import WorkloadItem, WorkloadRequest
+from tests.benchmarks.marginal_optimum import least_error
 from tests.benchmarks.rows import Row
 from tests.support.asking import ask
 from tests.support.memory_ledger import MemoryLedger
-from tests.support.ward_grid import exact, load_wards, ward_pipeline
+from tests.support.ward_grid import MONTHS, SEXES, WARDS, exact, load_wards, ward_pipeline
 
 _EPSILON = 1.0
 _RUNS, _QUICK_RUNS = 12, 2
@@ -38,6 +40,8 @@ def _by(*keys: str) -> str:
 
 _TOTAL = "SELECT count(*) AS n FROM patient"
 _WARD, _MONTH, _SEX = "ward", "month", "sex"
+
+_SIZES = {_WARD: len(WARDS), _MONTH: MONTHS, _SEX: len(SEXES)}
 
 _GRIDS: dict[str, list[str]] = {
     "ward x month, all marginals": [_by(), _by(_WARD), _by(_MONTH), _by(_WARD, _MONTH)],
@@ -101,6 +105,11 @@ def _rows(file: Path, workers: WorkerPool, name: str, statements: Sequence[str],
         Row(name, "expected error, of alone", summary.error_of_alone, "1", most=most),
         Row(name, "expected error of the worst question, of alone", summary.worst_of_alone, "1", most=_WORSE),
     ]
+    if name in _GRIDS:
+        keys = [frozenset(place for place, key in enumerate(_SIZES) if key in sql) for sql in statements]
+        used = sorted(frozenset().union(*keys))
+        least = least_error([list(_SIZES.values())[place] for place in used], keys, _WORSE)
+        told.append(Row(name, "least expected error of any shares, no question above 1.02", least, "1"))
     if quick and name not in _GRIDS:
         return told
     for _ in range(runs):

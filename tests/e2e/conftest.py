@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.demo.asking import client
+from server.demo.workplace import Demonstration, add_analyst, proxy
 from server.ledger.analyst import Role
-from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 from tests.support.wire_proxy import WireProxy, wire_proxy
 

@@ -27,10 +27,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.backends.embedded import EmbeddedPostgres
+from server.demo.workplace import Demonstration, add_analyst, proxy
 from server.ledger.account import Grant
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
-from tests.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 from tests.unit.server.http.fakes import send
 from tests.unit.server.ledger.charges import ACT

@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.demo.asking import client
+from server.demo.asking import client
 from tests.support.wire_proxy import WireProxy
 from tests.support.worker_processes import workers_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.demo.workplace import Demonstration, add_analyst
+from server.demo.workplace import Demonstration, add_analyst
 from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
 
 pytestmark = needs_chromium
@@ -63,13 +63,13 @@ def test_a_first_visit_to_a_charted_answer_in_six_actions(open_page: Open, demon
     page.get_by_label("Your key").fill(add_analyst(demonstration, 3.0))  # 1
     page.get_by_role("button", name="Sign in").click()  # 2
     expect(page.locator("#budget .words")).to_contain_text("3 of 3 left")
-    page.get_by_role("button", name="a count by nation").click()  # 3
+    page.get_by_role("button", name="customer: by nation").click()  # 3
     expect(page.locator("#budget .words")).to_contain_text("this question takes 1")
-    expect(page.locator("#explanation")).to_contain_text("every customer")
+    expect(page.locator("#explanation")).to_contain_text("everybody in customer")
     page.get_by_role("button", name="Run", exact=True).click()  # 4
     expect(page.locator(".panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
     expect(page.locator("#budget .words")).to_contain_text("2 of 3 left")
-    expect(page.locator("#history li")).to_have_count(1)
+    expect(page.locator("#history li:not(.day)")).to_have_count(1)
     picture(page, "charted")
     assert_accessible(page)
 
@@ -131,7 +131,7 @@ def test_an_exhausted_budget_is_explained(open_page: Open, demonstration: Demons
     sign_in(page, add_analyst(demonstration, 0.25))
     page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
     expect(page.locator("#budget .words")).to_contain_text("too little for epsilon 1")
-    expect(page.locator("#short")).to_contain_text("You have epsilon 0.25 left: ask with less")
+    expect(page.locator("#short")).to_contain_text("asks for epsilon 1.0, but only epsilon 0.25 is left")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("#problem")).to_contain_text("0.25")
     picture(page, "exhausted")
@@ -148,7 +148,13 @@ def test_the_noise_of_a_sum_is_told_for_what_a_row_adds(open_page: Open, demonst
 def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration: Demonstration) -> None:
     """The demonstration's policy has none, so the explanation is made to ask for one."""
     page = open_page()
-    page.route("**/v1/explain", lambda route: route.fulfill(json=route.fetch().json() | {"delta": 1e-6}))
+    told = {
+        "message": "only delta 0.0 is left",
+        "hint": "noisegate admin top-up ada --delta 1e-6",
+        "without_delta": False,
+    }
+    changed = {"delta": 1e-6, "cannot_pay": told}
+    page.route("**/v1/explain", lambda route: route.fulfill(json=route.fetch().json() | changed))
     sign_in(page, add_analyst(demonstration, 3.0))
     page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
     expect(page.locator("#budget .words")).to_contain_text("delta 0 of 0 left: too little for delta 1e-6")
@@ -227,13 +233,13 @@ def test_several_statements_are_asked_together(open_page: Open, demonstration: D
     page = open_page()
     sign_in(page, add_analyst(demonstration, 3.0))
     page.get_by_label("SQL", exact=True).fill(statements)
-    expect(page.get_by_role("button", name="Ask all")).to_be_visible()
+    expect(page.get_by_role("button", name="Ask dashboard")).to_be_visible()
     expect(page.locator("#run")).to_be_hidden()
     expect(page.locator("#together-words")).to_contain_text("estimated together")
     expect(page.locator("#together-answers li")).to_have_count(3)
     expect(page.locator("#together-answers")).not_to_contain_text("the nations; alone")
     expect(page.locator("#budget .words")).to_contain_text("this question takes 1")
-    page.get_by_role("button", name="Ask all").click()
+    page.get_by_role("button", name="Ask dashboard").click()
     expect(page.locator(".board .panel-chart svg[role=img]")).to_have_count(3, timeout=60_000)
     expect(page.locator(".together-said")).to_contain_text("Charged epsilon 1")
     expect(page.locator("#budget .words")).to_contain_text("2 of 3 left")

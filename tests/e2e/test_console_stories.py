@@ -6,6 +6,7 @@ Measured on the way: how heavy the page is, how soon a kept answer is there, and
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.workplace import Demonstration, add_analyst, proxy
+from server.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
 from tests.support.proxies import tpch_demonstration
 
@@ -201,14 +202,17 @@ def test_first_sign_in_to_a_first_answer_above_the_fold(visit: Visit, office: Of
     page.get_by_role("button", name="Tour").click()
     for _ in range(4):
         page.get_by_role("button", name="Next").click()
+    expect(page.locator("#tour")).to_contain_text("your budget does not begin anew")
     picture(page, "story-tour")
     page.get_by_role("button", name="Begin").click()
-    names = page.locator("#examples button").all_inner_texts()
-    assert {"a count", "a count by month", "by month and o_orderstatus", "a count by c_mktsegment"} <= set(names)
+    closed_elsewhere(page)
+    names = page.locator("#examples button").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    assert names[:2] == ["customer: how many", "customer: by c_mktsegment"], "people first, each by its table"
+    assert {"customer: by nation", "orders: people by year", "orders: people by o_orderstatus"} <= set(names)
     expect(page.get_by_role("spinbutton", name="Epsilon")).to_have_value("1")  # the policy's, to the last digit
 
-    page.get_by_role("button", name="a count by c_mktsegment").click()
-    expect(explained(page)).to_contain_text("every customer")
+    page.get_by_role("button", name="customer: by c_mktsegment").click()
+    expect(explained(page)).to_contain_text("everybody in customer")
     expect(page.locator("#explanation summary").first).to_contain_text("%")
     expect(page.locator("#explanation summary").first).to_contain_text("costs epsilon 1")
     picture(page, "story-before")
@@ -230,6 +234,77 @@ def test_first_sign_in_to_a_first_answer_above_the_fold(visit: Visit, office: Of
     expect(page.locator(".answer.other .stale")).to_be_visible()
     picture(page, "story-other-question")
     assert_accessible(page)
+
+
+def closed_elsewhere(page: Page) -> None:
+    """The tour and the budget's card close on Escape, and on a click outside of them."""
+    tour, budget = page.locator("#tour"), page.locator("#budget .card")
+    for opening, shown in (("#tour-begin", tour), ("#budget summary", budget)):
+        page.locator(opening).click()
+        expect(shown).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(shown).to_be_hidden()
+        page.locator(opening).click()
+        expect(shown).to_be_visible()
+        page.mouse.click(700, 860)
+        expect(shown).to_be_hidden()
+
+
+def test_an_accuracy_costs_at_most_what_is_said_before(visit: Visit, office: Office) -> None:
+    page = visit(office.key(9.0))
+    write(page, "SELECT count(*) FROM lineitem")
+    page.get_by_label("Right within", exact=True).fill("5")
+    expect(explained(page).locator("summary").first).to_contain_text("costs up to epsilon 1")
+    expect(page.locator("#budget .words")).to_contain_text("this question takes up to 1")
+    picture(page, "story-accuracy")
+    page.locator("#run").click()
+    expect(page.locator(".provenance")).to_contain_text("asked to be right within 5%", timeout=PATIENCE_MS)
+    assert 0.0 < charged(page) <= 1.0
+    expect(page.locator("#history li:not(.day)")).to_have_count(1)
+
+    before = charged(page)
+    page.get_by_label("Right within", exact=True).fill("0.0001")
+    write(page, "SELECT count(*) FROM lineitem WHERE l_quantity > 10")
+    explained(page)
+    page.locator("#run").click()
+    expect(page.locator("#problem")).to_contain_text("the most that is left for this question", timeout=PATIENCE_MS)
+    expect(page.locator("#problem")).to_contain_text("would be needed")
+    expect(page.locator("#problem")).to_contain_text("the first answer was charged, epsilon 0.1")
+    expect(page.locator("#explanation")).to_be_hidden()
+    picture(page, "story-accuracy-refused")
+    assert charged(page) == pytest.approx(before + 0.1)
+    expect(page.locator("#history li code")).to_have_count(2)
+
+
+def test_rows_are_refused_and_counted_at_a_click(visit: Visit, office: Office) -> None:
+    page = visit(office.key(3.0))
+    write(page, "SELECT * FROM customer WHERE c_acctbal > 0 LIMIT 10")
+    expect(page.locator("#problem")).to_contain_text("would show rows", timeout=PATIENCE_MS)
+    picture(page, "story-rows")
+    assert_accessible(page)
+    page.get_by_role("button", name="Count by c_mktsegment").click()
+    counted = "SELECT c_mktsegment, count(*)\nFROM customer WHERE c_acctbal > 0\nGROUP BY c_mktsegment"
+    expect(page.get_by_label("SQL", exact=True)).to_have_value(counted)
+    explained(page)
+    expect(page.locator("#problem-box")).to_be_hidden()
+
+
+def test_shares_have_nothing_to_draw_and_are_shown_as_a_table(visit: Visit, office: Office) -> None:
+    page = visit(office.key(2.0))
+    ask(page, "SELECT c_mktsegment, count(*) / sum(count(*)) OVER () AS share FROM customer GROUP BY c_mktsegment")
+    expect(page.locator("#answers table")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator("#answers th").last).to_have_text("share")
+
+
+def test_an_order_that_is_cut_says_which_neighbours_are_not_told_apart(visit: Visit, office: Office) -> None:
+    page = visit(office.key(3.0))
+    noisy = (
+        "SELECT c_mktsegment, count(*) AS n FROM customer WHERE c_acctbal > 9000 GROUP BY 1 ORDER BY n DESC LIMIT 3"
+    )
+    answer = ask(page, noisy, epsilon=0.05)
+    expect(answer).to_contain_text("The noise does not tell")
+    expect(answer).to_contain_text("their intervals overlap")
+    picture(page, "story-order")
 
 
 def test_a_kept_answer_is_there_at_once_and_free(visit: Visit, office: Office) -> None:
@@ -346,7 +421,7 @@ def test_an_exhausted_budget(visit: Visit, office: Office) -> None:
     page = visit(office.key(1.25))
     ask(page, "SELECT count(*) FROM orders")
     write(page, "SELECT count(*) FROM customer")
-    expect(page.locator("#short")).to_contain_text("You have epsilon 0.25 left", timeout=PATIENCE_MS)
+    expect(page.locator("#short")).to_contain_text("only epsilon 0.25 is left", timeout=PATIENCE_MS)
     page.locator("#run").click()
     expect(page.locator("#problem")).to_contain_text("0.25", timeout=PATIENCE_MS)
     page.locator("#budget summary").click()
@@ -360,7 +435,9 @@ def test_a_link_is_a_question_and_who_opens_it_pays(visit: Visit, office: Office
     ada = visit(office.key(3.0))
     ask(ada, BY_SEGMENT, epsilon=0.5)
     ada.get_by_role("button", name="Share").click()
-    expect(ada.locator("#toast")).to_contain_text("copied")
+    expect(ada.locator("#toast")).to_have_text(
+        re.compile("^Link copied. .* who opens it.* pays for the answer or has paid")
+    )
     link = ada.evaluate("navigator.clipboard.readText()")
     assert link.startswith(office.address + "/#sql=") and "ng_" not in link
 
@@ -393,7 +470,11 @@ def test_on_a_shared_computer_nobody_sees_what_another_asked_or_saved(visit: Vis
     ask(page, "SELECT count(*) FROM customer WHERE c_acctbal > 4242")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_label("Save this question as").fill("Rich customers")
-    page.locator("#save-dialog").get_by_role("button", name="Save").click()
+    page.locator("#save-cancel").click()
+    expect(page.locator("#saved")).not_to_contain_text("Rich customers")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_label("Save this question as").fill("Rich customers")
+    page.keyboard.press("Enter")
     expect(page.locator("#saved")).to_contain_text("Rich customers")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Your key")).to_be_visible()
@@ -427,7 +508,7 @@ def test_a_dashboard_of_eight(visit: Visit, office: Office) -> None:
     expect(page.locator("#together")).not_to_contain_text("Mondays")
     expect(page.locator("#together")).not_to_contain_text('"customer_0"')
     page.get_by_role("spinbutton", name="Epsilon").fill("4")
-    page.get_by_role("button", name="Ask all").click()
+    page.get_by_role("button", name="Ask dashboard").click()
     expect(page.locator(".board .answer")).to_have_count(8, timeout=PATIENCE_MS)
     assert charged(page) <= 4.0 + 1e-6
     spent = charged(page)
@@ -461,7 +542,7 @@ def test_an_auditor_sees_all_and_changes_nothing(visit: Visit, office: Office, w
     for form in ("grant", "add", "dataset-acts"):
         expect(page.locator(f"#{form}")).to_be_hidden()
     expect(page.locator("#analysts")).not_to_contain_text("Disable")
-    expect(page.locator("#policy")).to_contain_text("every customer and supplier")
+    expect(page.locator("#policy")).to_contain_text("everybody in customer and supplier")
     expect(page.locator("#policy")).to_contain_text("answered exactly and free")
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_contain_text("entries hold", timeout=PATIENCE_MS)
@@ -469,6 +550,15 @@ def test_an_auditor_sees_all_and_changes_nothing(visit: Visit, office: Office, w
     page.get_by_label("A head that you noted before").fill(head)
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_contain_text("everything up to it is as it was", timeout=PATIENCE_MS)
+    page.get_by_label("A head that you noted before").fill("0" * 64)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#verified")).to_have_text(re.compile("^No entry has the head that you noted"))
+    expect(page.locator("#verified")).to_contain_text("entries hold")
+    expect(page.locator("#no-words")).to_contain_text("What was asked is not kept")
+    if width > 500:
+        page.get_by_role("button", name="What is mechanism?").click()
+        expect(page.locator("#help")).to_contain_text("How the noise was made")
+        page.keyboard.press("Escape")
     assert_fits(page, width)
     picture(page, f"story-auditor-{width}")
     assert_accessible(page)
@@ -485,10 +575,11 @@ def test_an_admin_adds_tops_up_and_disables(visit: Visit, office: Office) -> Non
     page.locator("#grant [name=reason]").fill("a group of analysts")
     page.get_by_role("button", name="Set anew").click()
     expect(page.locator("#accounts")).to_contain_text("20 of 20 left", timeout=PATIENCE_MS)
+    expect(page.locator("#toast")).to_contain_text("Done: group:cardiology protects at epsilon 20")
     page.get_by_role("button", name="Add analyst").click()
     expect(page.locator("#secret code")).to_contain_text("ng_", timeout=PATIENCE_MS)
     key = page.locator("#secret code").inner_text()
-    page.locator("#grant [name=account]").fill(f"analyst:{name}")
+    page.locator("#grant [name=account]").fill(name)
     page.locator("#grant [name=epsilon]").fill("2")
     page.locator("#grant [name=reason]").fill("a second study")
     page.get_by_role("button", name="Add", exact=True).click()
@@ -500,12 +591,24 @@ def test_an_admin_adds_tops_up_and_disables(visit: Visit, office: Office) -> Non
     ask(grace, "SELECT count(*) FROM orders")
     page.reload()
     panel = page.locator(".panel", has_text=f"analyst:{name}")
-    expect(panel.locator(".forecast")).to_contain_text("Lasts about")
+    expect(panel.locator(".forecast")).to_contain_text("Too early to tell how long it lasts")
     expect(page.locator("#weeks")).to_contain_text(name)
 
+    expect(page.locator("#charges tbody tr").first).to_contain_text(
+        re.compile(r"[A-Z][a-z]{2} \d+, \d{4}, \d+:00 [AP]M UTC")
+    )
     page.locator("#analysts tr", has_text=name).get_by_role("button", name="Disable").click()
     page.get_by_label("Reason").last.fill("left the team")
-    page.get_by_role("button", name="Do it").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("#analysts tr", has_text=name)).to_contain_text("disabled", timeout=PATIENCE_MS)
+    expect(page.locator("#toast")).to_contain_text(f"Done: {name} is disabled", timeout=PATIENCE_MS)
+    page.locator("#analysts tr", has_text=name).get_by_role("button", name="Enable").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#why")).not_to_be_visible()
+    page.locator("#analysts tr", has_text=name).get_by_role("button", name="Enable").click()
+    page.locator("#why-cancel").click()
+    expect(page.locator("#why")).not_to_be_visible()
+    page.reload()
     expect(page.locator("#analysts tr", has_text=name)).to_contain_text("disabled", timeout=PATIENCE_MS)
     newest = page.locator("#acts tbody tr").first
     expect(newest).to_contain_text("disabled")
@@ -515,6 +618,45 @@ def test_an_admin_adds_tops_up_and_disables(visit: Visit, office: Office) -> Non
     page.locator("#secret").evaluate("secret => secret.hidden = true")
     picture(page, "story-admin")
     assert_accessible(page)
+
+
+def test_a_changed_policy_is_shown_line_by_line_before_and_after(visit: Visit, office: Office) -> None:
+    policy = office.demonstration.policy
+    text = policy.read_text()
+    stricter = text.replace("max_epsilon = 4.0", "max_epsilon = 3.5")
+    assert stricter != text
+    page = visit(office.key(1.0, "admin"), "/admin")
+    expect(page.locator("#pending")).to_be_hidden()
+    try:
+        policy.write_text(stricter)
+        page.reload()
+        expect(page.locator("#pending .removed")).to_contain_text("max_epsilon = 4.0", timeout=PATIENCE_MS)
+        expect(page.locator("#pending .added")).to_contain_text("max_epsilon = 3.5")
+        picture(page, "story-policy")
+        assert_accessible(page)
+        page.locator("#dataset-acts [name=reason]").fill("less at once")
+        page.get_by_role("button", name="Reload the policy").click()
+        expect(page.locator("#toast")).to_contain_text("in force", timeout=PATIENCE_MS)
+        expect(page.locator("#pending")).to_be_hidden()
+        expect(page.locator("#last-change")).to_be_visible()
+    finally:
+        policy.write_text(text)
+    page.locator("#dataset-acts [name=reason]").fill("as it was")
+    page.get_by_role("button", name="Reload the policy").click()
+    expect(page.locator("#weaker")).to_contain_text("max_epsilon", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="It is meant: take it").click()
+    expect(page.locator("#last-change .added")).to_contain_text("max_epsilon = 4.0", timeout=PATIENCE_MS)
+
+
+def test_an_admin_who_goes_to_the_console_stays_signed_in_and_is_told(visit: Visit, office: Office) -> None:
+    page = visit(office.key(1.0, "admin"), "/admin")
+    page.get_by_role("link", name="Console", exact=True).click()
+    expect(page.locator("#custodian")).to_contain_text("This key asks no questions", timeout=PATIENCE_MS)
+    expect(page.locator("#holder")).to_contain_text("admin")
+    picture(page, "story-custodian")
+    assert_accessible(page)
+    page.get_by_role("link", name="Back to administration").click()
+    expect(page.locator("#office")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_an_analysts_key_is_shown_the_way_from_administration(visit: Visit, office: Office) -> None:

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.demo.asking import client
+from server.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 from server.policy.accepted_policy import PolicyFile
-from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 from tests.support.proxies import tpch_demonstration
 
 NewClient = Callable[..., httpx.Client]

@@ -1,4 +1,4 @@
-"""Dashboards and notebooks over plain HTTP: the recipes of server/http/recipes.md, and what refreshing costs."""
+"""Dashboards and notebooks over plain HTTP: the recipes of docs/, and what refreshing costs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import httpx
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, proxy
+from server.demo.asking import client
+from server.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 
 NewClient = Callable[..., httpx.Client]
 
-RECIPES = Path(__file__).parents[2] / "server" / "http" / "recipes.md"
+DOCS = Path(__file__).parents[2] / "docs"
+RECIPES = (DOCS / "dashboards.md").read_text() + (DOCS / "notebooks.md").read_text()
 PANELS = tuple(
     f"SELECT count(*) FROM orders WHERE o_orderdate >= now() - INTERVAL '{years} years'" for years in range(28, 36)
 )
@@ -85,7 +86,7 @@ def test_the_next_grain_costs_them_once_more(by_minute: httpx.Client) -> None:
 
 def recipe(language: str, heading: str) -> str:
     """The first block of a language below a heading."""
-    below = RECIPES.read_text().partition(f"\n## {heading}\n")[2]
+    below = RECIPES.partition(f"\n## {heading}\n")[2]
     found = re.search(rf"```{language}\n(.*?)```", below, re.DOTALL)
     assert found is not None, heading
     return found[1]
@@ -105,7 +106,7 @@ def test_the_notebook_recipes_run_as_they_are_written(
     if heading != "Arrow":
         code += recipe("python", heading)
     try:
-        exec(compile(code, str(RECIPES), "exec"), names)
+        exec(compile(code, "docs", "exec"), names)
     finally:
         names["proxy"].close()  # a notebook keeps it
     frame = names["table"] if heading == "Arrow" else names["frame"]
@@ -126,9 +127,9 @@ def test_the_recipe_of_a_dashboard_at_once_runs_as_it_is_written(
     names: dict[str, Any] = {}
     before = spent(http)
     try:
-        exec(compile(recipe("python", "Arrow"), str(RECIPES), "exec"), names)
+        exec(compile(recipe("python", "Arrow"), "docs", "exec"), names)
         before = spent(http)
-        exec(compile(recipe("python", "A dashboard at once"), str(RECIPES), "exec"), names)
+        exec(compile(recipe("python", "A dashboard at once"), "docs", "exec"), names)
     finally:
         names["proxy"].close()
     assert [len(rows) for rows in names["rows"]] == [5, 2, 10]

@@ -16,9 +16,9 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.demo.asking import ask, true_values
-from tests.demo.queries import QUERIES, DemoQuery
-from tests.demo.workplace import Demonstration
+from server.demo.asking import ask, true_values
+from server.demo.queries import QUERIES, DemoQuery
+from server.demo.workplace import Demonstration
 
 NewClient = Callable[[float], httpx.Client]
 
@@ -97,6 +97,21 @@ def test_released_values_are_computed_filtered_and_sorted(new_client: NewClient)
         assert of_count["low"] <= count <= of_count["high"]
         assert of_mean["low"] <= mean <= of_mean["high"]
     assert body["confidence"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("name", "covers"), [("lpa", "truth"), ("fpa", "smoothed"), ("gs", "smoothed")])
+def test_counts_of_people_by_key_by_name(new_client: NewClient, name: str, covers: str) -> None:
+    http = new_client(4.0)
+    sql = "SELECT n_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
+    explained = http.post("/v1/explain", json={"sql": sql, "epsilon": 2.0, "mechanism": name}).json()
+    assert [one["mechanism"] for one in explained["mechanisms"]] == [name]
+    body = http.post("/v1/query", json={"sql": sql, "epsilon": 2.0, "mechanism": name}).json()
+    assert (body["mechanism"], body["covers"], len(body["rows"])) == (name, covers, 25)
+    assert body["charge"] == {"epsilon": 2.0, "delta": 0.0}
+    assert _budget(http) == 2.0
+    refused = http.post("/v1/query", json={"sql": COUNT, "epsilon": 2.0, "mechanism": name})
+    assert (refused.status_code, refused.json()["code"]) == (422, "22023")
+    assert _budget(http) == 2.0
 
 
 def test_r2t_by_name(new_client: NewClient) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.demo.workplace import Demonstration
+from server.demo.workplace import Demonstration
 
 NewClient = Callable[..., httpx.Client]
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.asking import client
-from tests.demo.workplace import add_analyst, running_proxy
+from server.demo.asking import client
+from server.demo.workplace import add_analyst, running_proxy
 from tests.support.proxies import tpch_demonstration
 
 GROUPS = 74_880

@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, proxy
+from server.demo.asking import client
+from server.demo.workplace import Demonstration, add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 
 CLIENTS = 8

@@ -14,10 +14,10 @@ from contextlib import closing
 
 import pytest
 
+from server.demo.queries import QUERIES, DemoQuery
 from server.ledger.analyst import Act
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_policy_ledger
-from tests.demo.queries import QUERIES, DemoQuery
 from tests.e2e.clients.contract import NEVER_ENDS
 from tests.support.wire_proxy import WireProxy
 

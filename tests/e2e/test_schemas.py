@@ -16,9 +16,9 @@ import pytest
 from planner.policy.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
 from server.cli.main import main
-from tests.demo.asking import client
-from tests.demo.database import ROLE
-from tests.demo.workplace import Demonstration, add_analyst
+from server.demo.asking import client
+from server.demo.database import ROLE
+from server.demo.workplace import Demonstration, add_analyst
 from tests.support.clinic_of_schemas import POLICY, load_hospital
 from tests.support.wire_proxy import WireProxy, wire_proxy
 

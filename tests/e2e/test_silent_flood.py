@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.workplace import add_analyst
+from server.demo.workplace import add_analyst
 from tests.support.proxies import tpch_demonstration
 from tests.support.silent_flood import flood
 from tests.support.wire_proxy import WireProxy, wire_proxy

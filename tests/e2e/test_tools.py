@@ -16,7 +16,7 @@ import pytest
 from psycopg import pq
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.workplace import add_analyst
+from server.demo.workplace import add_analyst
 from tests.support.shop import NAME, PEOPLE, shop_demonstration
 from tests.support.wire_proxy import WireProxy, wire_proxy
 

@@ -21,11 +21,11 @@ from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.mirror.current_mirror import CurrentMirror
 from server.backends.mirror.mirror_backend import MirrorBackend
+from server.demo.queries import QUERIES
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.startup.mirror import open_mirror, refresh_mirror
-from tests.demo.queries import QUERIES
-from tests.golden.planner.write_cases import before_files
+from tests.golden.planner.write_cases import before_files, mechanism_of
 from tests.golden.tpch.queries import policy as tpch_policy
 from tests.golden.tpch.queries import working
 from tests.golden.untruncated import Rows, Run, assert_same, duckdb, postgres, untruncated
@@ -56,7 +56,8 @@ class Database:
     duckdb: bool
 
     def planned(self, name: str) -> tuple[Plan, BackendQuery]:
-        plan = planned(STATEMENTS[name], self.schema, _policy(name))
+        text = STATEMENTS[name]
+        plan = planned(text, self.schema, _policy(name), mechanism=mechanism_of(text))
         return plan, rewrite(plan, dialect="duckdb", schema=self.schema) if self.duckdb else rewrite(
             plan, schema=self.schema
         )

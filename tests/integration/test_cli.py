@@ -22,7 +22,7 @@ from privacy.truncation.vector.reference import ReferenceVectorSolver
 from server.cli.main import main
 
 ROLE_URL = "NOISEGATE_DATABASE_URL"
-DEMO_POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+DEMO_POLICY = Path(__file__).parents[2] / "server" / "demo" / "policy.toml"
 TABLES = b"CREATE TABLE person (id bigint PRIMARY KEY, age integer); INSERT INTO person VALUES (1, 30), (2, 200)"
 POLICY = """
 name = "people"

@@ -118,11 +118,17 @@ def test_what_one_analyst_has_is_not_another_s(clinic: GrowingClinic) -> None:
     assert answer.epsilon == 6.0 and answer.kept == () and clinic.left("bob") == pytest.approx(994.0)
 
 
-def test_another_epsilon_is_another_question(clinic: GrowingClinic) -> None:
-    clinic.ask(MONTHLY)
+@pytest.mark.parametrize(("epsilon", "charged", "kept"), [(3.0, 0.5, 5), (6.5, 1.09, 5), (7.0, 7.0, 0)])
+def test_what_is_kept_serves_another_epsilon_unless_that_asks_for_much_more(
+    clinic: GrowingClinic, epsilon: float, charged: float, kept: int
+) -> None:
+    """A tenth wider than a fresh answer is the most; what is open is measured as is asked for now."""
+    first = clinic.ask(MONTHLY)
     _loaded(clinic)
-    answer = clinic.ask(MONTHLY, epsilon=7.0)
-    assert answer.epsilon == 7.0 and answer.kept == ()
+    answer = clinic.ask(MONTHLY, epsilon=epsilon)
+    assert answer.epsilon == pytest.approx(charged, rel=0.01)
+    assert sum(one.groups for one in answer.kept) == kept
+    assert (_rows(answer)[:kept] == _rows(first)[:kept]) and len(answer.rows) == 6
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend
 from server.backends.room import Room
+from server.demo.queries import QUERIES
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
-from tests.demo.queries import QUERIES
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_duckdb import NAMESPACE
 

@@ -13,8 +13,8 @@ from psycopg import Connection, pq
 from server import libpq
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
+from server.demo.workplace import add_analyst, proxy
 from server.ledger.postgres import connection as postgres_connection
-from tests.demo.workplace import add_analyst, proxy
 from tests.support.proxies import tpch_demonstration
 
 HOSTILE = {

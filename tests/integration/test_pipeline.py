@@ -181,7 +181,7 @@ def test_what_no_accuracy_is_of_is_answered_or_refused_as_ever(
         ask(answering, QueryRequest("ada", two, max_relative_error=0.05))
     with pytest.raises(InvalidSetting, match="max_absolute_error"):
         ask(answering, replace(QUESTION, max_relative_error=0.05, max_absolute_error=5.0))
-    with pytest.raises(NoProposal, match="this question may spend"):
+    with pytest.raises(NoProposal, match="the most that you allow this question"):
         bounded = parse_policy(POLICY.read_text().replace("[tables.orders]", BOUNDED))
         ask(replace(answering, policy=bounded), replace(QUESTION, epsilon=0.5, max_absolute_error=1e-3))
     assert ledger.charges() == ()

@@ -12,7 +12,14 @@ import pytest
 
 from planner.policy.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
-from server.errors import LedgerInvalid, LedgerMissing, LedgerUnavailable
+from server.errors import (
+    ChargeUnsettled,
+    LedgerFull,
+    LedgerInvalid,
+    LedgerMissing,
+    LedgerUnavailable,
+    LedgerUncertain,
+)
 from server.ledger.api_keys import key_hash
 from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
 from server.ledger.postgres.triggers import SCHEMA
@@ -119,6 +126,71 @@ def test_a_lost_connection_charges_once(
     assert ledger.bump_data(ACT) == 2
     assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "committed", "data"]
     assert ledger.verify().fault is None
+
+
+def _lost_after_its_commit(monkeypatch: pytest.MonkeyPatch, cut: Cut, then: Callable[[str], None]) -> None:
+    """The first commit is done, and its answer lost; `then` is called before every statement after that."""
+    execute: Callable[..., object] = psycopg.Connection.execute
+    cuts: list[str] = []
+
+    def losing(connection: object, statement: str, *more: object) -> object:
+        if cuts:
+            then(statement)
+        elif statement == "COMMIT":
+            execute(connection, statement)
+            cut()
+            cuts.append(statement)
+        return execute(connection, statement, *more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", losing)
+
+
+def test_a_clock_that_is_set_back_after_a_lost_commit_charges_once(
+    ledger: StoreLedger, cut: Cut, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by a simulated history: that the clock is behind is noted first, and what was done was done again."""
+    before = clock.seconds
+    _lost_after_its_commit(monkeypatch, cut, lambda _: setattr(clock, "seconds", before - 7200.0))
+    assert ledger.reserve(charge(0.25)).id == 1
+    assert ledger.budget("ada").epsilon_left == 0.75
+    assert ledger.reserve(charge(0.25)).id == 2, "and by then the clock is noted"
+    assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "clock", "reserved"]
+    assert ledger.verify().fault is None
+
+
+def _full(statement: str) -> None:
+    if statement.startswith("LOCK"):
+        raise psycopg.errors.DiskFull
+
+
+def test_a_disk_that_fills_up_after_a_lost_commit_does_not_say_that_nothing_was_charged(
+    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by a simulated history: the second attempt was told of the disk, and the first one had been done."""
+    with monkeypatch.context() as during:
+        _lost_after_its_commit(during, cut, _full)
+        with pytest.raises(LedgerUncertain):
+            ledger.reserve(charge(0.25))
+        with pytest.raises(LedgerFull):
+            ledger.reserve(charge(0.25))
+    assert ledger.budget("ada").epsilon_left == 0.75
+
+
+def test_what_may_have_been_given_back_is_not_said_to_stand(
+    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by two simulated histories: what cannot be settled stands, but here nobody knows, and it does not."""
+    given_back, answered = ledger.reserve(charge(0.25)), ledger.reserve(charge(0.5))
+    with monkeypatch.context() as during:
+        _lost_after_its_commit(during, cut, _full)
+        with pytest.raises(LedgerUncertain):
+            ledger.release(given_back)
+    assert ledger.budget("ada").epsilon_left == 0.5
+    with monkeypatch.context() as during:
+        _lost_after_its_commit(during, cut, _full)
+        with pytest.raises(ChargeUnsettled):
+            ledger.commit(answered, b"noisy")
+    assert ledger.budget("ada").epsilon_left == 0.5
 
 
 def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: StoreLedger, ledger_url: str) -> None:

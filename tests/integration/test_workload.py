@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
-from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, QueryFailed
+from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, NothingFollows, QueryFailed
 from server.ledger.accounts.amounts import charged_epsilon
+from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
@@ -246,6 +247,51 @@ def test_a_better_answer_that_is_kept_is_taken_instead(pipeline: Pipeline, ledge
     assert spent(ledger) - before == charged_epsilon(1.0), "its share is not spent"
 
 
+def test_the_best_answer_is_taken_though_a_worse_one_is_newer(pipeline: Pipeline, ledger: Ledger) -> None:
+    known = ask(pipeline, QueryRequest("ada", ALONE, epsilon=6.0, request_id="request-0"))
+    ask(pipeline, QueryRequest("ada", ALONE, epsilon=0.25, request_id="request-1", reuse="never"))
+    before = spent(ledger)
+    answered = pipeline.workload(asked(ALONE, "SELECT place, count(*) FROM visit GROUP BY place", epsilon=2.0))
+    assert list(answered.answers[0].rows) == list(known.rows)
+    assert spent(ledger) - before == charged_epsilon(1.0)
+
+
+def test_what_follows_from_a_paid_answer_is_free_in_a_workload(pipeline: Pipeline, ledger: Ledger) -> None:
+    """A total of kept groups, no wider than its share would buy."""
+    ask(pipeline, QueryRequest("ada", BY_SEX, epsilon=8.0, request_id="request-0"))
+    before = spent(ledger)
+    women = "SELECT count(*) AS n FROM patient WHERE sex = 'female'"
+    request = asked(women, ALONE, epsilon=2.0)
+    told = pipeline.explain_workload(request)
+    assert told.charge_epsilon == pytest.approx(1.0)
+    assert [one.how for one in told.summary.queries] == ["free", "alone"]
+    answered = pipeline.workload(request)
+    assert answered.answers[0].derived_from and answered.answers[0].epsilon == 0.0
+    assert spent(ledger) - before == charged_epsilon(1.0)
+    again = pipeline.workload(request)
+    assert again.epsilon == 0.0 and [list(one.rows) for one in again.answers] == [
+        list(one.rows) for one in answered.answers
+    ]
+
+
+def test_a_grid_whose_questions_are_all_known_better_is_not_measured(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql in GRID:
+        ask(pipeline, QueryRequest("ada", sql, epsilon=3.0, request_id="request-0"))
+    before = spent(ledger)
+    answered = pipeline.workload(asked(*GRID, epsilon=2.0))
+    assert spent(ledger) == before and answered.epsilon == 0.0
+    assert [len(one.rows) for one in answered.answers] == [len(WARDS), MONTHS, len(WARDS) * MONTHS, 1]
+
+
+def test_a_grid_that_is_paid_for_stays_one_whatever_is_bought_later(pipeline: Pipeline) -> None:
+    first = pipeline.workload(asked(*GRID, epsilon=2.0))
+    for sql in GRID:
+        ask(pipeline, QueryRequest("ada", sql, epsilon=3.0, request_id="request-0"))
+    again = pipeline.workload(asked(*GRID, epsilon=2.0))
+    assert again.epsilon == 0.0
+    assert [one.how for one in again.summary.queries] == [one.how for one in first.summary.queries]
+
+
 def test_an_idempotency_key_charges_once(pipeline: Pipeline, ledger: Ledger) -> None:
     request = asked(*GRID, ALONE, epsilon=2.0, idempotency_key="monday")
     first = pipeline.workload(request)
@@ -261,6 +307,22 @@ def test_unrelated_questions_get_equal_shares(pipeline: Pipeline) -> None:
     assert [one.how for one in answered.summary.queries] == ["alone"] * 2
     assert answered.summary.error_of_alone == pytest.approx(1.0)
     assert "threshold" in (answered.summary.queries[0].why or "")
+
+
+def test_what_is_to_be_free_is_refused_with_its_price_where_it_is_not(pipeline: Pipeline, ledger: Ledger) -> None:
+    board = (BY_WARD, BY_MONTH, ALONE)
+    with pytest.raises(NothingFollows, match="for epsilon 2") as refused:
+        pipeline.workload(asked(*board, epsilon=2.0, reuse="only"))
+    assert spent(ledger) == 0 and "reuse = auto" in (refused.value.hint or "")
+    first = pipeline.workload(asked(*board, epsilon=2.0))
+    paid = spent(ledger)
+    again = pipeline.workload(asked(*board, epsilon=2.0, reuse="only"))
+    assert again.epsilon == 0.0 and spent(ledger) == paid
+    assert [list(one.rows) for one in again.answers] == [list(one.rows) for one in first.answers]
+    ledger.bump_data(Act("ada", "a new load"))
+    with pytest.raises(NothingFollows):
+        pipeline.workload(asked(*board, epsilon=2.0, reuse="only"))
+    assert spent(ledger) == paid
 
 
 def test_weights_divide_by_their_roots(pipeline: Pipeline) -> None:

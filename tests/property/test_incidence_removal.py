@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.published.grouping.fpa import coefficients, reals, sensitivity
-from privacy.published.grouping.incidence import Incidence, enforced
-from privacy.published.grouping.noisy_counts import equal_groups
-from privacy.published.grouping.smoothing_choice import _candidates
+from privacy.mechanisms.by_key.fpa import coefficients, reals, sensitivity
+from privacy.mechanisms.by_key.incidence import Incidence, enforced
+from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups
+from privacy.mechanisms.by_key.smoothing_bias import _by_frequencies, _by_groups, _sensitivity
+from privacy.mechanisms.by_key.smoothing_choice import _candidates
 from tests.support.seeded_draws import SeededDraws
 
 KEYS = 9
@@ -67,10 +68,35 @@ def test_rows_of_one_unit_move_what_is_measured_by_at_most_its_sensitivity(
     m = reals(KEYS, frequencies)
     changed = np.abs(coefficients(before.counts, m) - coefficients(after.counts, m)).sum()
     assert changed <= sensitivity(KEYS, frequencies, before.moved, before.most)
+    smooth = NoisyCounts(np.zeros(KEYS), np.ones(KEYS), group, size, "gs_s", 1.0)
+    assert abs(_by_groups(before, smooth) - _by_groups(after, smooth)) <= _sensitivity(KEYS, before.moved, 0)
+    biases = [_by_frequencies(one, frequencies) for one in (before, after)]
+    assert abs(biases[0] - biases[1]) <= _sensitivity(KEYS, before.moved, frequencies)
     candidates = zip(*(_candidates(one, np.array(places[0]), Fraction(1)) for one in (before, after)), strict=True)
     for one, other in candidates:
         assert (one.released, one.sensitivity, one.coarse) == (other.released, other.sensitivity, other.coarse)
         assert abs(one.excess - other.excess) <= one.sensitivity * (1 + 1e-9)
+
+
+@given(sets, sets, st.lists(sets, max_size=3), st.integers(1, KEYS), st.data())
+@settings(max_examples=100, deadline=None)
+def test_keys_that_follow_from_a_unit_move_once(
+    rest: set[int], gone: set[int], crowd: list[set[int]], size: int, data: st.DataObject
+) -> None:
+    """Whatever rows go, no key that was left out enters where a unit is at no more than are kept."""
+    places = [data.draw(st.permutations(range(KEYS))) for _ in range(len(crowd) + 1)]
+    others = [(unit + 1, key) for unit, own in enumerate(crowd) for key in own]
+    most = max(1, len(rest | gone), *map(len, crowd), 1)
+    tables = []
+    for own in (rest | gone, rest):
+        pairs = [*((0, key) for key in own), *others]
+        units, keys = np.array(pairs, np.int64).reshape(-1, 2).T
+        tables.append(enforced(units, keys, KEYS, most, OrderOfPairs(pairs, places), settled=True))
+    before, after = tables
+    assert before.moved == after.moved == min(most, KEYS)
+    assert np.abs(before.counts - after.counts).sum() <= before.moved
+    smooth = NoisyCounts(np.zeros(KEYS), np.ones(KEYS), equal_groups(np.array(places[0]), size), size, "gs_s", 1.0)
+    assert abs(_by_groups(before, smooth) - _by_groups(after, smooth)) <= _sensitivity(KEYS, before.moved, 0)
 
 
 def test_every_change_of_few_counts_stays_within_the_sensitivity_of_the_coefficients_and_the_papers_is_exceeded() -> (
@@ -84,5 +110,8 @@ def test_every_change_of_few_counts_stays_within_the_sensitivity_of_the_coeffici
         changes = np.array([one for one in itertools.product((-1, 0, 1), repeat=d) if np.abs(one).sum() <= s])
         worst = np.abs(changes @ basis).sum(axis=1).max()
         assert worst <= sensitivity(d, frequencies, s, s)
+        if m < d:
+            smoothed = changes - (changes @ basis) @ basis.T / (d * 4.0**20)
+            assert np.abs(smoothed).max() * 1024 <= _sensitivity(d, s, frequencies) - 1
         exceeded |= worst > (frequencies * d * s) ** 0.5 * 2.0**20
     assert exceeded

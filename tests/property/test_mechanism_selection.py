@@ -90,7 +90,10 @@ def test_one_unit_of_one_load_moves_no_nested_score_by_more(
         return np.asarray((total.astype(object) * groups + remainder + more) // groups, np.int64)
 
     margins = tuple(np.minimum(np.arange(len(ladder)) * price / 10, price)) if seed % 2 and price < 2.0**31 else ()
-    scores = Scores(ladder, gap, (price,) * len(ladder), margins, monotone=True, nested=True)
+    by_doublings = bool(margins) and seed % 4 == 1
+    scores = Scores(
+        ladder, gap, (price,) * len(ladder), margins, monotone=True, nested=True, by_doublings=by_doublings
+    )
     without, beside = divided(exact - erring(), unit=False), divided(exact - erring(), unit=True)
     assert np.abs(scores(without, without) - scores(beside, beside)).max() <= SENSITIVITY
 
@@ -115,11 +118,32 @@ def test_a_unit_that_leaves_while_another_comes_moves_monotone_scores_further() 
         assert (np.abs(scores(first, first) - scores(other, other)).max() <= SENSITIVITY) == fits
 
 
+@given(SEEDS, st.sampled_from([0.0, 0.7, 31.1]), st.integers(-20, 32), st.integers(-20, 32), st.integers(1, 300))
+@example(1, 0.7, -20, 32, 300)
+def test_a_unit_moves_no_score_by_doublings_by_more(seed: int, price: float, a: int, b: int, units: int) -> None:
+    """Loads as units have them, and one of them goes: each score by doublings is within a grid step of its moves."""
+    generator = np.random.default_rng(seed)
+    ladder = Ladder(min(a, b), max(a, b))
+    loads = np.exp2(generator.uniform(-2, 62, units)).astype(np.int64)
+    margins = tuple(np.arange(len(ladder)) * generator.uniform(0, 40))
+    scores = Scores(ladder, 0.0, (price,) * len(ladder), margins, monotone=True, nested=True, by_doublings=True)
+
+    def values(of: NDArray[np.int64]) -> NDArray[np.int64]:
+        cut = np.minimum(ladder.units[None], of[:, None]).astype(object).sum(axis=0)
+        return np.array([[min(MAX_UNITS, value) for value in np.atleast_1d(cut)]], np.int64)
+
+    first, other = values(loads), values(loads[1:]) if units > 1 else np.zeros((1, len(ladder)), np.int64)
+    assert np.abs(scores(first, first) - scores(other, other)).max() <= SENSITIVITY
+
+
 @given(SEEDS, GAPS, PRICES, st.floats(0, 40))
 def test_bounds_on_values_are_bounds_on_scores(seed: int, gap: float, price: float, size: float) -> None:
     generator = np.random.default_rng(seed)
     margins = tuple(np.arange(len(Ladder(-5, 12))) * price / 20) if seed % 2 and price < 2.0**31 else ()
-    scores = Scores(Ladder(-5, 12), gap, (price,) * len(Ladder(-5, 12)), margins, monotone=seed % 4 < 2)
+    by_doublings = bool(margins) and seed % 8 < 4
+    scores = Scores(
+        Ladder(-5, 12), gap, (price,) * len(Ladder(-5, 12)), margins, monotone=seed % 4 < 2, by_doublings=by_doublings
+    )
     values = table(generator, scores.ladder, size)
     lower = (values * generator.choice([0.0, 0.9, 1.0], values.shape)).astype(np.int64).clip(0, values)
     upper = np.maximum(values, (values * generator.choice([1.0, 1.1, 2.0], values.shape)).astype(np.int64))

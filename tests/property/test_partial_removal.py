@@ -60,6 +60,7 @@ amount = { range = [0, 10] }
 QUERIES = (
     "SELECT count(*) FROM line",
     "SELECT sum(amount) FROM line",
+    "SELECT sum(LEAST(GREATEST(id, 2), 9)) FROM line",
     "SELECT count(*) FROM line a JOIN line b ON a.amount = b.amount",
     "SELECT count(*) FROM orders o JOIN line l ON l.orders = o.id JOIN person p ON p.id = o.person",
     "SELECT count(DISTINCT amount) FROM line",

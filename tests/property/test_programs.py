@@ -38,15 +38,16 @@ def _random_program(random: np.random.Generator) -> PreparedProgram:
 
 def _side_by_side(programs: list[PreparedProgram]) -> Iterator[float]:
     """Optima in units of ONE of many small programs, by cvxpy and Clarabel in one call: blocks share nothing."""
-    totals = []
-    constraints: list[cvxpy.Constraint] = []
-    for one in programs:
-        x = cvxpy.Variable(len(one.weights), nonneg=True)
-        owned = np.zeros((len(one.caps), len(one.weights)))
-        owned[one.incidence.units, one.incidence.rows] = 1.0
-        constraints += [x <= one.weights / ONE, owned @ x <= one.caps / ONE]
-        totals.append(cvxpy.sum(x))
-    cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(cvxpy.hstack(totals))), constraints).solve(solver=cvxpy.CLARABEL)
+    with np.errstate(all="ignore"):  # cvxpy learns shapes by adding up arrays that nobody has filled
+        totals = []
+        constraints: list[cvxpy.Constraint] = []
+        for one in programs:
+            x = cvxpy.Variable(len(one.weights), nonneg=True)
+            owned = np.zeros((len(one.caps), len(one.weights)))
+            owned[one.incidence.units, one.incidence.rows] = 1.0
+            constraints += [x <= one.weights / ONE, owned @ x <= one.caps / ONE]
+            totals.append(cvxpy.sum(x))
+        cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(cvxpy.hstack(totals))), constraints).solve(solver=cvxpy.CLARABEL)
     for total in totals:
         yield float(total.value)
 

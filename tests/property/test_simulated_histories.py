@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from server.errors import QueryFailed, TooManyFailures
 from tests.support.simulation.history import Simulation
 from tests.support.simulation.invariants import violations
 from tests.support.simulation.planted import PLANTED
@@ -24,6 +26,27 @@ def test_no_history_breaks_a_promise(histories: int) -> None:
         outcomes["faults"] += len(history.injected)
         outcomes["broken"] += sum(one.broken for one in history.asked)
     assert all(outcomes[name] >= histories for name in ("answered", "faults", "broken")), outcomes
+
+
+@pytest.mark.parametrize("seed", [1486, 1729, 4968, 5299])
+def test_histories_that_once_broke_one_do_not(seed: int) -> None:
+    """A commit whose answer was lost, and then the clock set back, or the disk full: once what was lost is a charge,
+    and twice that one was given back (`test_postgres_ledger.py`)."""
+    assert list(violations(Simulation(seed).run())) == []
+
+
+@pytest.mark.parametrize("seed", [4484, 7520])
+def test_a_failure_that_nobody_was_told_of_is_one(seed: int) -> None:
+    """The proxy ended after it had noted the failure and before its client heard of it. The question is refused all
+    the same, or who ends proxies could have it fail again and again."""
+    history = Simulation(seed).run()
+    assert list(violations(history)) == []
+    refused = {one.request.sql for one in history.asked if isinstance(one.error, TooManyFailures)}
+    told = {one.request.sql for one in history.asked if isinstance(one.error, QueryFailed)}
+    assert refused
+    assert not refused & told
+    none_failed = replace(history, failed=frozenset())
+    assert any("refused as one that had failed" in one for one in violations(none_failed))
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -110,13 +110,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._text(204, "")
 
     def _explain(self, sql: str) -> None:
-        """With what was found while it ran, which tells exact numbers of rows."""
+        """With what was found while it ran, which tells exact numbers of rows, and with what others were told."""
         try:
             _, rows = self.server.proxy.exact(f"EXPLAIN ANALYZE {sql}")
         except Exception as error:
             self._json(400, {"code": "42000", "message": str(error)})
             return
-        self._json(200, {"plan": str(rows)})
+        self._json(200, {"plan": str(rows), "starts_from": self.server.proxy.cache.get(sql)})
 
     def _answer(self, sql: str, epsilon: float, parameters: list[object]) -> None:
         self._json(*self._answered(sql, epsilon, parameters))

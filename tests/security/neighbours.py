@@ -8,25 +8,27 @@ and a name that stands nowhere else.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import duckdb
 import httpx
 
+from server.demo.workplace import free_port
 from server.ledger.analyst import Role
 from server.ledger.api_keys import credentials_of, new_key
 from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
-from tests.demo.workplace import free_port
 from tests.security.game import MARKER, TARGET, Desk, Opens
 from tests.security.naive_server import naive_server
 
@@ -146,26 +148,35 @@ class Proxy:
 
 
 @contextmanager
-def served(folders: Sequence[Path], settings: str = "") -> Iterator[list[Proxy]]:
+def served(
+    folders: Sequence[Path],
+    settings: str = "",
+    module: str = "server.cli.main",
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[list[Proxy]]:
     """`noisegate serve` before the database of each folder; they start side by side.
 
     Args:
       settings: lines of the policy's section `privacy`, instead of those with the same names.
+      module: another command line than the product's, for a proxy that is broken on purpose.
+      variables: of its environment, beside those of this process.
     """
     with ExitStack() as stack:
-        started = [_started(folder, settings, stack) for folder in folders]
+        started = [_started(folder, settings, module, variables, stack) for folder in folders]
         yield [replace(proxy, address=_listening(process, proxy.log)) for process, proxy in started]
 
 
-def _started(folder: Path, settings: str, stack: ExitStack) -> tuple[subprocess.Popen[bytes], Proxy]:
+def _started(
+    folder: Path, settings: str, module: str, variables: Mapping[str, str], stack: ExitStack
+) -> tuple[subprocess.Popen[bytes], Proxy]:
     policy = folder / "policy.toml"
     policy.write_text(_with(settings))
     ledger, _ = open_or_create(read_policy(policy), policy)
     stack.callback(ledger.close)
     wire = free_port(0)
-    command = [sys.executable, "-m", "server.cli.main", "serve", str(policy), "--port", "0", "--wire-port", str(wire)]
+    command = [sys.executable, "-m", module, "serve", str(policy), "--port", "0", "--wire-port", str(wire)]
     log = stack.enter_context((folder / "proxy.log").open("ab"))
-    process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | dict(variables))
     stack.callback(process.wait, _START_S)
     stack.callback(process.send_signal, signal.SIGTERM)
     proxy = Proxy(folder, "", wire, process.pid, ledger, "")
@@ -202,10 +213,12 @@ class Pair:
 
     Attributes:
       present, absent: open a desk with a fresh account, before the database with the person and the one without.
+      proxies: the same two, where they are real.
     """
 
     present: Opens
     absent: Opens
+    proxies: tuple[Proxy, ...] = ()
 
 
 @contextmanager
@@ -214,14 +227,15 @@ def real_pair(folder: Path, settings: str = "") -> Iterator[Pair]:
     clinic(folder / "with", with_target=True)
     clinic(folder / "without", with_target=False)
     with served((folder / "with", folder / "without"), settings) as (one, other):
-        yield Pair(one.desk, other.desk)
+        yield Pair(one.desk, other.desk, (one, other))
 
 
 @contextmanager
 def naive_pair(folder: Path) -> Iterator[Pair]:
     """Two naive ones."""
     with ExitStack() as stack:
-        yield Pair(*(stack.enter_context(_naive(folder / name, name == "with")) for name in ("with", "without")))
+        one, other = (stack.enter_context(_naive(folder / name, name == "with")) for name in ("with", "without"))
+        yield Pair(one, other)
 
 
 @contextmanager

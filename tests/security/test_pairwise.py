@@ -97,6 +97,21 @@ def test_an_error_that_one_database_alone_has_is_seen(files: Files) -> None:
     assert "error" in _differs(Lockstep(files, HOSTILE_POLICY, backend=failing))
 
 
+def test_a_plan_and_a_refusal_are_shared_unless_they_are_to_be_made_anew(lockstep: Lockstep) -> None:
+    """What the second database is asked for by itself is equal, too, and is another object."""
+    random = QueryRequest(ANALYST, "SELECT count(*) FROM h WHERE random() < 0.5", 1.0)
+    assert lockstep.compare(random).refused == 1
+    shared = lockstep._refused
+    assert shared is not None and lockstep.compare(random, anew=True).differences == []
+    assert lockstep._refused is not shared
+    counted = QueryRequest(ANALYST, BY_WARD, 8.0)
+    assert lockstep.compare(counted).answered == 1 and lockstep._refused is None
+    first, second = lockstep._pipelines
+    assert first.questions is second.questions and len(first.questions) == 1
+    assert len(lockstep._kinds) == 1 and all(one.kinds is lockstep._kinds for one in lockstep._backends)
+    assert lockstep.compare(counted, anew=True).differences == []
+
+
 def _differs(lockstep: Lockstep) -> set[str]:
     try:
         seen: Seen = lockstep.compare(QueryRequest(ANALYST, BY_WARD, 8.0))

@@ -34,5 +34,6 @@ def picture(page: Page, name: str) -> None:
 
 def assert_accessible(page: Page) -> None:
     found = Axe().run(page).response["violations"]
-    serious = [each["id"] for each in found if each["impact"] in ("serious", "critical")]
-    assert serious == []
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    places = [f"{each['id']}: {node['html']}: {node['failureSummary']}" for each in serious for node in each["nodes"]]
+    assert not serious, "\n".join(places)  # what this module asserts is not rewritten

@@ -94,6 +94,7 @@ class GrowingClinic:
 
     Attributes:
       url: of the PostgreSQL; empty for files.
+      range_from: the first day that the policy declares.
     """
 
     folder: Path
@@ -102,12 +103,15 @@ class GrowingClinic:
     workers: WorkerPool
     url: str = ""
     privacy: str = ""
+    range_from: str = "2026-01-01"
 
     @property
     def policy(self) -> Policy:
         """As it is now."""
         where = {"duckdb": "duckdb:///clinic.duckdb", "parquet": "parquet:///lake", "postgres": "env:CLINIC_URL"}
-        text = POLICY.format(url=where[self.engine], privacy=self.privacy)
+        text = POLICY.format(url=where[self.engine], privacy=self.privacy).replace(
+            "[2026-01-01", f"[{self.range_from}"
+        )
         (self.folder / "policy.toml").write_text(text)
         return parse_policy(text)
 
@@ -171,14 +175,20 @@ class GrowingClinic:
 
 @contextmanager
 def growing_clinic(
-    folder: Path, engine: Engine, workers: WorkerPool, url: str = "", privacy: str = "", moment: str = "timestamp"
+    folder: Path,
+    engine: Engine,
+    workers: WorkerPool,
+    url: str = "",
+    privacy: str = "",
+    moment: str = "timestamp",
+    range_from: str = "2026-01-01",
 ) -> Iterator[GrowingClinic]:
     """A clinic with forty patients and no visits; `url` of a PostgreSQL must also stand in CLINIC_URL."""
     ledger = create_ledger(folder / "ledger.sqlite", folder / "marker.json")
     try:
         for analyst in ("ada", "bob"):
             ledger.add_analyst(analyst, analyst.encode().hex().ljust(64, "0"), epsilon=1000.0, delta=1e-3)
-        clinic = GrowingClinic(folder, engine, ledger, workers, url, privacy)
+        clinic = GrowingClinic(folder, engine, ledger, workers, url, privacy, range_from)
         clinic.run(TABLES.format(moment=moment))
         clinic.run(
             "INSERT INTO patient SELECT p, CASE WHEN p % 3 = 0 THEN 'Aalen' ELSE 'Berne' END "

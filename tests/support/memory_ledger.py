@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, QueryTooExpensive, UnknownAnalyst
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
 from server.ledger.analyst import Act
@@ -75,6 +75,12 @@ class MemoryLedger:
     def _give_back(self, taken: list[Reservation]) -> None:
         for reservation in taken:
             self.release(reservation)
+
+    def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
+        wanted = sum(charged_epsilon(one.epsilon) for one in charges)
+        if not charges or wanted <= self._left(charges[0].analyst):
+            return None
+        return BudgetExhausted("The budget is spent.")
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         with self._lock:

@@ -16,12 +16,12 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from tests.support.tpch_schema import tpch_schema
 
-DEMO_POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+DEMO_POLICY = Path(__file__).parents[2] / "server" / "demo" / "policy.toml"
 
 
 @cache
 def demo_policy() -> Policy:
-    """tests/demo/policy.toml."""
+    """server/demo/policy.toml."""
     return parse_policy(DEMO_POLICY.read_text())
 
 
@@ -62,6 +62,8 @@ def join_sql(sql: str, schema: Schema | None = None, policy: Policy | None = Non
     return join
 
 
-def rewritten(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> BackendQuery:
+def rewritten(
+    sql: str, schema: Schema | None = None, policy: Policy | None = None, mechanism: str | None = None
+) -> BackendQuery:
     """All the way to SQL."""
-    return rewrite(planned(sql, schema, policy))
+    return rewrite(planned(sql, schema, policy, mechanism=mechanism))

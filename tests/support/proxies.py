@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.asking import client
-from tests.demo.workplace import Demonstration, add_analyst, proxy
+from server.demo.asking import client
+from server.demo.workplace import Demonstration, add_analyst, proxy
 
-POLICY = Path(__file__).parents[1] / "demo" / "policy.toml"
+POLICY = Path(__file__).parents[2] / "server" / "demo" / "policy.toml"
 
 
 def tpch_demonstration(

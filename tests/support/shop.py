@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.database import ROLE
-from tests.demo.workplace import Demonstration
+from server.demo.database import ROLE
+from server.demo.workplace import Demonstration
 
 NAME = "shop"
 PEOPLE, ORDERS, PRODUCTS = 1_500, 9_000, 60

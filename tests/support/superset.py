@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from tests.demo.workplace import free_port
+from server.demo.workplace import free_port
 
 INSTALLED = Path(".noisegate") / "clients" / "superset"
 """Where `make superset` puts it: apart from .venv, as it wants other versions of what the proxy uses."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import duckdb
 
-from tests.demo import tpch
-from tests.demo.knows import small_world
+from server.demo import tpch
+from server.demo.knows import small_world
 
 NAMESPACE = "public"
 

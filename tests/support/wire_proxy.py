@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ from pathlib import Path
 import trustme
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
+from server.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class WireProxy:
     port: int
     authority: Path
     process: int
+
+    def kill(self) -> None:
+        """As a machine that loses its power does."""
+        os.kill(self.process, signal.SIGKILL)
 
     def analyst(self, epsilon: float) -> tuple[str, str]:
         """Name and key of a fresh analyst."""

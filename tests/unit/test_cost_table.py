@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tests.benchmarks.engines.cost_table import MARKERS, README, RESULTS, Line, block
-from tests.demo.readme import replaced
+from tests.release.readme import replaced
 
 
 def test_the_readme_says_what_was_measured() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.benchmarks.published.errors_table import BENCHMARKS, MARKERS, README, block, stored
-from tests.demo.readme import replaced
+from tests.release.readme import replaced
 
 
 def test_the_readme_says_what_was_measured() -> None:

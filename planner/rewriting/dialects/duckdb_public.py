@@ -11,6 +11,7 @@ from planner.rewriting.dialects import duckdb_aggregates
 from planner.rewriting.dialects.duckdb import CLAUSES, HANDLERS, Writer
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
 from planner.schema import Table
+from planner.sql.sql_nodes import is_type
 from planner.sql.sql_types import Family, SqlType, sql_type
 
 _OTHER = SqlType(Family.OTHER)
@@ -62,7 +63,7 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     if isinstance(node.this, exp.Null):
         return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
     inner = node.this.this if isinstance(node.this, exp.Filter) else node.this
-    if isinstance(inner, exp.Sum) and node.args["to"].is_type("decimal"):
+    if isinstance(inner, exp.Sum) and is_type(node.args["to"], "decimal"):
         return write(node.this)
     return HANDLERS[exp.Cast](node, write)
 

@@ -12,7 +12,7 @@ from planner.rewriting.dialects.alignment import chosen, common_type
 from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, Write, as_double, exact_type
 from planner.sql.calls import Age
 from planner.sql.datetime_formats import Pattern, patterns
-from planner.sql.sql_nodes import cast_sql, has_fraction
+from planner.sql.sql_nodes import cast_sql, has_fraction, is_type
 from planner.sql.sql_types import Family, SqlType
 
 _TEXT = SqlType(Family.TEXT)
@@ -62,7 +62,7 @@ def _case(node: exp.Expr, write: Write) -> Typed:
 def _cast(node: exp.Expr, write: Write) -> Typed:
     """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
     target, inner = node.args["to"], node.this
-    if not (target.is_type("double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
         return duckdb_cast(write(inner), target)
     pushed = inner.copy()
     for branch in pushed.args["ifs"]:
@@ -242,22 +242,22 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
     'CAST(n AS DECIMAL(19, 0))'
     """
-    if target.is_type("double"):
+    if is_type(target, "double"):
         null = isinstance(value.sql, exp.Null)
         return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
-    if target.is_type("smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
+    if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
-    if target.is_type("decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
+    if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
         kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
         return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
     fixed = value.type.family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
-    if target.is_type("text", "varchar") and (fixed or value.type.family in _SAME_TEXT):
+    if is_type(target, "text", "varchar") and (fixed or value.type.family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, family in _LITERALS.items():
-        if target.is_type(name) and isinstance(value.sql, exp.Literal):
+        if is_type(target, name) and isinstance(value.sql, exp.Literal):
             return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(family))
-    if target.is_type("date", "timestamp") and value.type.is_moment:
-        family = Family.DATE if target.is_type("date") else Family.TIMESTAMP
+    if is_type(target, "date", "timestamp") and value.type.is_moment:
+        family = Family.DATE if is_type(target, "date") else Family.TIMESTAMP
         return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
     name = target.sql("postgres").lower()
     raise UnsupportedSQL(f"this cast to {name} is not supported on DuckDB")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
-from privacy.exact import check_gap, float_at_least
+from privacy.exact import check_gap, quotient_at_least
 from privacy.ladder import Ladder
 from privacy.sampling.loss import Loss, laplace_loss
 from privacy.units import ONE
@@ -63,12 +63,13 @@ class ThresholdNoise:
     def sensitivity(self) -> int:
         """By how many steps v // step can move when one unit comes or goes."""
         # The gap is the float that the solver multiplied with, so its binary value is the exact one here.
-        return math.ceil((1 + Fraction(self.gap)) * self.tau_units / self.step)
+        part, whole = float(self.gap).as_integer_ratio()
+        return -((-(whole + part) * self.tau_units) // (whole * self.step))
 
     @cached_property
     def scale(self) -> float:
         """The discrete Laplace scale, in steps, rounded up."""
-        return float_at_least(Fraction(self.sensitivity) / self.epsilon)
+        return quotient_at_least(self.sensitivity * self.epsilon.denominator, self.epsilon.numerator)
 
     @property
     def step_weight(self) -> float:

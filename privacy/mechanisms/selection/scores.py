@@ -18,6 +18,18 @@ What is compared with a rival may have any public handicap: no handicap moves a 
 charged by how far apart two thresholds are, a margin of `margins[k]` times the divisor for k doublings, in place
 of t (tau'_i - tau'_j). A threshold k doublings too large is then rare enough for what it costs, while the next one is
 not held back by how rare the last of a long ladder has to be.
+
+Those scores compare the values of any two thresholds, so that one has to beat those far below it by all that the
+margin asks, on average over what lies between: of loads with heavy tails, much where few people are. By doublings
+(`by_doublings`) every doubling of the ladder speaks for itself. From tau_{j-1} to tau_j the value grows by
+a_j (tau_j - tau_{j-1}), where a_j of tuples of one owner is how many units have more, on average over the doubling,
+and never more than at the one before. The score is then
+
+    s_i = max(0, max_{j <= i} (margins[i - j + 1] - a_j), a_{i+1}),   small is good,
+
+with what noise is charged at taken from every a_j. A threshold k doublings above the last that anybody reaches has
+a_j = 0 for those k doublings and still pays `margins[k]`. One among people pays nothing where at each distance below
+it the doubling that begins there is worth it; and for what it leaves out it pays from the first unit on.
 """
 
 from __future__ import annotations
@@ -71,6 +83,10 @@ class Scores:
     2^-49 N C (1 + 2^-49); elsewhere the error is at most 2^-50 N (M + 2 C) (1 + 2^-49), at most 3 2^-8 + 2^-49. So
     the clipped maximum moves by less than N + 1, and its floor by at most N + 1.
 
+    By doublings the terms of a threshold are those of the pairs (j, j - 1), each with the sign and the offset with
+    which it counts there. Nothing of the proof changes: |v_j - v_{j-1}| moves by reach_{j,j-1} at most, and the cost
+    of the doubling is charged for tau'_j at most. That its worth is a number of units plays no part.
+
     Monotone: each float operation is monotone in v_j and in -v_i, so bounds on v give exact bounds on
     the very integers that the values would give.
 
@@ -85,6 +101,8 @@ class Scores:
       nested: whoever makes the values promises that a unit that comes adds min(tau, load) to fbar at every threshold,
         of a load that is the same for all of them, or as much of several groups together. True of sums over tuples of
         one owner. It implies `monotone`.
+      by_doublings: a threshold is judged by what every doubling of the ladder adds, instead of by all its rivals. It
+        needs margins, and is meant for `nested`; no promise is needed for privacy.
     """
 
     ladder: Ladder
@@ -93,9 +111,12 @@ class Scores:
     margins: tuple[float, ...] = ()
     monotone: bool = False
     nested: bool = False
+    by_doublings: bool = False
 
     def __post_init__(self) -> None:
         check_gap(self.gap)
+        if self.by_doublings and not self.margins:
+            raise InvalidParameter("what a doubling has to be worth grows with margins")
         if not self.ladder.doubling:
             raise InvalidParameter("thresholds that are scored double")
         if len(self.prices) != len(self.ladder):
@@ -119,8 +140,13 @@ class Scores:
         return np.asarray((1 + self.gap) * both)
 
     @cached_property
+    def _cost(self) -> NDArray[np.float64]:
+        """(L,) what every threshold's noise is charged at, in units."""
+        return np.asarray(np.array(self.prices) * (1 + self.gap) * self.ladder.units)
+
+    @cached_property
     def _offset(self) -> NDArray[np.float64]:
-        cost = np.array(self.prices) * (1 + self.gap) * self.ladder.units
+        cost = self._cost
         offset: NDArray[np.float64] = cost[:, None] - cost[None, :]
         if self.margins:
             rung = np.arange(len(self.ladder))
@@ -150,6 +176,32 @@ class Scores:
         return grid
 
     def _chunk(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.int64]:
+        worst = self._worst_doubling(own, rivals) if self.by_doublings else self._worst_rival(own, rivals)
+        np.minimum(worst, GRID * MAX_SCORE, out=worst)
+        grid: NDArray[np.int64] = np.floor(worst).astype(np.int64).T
+        return grid
+
+    def _worst_doubling(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(L, G) the largest term of every threshold, or 0, by doublings."""
+        own_by_rung, rivals_by_rung = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
+        worst = np.zeros(own_by_rung.shape)
+        upper, lower = np.arange(1, len(self.ladder)), np.arange(len(self.ladder) - 1)
+        cost = self._cost[upper] - self._cost[lower]
+        reach, inverse = self._reach[upper, lower], self._inverse[upper, lower]
+        # A doubling counts for the thresholds from its upper end on: too little is added.
+        short = rivals_by_rung[lower] - own_by_rung[upper]
+        for height in range(1, len(self.ladder)):
+            reached = len(self.ladder) - height
+            offset = cost[:reached] + self.margins[height] * reach[:reached]
+            terms = (short[:reached] + offset[:, None]) * inverse[:reached, None]
+            np.maximum(worst[height:], terms, out=worst[height:])
+        # And for the one that it begins at: so much is left out.
+        left_out = (rivals_by_rung[upper] - own_by_rung[lower] - cost[:, None]) * inverse[:, None]
+        np.maximum(worst[:-1], left_out, out=worst[:-1])
+        return worst
+
+    def _worst_rival(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(L, G) the largest term of every threshold, or 0, against all of its rivals."""
         # One rival at a time, thresholds by groups: everything stays in the processor's cache.
         own_by_rung, rivals_by_rung = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
         worst = np.zeros(own_by_rung.shape)
@@ -160,12 +212,17 @@ class Scores:
             np.add(lead, self._offset[:, rival, None], out=term)
             np.multiply(term, self._inverse[:, rival, None], out=term)
             np.maximum(worst, term, out=worst)
-        np.minimum(worst, GRID * MAX_SCORE, out=worst)
-        grid: NDArray[np.int64] = np.floor(worst).astype(np.int64).T
-        return grid
+        return worst
 
     def terms(self, own: int, index: int, rivals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(L,) what each rival adds to the score of threshold `index` at value `own`: its row before the maximum."""
+        """(L,) what each rival adds to the score of threshold `index` at value `own`: its row before the maximum.
+
+        By doublings, in the order in which rungs say the most: the nearest first, and those that play no part last.
+        It only says what to solve next.
+        """
+        if self.by_doublings:
+            rung = np.arange(len(self.ladder))
+            return np.asarray(-1.0 * np.abs(rung - index) - len(self.ladder) * (rung > index + 1))
         terms: NDArray[np.float64] = (rivals - own + self._offset[index]) * self._inverse[index]
         return terms
 

@@ -50,12 +50,15 @@ class SelectionSettings:
       rarity: > 1, how many times rarer a doubling too far is, up to what beta asks for; None for the published
         scores.
       growth: >= 0, by how much the logarithm of the rarity grows with each further doubling.
+      by_doublings: is a threshold judged by what each doubling of the ladder adds, rather than against all others
+        (`Scores.by_doublings`)? It asks for rarity.
     """
 
     split: float
     beta: float = BETA
     rarity: float | None = RARITY
     growth: float = GROWTH
+    by_doublings: bool = False
 
     def __post_init__(self) -> None:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
@@ -64,6 +67,8 @@ class SelectionSettings:
             raise InvalidParameter("rarity is finite and above 1")
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
+        if self.by_doublings and self.rarity is None:
+            raise InvalidParameter("doublings are worth what their rarity asks for")
 
     def farthest(self, ladder: Ladder, selecting: float, n_groups: int = 1) -> float:
         """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
@@ -96,7 +101,9 @@ class SelectionSettings:
         if self.rarity is None:
             return Scores(ladder, gap, tuple(price + far for price in noise))
         margins = (2 * self._log_rarity(self.rarity, doublings) / selecting for doublings in range(len(ladder)))
-        return Scores(ladder, gap, noise, tuple(min(margin, far) for margin in margins))
+        return Scores(
+            ladder, gap, noise, tuple(min(margin, far) for margin in margins), by_doublings=self.by_doublings
+        )
 
     def _log_rarity(self, rarity: float, doublings: int) -> float:
         """How rare it is to be so many doublings too far: the logarithm."""

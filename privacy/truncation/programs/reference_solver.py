@@ -38,9 +38,10 @@ class ReferenceSolver:
             (np.ones(len(program.incidence.units)), (program.incidence.units, program.incidence.rows)),
             shape=(len(caps), len(weights)),
         )
-        x = cvxpy.Variable(len(weights), nonneg=True)
-        contribution = incidence @ x <= caps
-        problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(x)), [contribution, x <= weights])
+        with np.errstate(all="ignore"):  # the library learns shapes by adding up arrays that nobody has filled
+            x = cvxpy.Variable(len(weights), nonneg=True)
+            contribution = incidence @ x <= caps
+            problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(x)), [contribution, x <= weights])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # "solution may be inaccurate": the certificate decides

@@ -14,6 +14,11 @@ from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
 
 
+def _shapes_only() -> np.errstate:
+    """No warning of arithmetic: the library learns shapes by adding up arrays that nobody has filled."""
+    return np.errstate(all="ignore")
+
+
 @dataclass(frozen=True)
 class ReferenceVectorSolver:
     """cvxpy with Clarabel: readable, and slow.
@@ -28,6 +33,7 @@ class ReferenceVectorSolver:
     iteration_limit: int = 200
     time_limit_s: float = 300.0
 
+    @_shapes_only()
     def published(self, tuples: CompactJoinTuples, release: int, tau: int) -> float:
         """E of program (2) of DP-S4S as printed: a kept share y_u per unit and z per tuple, in persons.
 
@@ -43,6 +49,7 @@ class ReferenceVectorSolver:
         constraints += [cvxpy.norm(_vectors(load, left), 2, axis=0) <= 1 for load in loads]
         return tuples.n_units - self._solve(cvxpy.Maximize(cvxpy.sum(kept)), constraints)
 
+    @_shapes_only()
     def in_shares(self, tuples: CompactJoinTuples, release: int, tau: int) -> float:
         """E in the shares s = 1 - y alone, z being as small as they allow.
 

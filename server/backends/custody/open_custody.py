@@ -51,12 +51,18 @@ def open_custody(
 @contextmanager
 def _files(url: str, limits: DatabaseLimits, patterns: tuple[tuple[str, str], ...] = ()) -> Iterator[Custody]:
     if is_spark(url):
-        from server.backends.custody.spark_files import opened_spark_files  # Spark is an extra
+        try:
+            from server.backends.custody.spark_files import opened_spark_files  # Spark is an extra
+        except ModuleNotFoundError as error:
+            raise ConfigurationInvalid("this database needs Spark", hint="install noisegate[spark]") from error
 
         with opened_spark_files(url, limits, patterns) as custody:
             yield custody
         return
-    from server.backends.custody.files import opened_files  # DuckDB is an extra
+    try:
+        from server.backends.custody.files import opened_files  # DuckDB is an extra
+    except ModuleNotFoundError as error:
+        raise ConfigurationInvalid("this database needs DuckDB", hint="install noisegate[duckdb]") from error
 
     with opened_files(url, limits, patterns) as custody:
         yield custody

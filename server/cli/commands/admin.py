@@ -22,7 +22,13 @@ _CHARGES = (
     "number", "analyst", "epsilon", "delta", "state", "reserved", "mechanism", "repeats", "request_id", "accounts",
 )  # fmt: skip
 
-Account = Annotated[str, typer.Argument(help="dataset, analyst:NAME or group:NAME.", metavar="ACCOUNT")]
+Account = Annotated[
+    str,
+    typer.Argument(
+        help="dataset, or the NAME of an analyst or a group; analyst:NAME or group:NAME where both have it.",
+        metavar="ACCOUNT",
+    ),
+]
 Epsilon = Annotated[float, typer.Option(help="The epsilon.")]
 Delta = Annotated[float, typer.Option(help="The delta.")]
 
@@ -41,13 +47,20 @@ def accounts(
 
     Example:  noisegate admin accounts --policy policy.toml --low
     """
+    from server.ledger.account import analyst_account
     from server.ledger.accounts.guarantee import guarantee
     from server.ledger.accounts.low import is_low
 
     with opened(policy) as ledger:
-        balances = [one for one in ledger.accounts(analyst) if not low or is_low(one)]
+        balances = [one for one in ledger.accounts(_analyst(analyst)) if not low or is_low(one)]
+        custodians = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst"}
+    if low:
+        balances = [one for one in balances if one.name not in custodians]
+    none = "-" if output is Format.TABLE else None
     rows = [
-        (
+        (one.name, *((none,) * (len(_ACCOUNTS) - 2)), "it asks no questions, and has no budget")
+        if one.name in custodians
+        else (
             one.name,
             one.grant.epsilon,
             one.epsilon_left,
@@ -67,7 +80,8 @@ def accounts(
         return
     show_rows(_ACCOUNTS[:-1], [row[:-1] for row in rows], output)  # sentences would make a table of no use
     for row in rows:
-        write(f"{printable(str(row[0]))} protects at {row[-1]}")
+        if row[0] not in custodians:
+            write(f"{printable(str(row[0]))} protects at {row[-1]}")
 
 
 def grant(
@@ -75,11 +89,21 @@ def grant(
     policy: PolicyFile,
     epsilon: Epsilon,
     reason: Reason,
-    delta: Annotated[float | None, typer.Option(help="The delta; left out, it stays as it is.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="The delta. Left out, it stays as it is; a new group has what an analyst has."),
+    ] = None,
     accounting: Annotated[
-        str, typer.Option(help="basic, zcdp or renyi; fixed when the account is made.", metavar="NAME")
-    ] = "basic",
-    event_delta: Annotated[float, typer.Option(help="zcdp, renyi: what of delta is for events that have one.")] = 0.0,
+        str | None,
+        typer.Option(
+            help="basic, zcdp or renyi; fixed when the account is made. Left out: as it is, basic for a new one.",
+            metavar="NAME",
+        ),
+    ] = None,
+    event_delta: Annotated[
+        float | None,
+        typer.Option(help="zcdp, renyi: what of delta is for events that have one. Left out: as it is."),
+    ] = None,
     window_days: Annotated[
         float | None, typer.Option(help="Start again from nothing after so many days.", min=0.001)
     ] = None,
@@ -104,10 +128,12 @@ def grant(
     Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
     --reason "a report each month, for half a year"
     """
-    from server.ledger.account import Grant, delta_of_grant
+    from server.ledger.account import Grant, grant_before
     from server.ledger.accounts.guarantee import guarantee
+    from server.ledger.accounts.named_account import named_account
+    from server.policy.accepted_policy import read_policy
 
-    if accounting not in ("basic", "zcdp", "renyi"):
+    if accounting not in (None, "basic", "zcdp", "renyi"):
         raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
     if renew not in (None, "day", "week", "month", "quarter", "year"):
         raise typer.BadParameter("must be day, week, month, quarter or year", param_hint="--renew")
@@ -117,13 +143,15 @@ def grant(
             "warning: with renewal windows nothing bounds what is learned over all time: k windows are k budgets",
             style="yellow",
         )
+    usual = read_policy(policy).delta_of_analyst
     with opened(policy) as ledger:
-        granted = delta_of_grant(ledger, account, delta)
+        account = named_account(ledger, account)
+        before = grant_before(ledger, account, usual)
         made = Grant(
             epsilon,
-            granted,
-            accounting,  # type: ignore[arg-type]
-            event_delta,
+            before.delta if delta is None else delta,
+            before.accounting if accounting is None else accounting,  # type: ignore[arg-type]
+            before.event_delta if event_delta is None else event_delta,
             window_s,
             per_query_epsilon,
             renew,  # type: ignore[arg-type]
@@ -133,6 +161,11 @@ def grant(
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
     tell(f"{account} may spend {guarantee(now)}; {left} is left.")
+
+
+def _analyst(name: str | None) -> str | None:
+    """An analyst's name, also where it is written as the account's."""
+    return None if name is None else name.removeprefix("analyst:")
 
 
 def _most(text: str | None) -> float | None:
@@ -151,13 +184,15 @@ def _most(text: str | None) -> float | None:
 def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilon = 0.0, delta: Delta = 0.0) -> None:
     """Add to what an account may spend.
 
-    Example:  noisegate admin top-up analyst:ada --epsilon 2 --policy policy.toml --reason "the study goes on"
+    Example:  noisegate admin top-up ada --epsilon 2 --policy policy.toml --reason "the study goes on"
 
     Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
     from server.ledger.accounts.guarantee import guarantee
+    from server.ledger.accounts.named_account import named_account
 
     with opened(policy) as ledger:
+        account = named_account(ledger, account)
         ledger.top_up(account, epsilon, delta, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
@@ -178,7 +213,7 @@ def charges(
     rows: list[tuple[str | int | float | None, ...]] = []
     with opened(policy) as ledger:
         for size in pages(limit):
-            page = ledger.charges(analyst, after=after, limit=size)
+            page = ledger.charges(_analyst(analyst), after=after, limit=size)
             rows += [
                 (
                     one.number,

@@ -59,6 +59,7 @@ def add(
         str | None, typer.Option(help="basic, zcdp or renyi; fixed now. The policy's if left out.", metavar="NAME")
     ] = None,
     reason: Reason = "",
+    output: Output = Format.TABLE,
 ) -> None:
     """Add an analyst and print the new key, once: only its hash is kept.
 
@@ -96,7 +97,14 @@ def add(
         tell(f"warning: {beyond}", style="yellow")
     renews = None if named.budgets.analyst is None else named.budgets.analyst.renew
     tell(f"{name} {_opens(role, grant, renews)}. The key below is shown this once:")
-    write(key)
+    _show_key(name, key, output)
+
+
+def _show_key(name: str, key: str, output: Format) -> None:
+    if output is Format.TABLE:
+        write(key)
+    else:
+        show_rows(("name", "key"), [(name, key)], output)
 
 
 def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
@@ -156,7 +164,7 @@ def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:
     show_rows(("name", "role", "group", "enabled"), rows, output)
 
 
-def rotate_key(name: Name, policy: PolicyFile, reason: Reason) -> None:
+def rotate_key(name: Name, policy: PolicyFile, reason: Reason, output: Output = Format.TABLE) -> None:
     """Give an analyst another key, printed once; the old one opens nothing from now on.
 
     Example:  noisegate analyst rotate-key ada --policy policy.toml --reason "the laptop was stolen"
@@ -167,7 +175,7 @@ def rotate_key(name: Name, policy: PolicyFile, reason: Reason) -> None:
     with opened(policy) as ledger:
         ledger.set_credentials(name, credentials_of(key), act(reason))
     tell(f"{name}'s old key opens nothing any more. The key below is shown this once:")
-    write(key)
+    _show_key(name, key, output)
 
 
 def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:

@@ -128,7 +128,8 @@ def query(
     delta: Delta = None,
     mechanism: MechanismChoice = None,
     output: Annotated[
-        Format, typer.Option("--format", help="A table to read, csv for a spreadsheet, json for a program.")
+        Format,
+        typer.Option("--format", help="A table to read, csv for a spreadsheet, json (or --json) for a program."),
     ] = Format.TABLE,
     key_file: KeyFile = None,
     parameters: Parameters = None,
@@ -217,7 +218,7 @@ def explain(
     delta: Delta = None,
     mechanism: MechanismChoice = None,
     output: Annotated[
-        ExplanationFormat, typer.Option("--format", help="A table to read, or json for a program.")
+        ExplanationFormat, typer.Option("--format", help="A table to read, or json (or --json) for a program.")
     ] = ExplanationFormat.TABLE,
     key_file: KeyFile = None,
     parameters: Parameters = None,

@@ -10,11 +10,13 @@ import typer
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import printable, tell, write
 
 if TYPE_CHECKING:
     from server.policy.closed_periods import Reopen
 
+_COLUMNS = ("data_version",)
 _TOLD = 40
 """Changed periods that are listed."""
 
@@ -32,17 +34,24 @@ _REOPEN = (
 )
 
 
-def version(policy: PolicyFile) -> None:
+def version(policy: PolicyFile, output: Output = Format.TABLE) -> None:
     """Print the version of the data.
 
     Example:  noisegate data version --policy policy.toml
     """
     with opened(policy) as ledger:
-        write(str(ledger.data_version()))
+        found = ledger.data_version()
+    if output is Format.TABLE:
+        write(str(found))
+    else:
+        show_rows(_COLUMNS, [(found,)], output)
 
 
 def bump(
-    policy: PolicyFile, reason: Reason, reopen: Annotated[Reopening | None, typer.Option(help=_REOPEN)] = None
+    policy: PolicyFile,
+    reason: Reason,
+    reopen: Annotated[Reopening | None, typer.Option(help=_REOPEN)] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Say that the data is a new load.
 
@@ -82,7 +91,10 @@ def bump(
     elif found is not None:
         tell(f"Closed periods that were compared: {found.periods}, changed: {len(found.changed)}.")
     tell("The data is a new load, of version:")
-    write(str(done.version))
+    if output is Format.TABLE:
+        write(str(done.version))
+    else:
+        show_rows(_COLUMNS, [(done.version,)], output)
     if needs_reload(policy):
         tell("Next: SIGHUP (kill -HUP) to each proxy that runs, which reads the files and counts their keys.")
         tell("Until then it answers nothing.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +10,14 @@ import typer
 
 from server.cli.commands.open_ledger import PolicyFile, opened
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import tell, write
 
 if TYPE_CHECKING:
     from server.ledger.ledger import Records
+
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class ExportFormat(StrEnum):
@@ -27,6 +32,7 @@ def verify(
     head: Annotated[
         str | None, typer.Option(help="A hash that was noted before; the ledger must still hold it.", metavar="HASH")
     ] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Check every entry's hash, and that all totals follow from the entries.
 
@@ -38,25 +44,30 @@ def verify(
     """
     from server.errors import LedgerInvalid
 
+    noted = None if head is None else head.strip().lower()
+    if noted is not None and not _HASH.fullmatch(noted):
+        raise typer.BadParameter("a hash is 64 hexadecimal digits", param_hint="--head")
     try:
         with opened(policy) as ledger:
             found = ledger.verify()
-            known = head is None or found.fault is not None or _holds(ledger, head)
+            known = noted is None or _holds(ledger, noted)
     except LedgerInvalid as error:  # so plainly that it does not even open
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
-    if found.fault is not None:
-        raise CommandFailed(
-            f"the ledger was tampered with after entry {found.entries}: {found.fault}",
-            hint="restore the newest copy that holds",
-            exit_code=ExitCode.REFUSED,
+    wrong = (
+        None if found.fault is None else f"the ledger was tampered with after entry {found.entries}: {found.fault}"
+    )
+    if not known:  # first of all: whatever the entries say of one another, it is not the ledger that was noted
+        more = f"and {wrong}" if wrong else f"its own {found.entries} entries fit one another"
+        wrong = (
+            f"no entry has the head {noted[:8] if noted else ''}...: this is another ledger, or an older copy; {more}"
         )
-    if not known:
-        raise CommandFailed(
-            "the ledger does not hold that hash: it is another ledger, or an older copy",
-            hint="restore the newest copy that holds",
-            exit_code=ExitCode.REFUSED,
-        )
-    tell(f"{found.entries} entries hold. The hash of the last one:")
+    if wrong is not None:
+        raise CommandFailed(wrong, hint="restore the newest copy that holds", exit_code=ExitCode.REFUSED)
+    if output is not Format.TABLE:
+        show_rows(("entries", "head"), [(found.entries, found.head)], output)
+        return
+    among = "" if noted is None else ", the noted one among them"
+    tell(f"{found.entries} entries hold{among}. The hash of the last one:")
     write(found.head)
 
 

@@ -9,15 +9,19 @@ import typer
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import tell, write
 
 if TYPE_CHECKING:
     from server.ledger.sqlite.backup import Place
 
+_COLUMNS = ("entries", "head", "copy")
+
 
 def backup(
     policy: PolicyFile,
     directory: Annotated[Path, typer.Argument(help="A new folder for the copy.", file_okay=False)],
+    output: Output = Format.TABLE,
 ) -> None:
     """Copy the ledger and its marker, whole and fitting each other, also while the proxy runs.
 
@@ -35,6 +39,9 @@ def backup(
         last = back_up(here, _copy_in(directory, here))
     except LedgerInvalid as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
+    if output is not Format.TABLE:
+        show_rows(_COLUMNS, [(last.number, last.hash.hex(), str(directory))], output)
+        return
     tell(f"{last.number} entries are in {directory}. The hash of the last one:")
     write(last.hash.hex())
 
@@ -50,6 +57,7 @@ def restore(
             help="Take a copy that lacks charges: what they spent can be spent again, on the same people.",
         ),
     ] = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Put a copy in the ledger's place. The proxy must be stopped; the ledger that was there is kept beside it.
 
@@ -69,6 +77,9 @@ def restore(
         last = put_back(_copy_in(directory, here).ledger, here, act(reason), forget=forget_charges)
     except LedgerInvalid as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
+    if output is not Format.TABLE:
+        show_rows(_COLUMNS, [(last.number, last.hash.hex(), str(directory))], output)
+        return
     tell(f"The ledger has {last.number} entries again. The hash of the last one:")
     write(last.hash.hex())
 

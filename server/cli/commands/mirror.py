@@ -13,12 +13,15 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
+from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import tell, write
 
 if TYPE_CHECKING:
     from server.backends.mirror.current_mirror import CurrentMirror
     from server.ledger.ledger import Ledger
     from server.startup.open_services import Prepared
+
+_COLUMNS = ("file", "current", "why_not", "copied_at", "table", "rows")
 
 
 def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> None:
@@ -45,7 +48,7 @@ def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> 
     write(str(version))
 
 
-def status(policy: PolicyFile) -> None:
+def status(policy: PolicyFile, output: Output = Format.TABLE) -> None:
     """Say what the mirror holds, how old it is, and whether it answers questions now.
 
     Example:  noisegate mirror status --policy policy.toml
@@ -57,6 +60,13 @@ def status(policy: PolicyFile) -> None:
     with _opened(policy) as (mirror, _, _ledger):
         why_not = mirror.why_not()
         stamp = None if not mirror.file.path.exists() else mirror.file.stamp()
+    if output is not Format.TABLE:
+        copied_at = None if stamp is None else datetime.fromtimestamp(stamp.copied_at, UTC).isoformat()
+        tables = {} if stamp is None else stamp.rows
+        place = str(mirror.file.path)
+        listed = [(place, why_not is None, why_not, copied_at, *one) for one in sorted(tables.items())]
+        show_rows(_COLUMNS, listed or [(place, False, why_not, None, None, None)], output)
+        raise typer.Exit(0 if why_not is None else 1)
     write(f"file: {mirror.file.path}{' (encrypted)' if mirror.file.key else ''}")
     if stamp is not None:
         copied = datetime.fromtimestamp(stamp.copied_at, UTC)

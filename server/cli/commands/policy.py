@@ -20,6 +20,7 @@ from rich.text import Text
 
 from server.cli.commands.open_ledger import act
 from server.cli.failure import CommandFailed, ExitCode
+from server.cli.output.listing import Format, Output, show_rows
 from server.cli.output.terminal import console, printable, show, tell
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
 _STYLES = {"error": "bold red", "warning": "yellow", "accepted": "dim"}
+_FINDINGS = ("severity", "subject", "rows", "message", "next_step")
 _CATALOG_TIMEOUT_MS = 10_000
 _NO_TIMEOUT_MS = 0  # counting rows takes as long as the tables are large; Ctrl-C ends it
 
@@ -126,6 +128,7 @@ def dataset_name(database: str) -> str:
 
 def check(
     policy: Annotated[Path, typer.Argument(help="The policy file.", metavar="POLICY")],
+    output: Output = Format.TABLE,
 ) -> None:
     """Compare a policy with the catalog, with every row and with the accounts: ranges, keys, orphans, cycles, deltas.
 
@@ -162,7 +165,9 @@ def check(
                 findings += _periods(contract, policy, custody, ledger)
     counted = len(probes(contract, schema))
     number = Counter(finding.severity for finding in findings)
-    if findings:
+    if output is not Format.TABLE:
+        show_rows(_FINDINGS, [_finding_row(one) for one in findings], output)
+    elif findings:
         show(_findings_table(findings))
     for finding in findings:
         if finding.next_step is not None:
@@ -227,6 +232,10 @@ def _periods(contract: Policy, path: Path, custody: Custody, ledger: StoreLedger
 def _progress(status: Status) -> Callable[[str], None]:
     """Show what is being counted, on a terminal."""
     return lambda subject: status.update(Text(printable(subject)))
+
+
+def _finding_row(finding: Finding) -> tuple[str | int | None, ...]:
+    return finding.severity, finding.subject, finding.rows, finding.message, finding.next_step
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:

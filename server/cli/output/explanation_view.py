@@ -20,6 +20,8 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     for name, value in explanation_facts(explanation):
         facts.add_row(name, Text(printable(value)))
     facts.add_row("would charge", f"{would_charge(explanation)}; explaining is free")
+    if explanation.cannot_pay is not None:
+        facts.add_row("would be refused", Text(printable(str(explanation.cannot_pay)), style="bold red"))
     parts: list[RenderableType] = [facts]
     for label, noise in explanation.expected_noise:
         parts.append(

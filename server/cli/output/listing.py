@@ -28,7 +28,8 @@ class Format(StrEnum):
 
 
 Output = Annotated[
-    Format, typer.Option("--format", help="A table to read, csv for a spreadsheet, json for a program.")
+    Format,
+    typer.Option("--format", help="A table to read, csv for a spreadsheet, json (or --json) for a program."),
 ]
 
 

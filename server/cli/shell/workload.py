@@ -31,7 +31,9 @@ def workload(
     ] = None,
     nobody_adds_more_than: AddsAtMost = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what it would cost; ask nothing.")] = False,
-    output: Annotated[Format, typer.Option("--format", help="table, or json for a program.")] = Format.TABLE,
+    output: Annotated[
+        Format, typer.Option("--format", help="table, or json (or --json) for a program.")
+    ] = Format.TABLE,
     key_file: KeyFile = None,
 ) -> None:
     """Ask many questions at once: all are answered, or none.

@@ -3,7 +3,7 @@
 import { Answer } from "./answer/answer.js";
 import { Dashboard, Together } from "./answer/dashboard.js";
 import { Notebook } from "./answer/notebook.js";
-import { Problem, UNKNOWN_KEY, api, key } from "./common/api.js";
+import { Problem, api, key, refused } from "./common/api.js";
 import { byId, copy, show, tell, toast } from "./common/dom.js";
 import { explainWords } from "./common/glossary.js";
 import { Vault, signOut } from "./common/vault.js";
@@ -15,16 +15,18 @@ import { Asking, Cancelled } from "./question/asking.js";
 import { Editor } from "./question/editor.js";
 import { Told } from "./question/estimate.js";
 import { offerExamples } from "./question/examples.js";
-import { Explanation } from "./question/explanation.js";
+import { Explanation, whole } from "./question/explanation.js";
 import { Mending } from "./question/mending.js";
 import { SchemaTree } from "./question/schema.js";
-import { linkTo, linked } from "./question/share.js";
+import { Shortage } from "./question/shortage.js";
+import { LINKED, linkTo, linked } from "./question/share.js";
 import { Spend } from "./question/spend.js";
 import { statements } from "./question/tokens.js";
 
 const PAUSE_MS = 350;
 const PAUSE_BEFORE_ERRORS_MS = 1500;
 const TICK_MS = 1000;
+const NOT_ENOUGH = "PD003"; // no epsilon that may be spent gives the accuracy
 
 const gauge = new BudgetGauge();
 const told = new Told();
@@ -33,6 +35,7 @@ const explanation = new Explanation(told);
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
 const mending = new Mending(editor);
 const spend = new Spend();
+const shortage = new Shortage(() => { spend.pure = true; spend.changed(); });
 const tree = new SchemaTree((text) => editor.insert(text));
 const history = new History((asked, answered) => reopen(asked, answered));
 const saved = new Saved((asked) => edit(asked));
@@ -46,11 +49,12 @@ let explaining = null;
 let running = null;
 let remembering = null;
 
-// Who was granted no delta asks for pure answers; a question that cannot do without one is refused with its reason.
+// Who was granted no delta, or whose group was not, asks for pure answers; a question that cannot do without one is
+// refused with its reason.
 function question() {
   const within = spend.accuracy;
   return {
-    sql: editor.sql, epsilon: spend.epsilon, ...(within ? { max_relative_error: within } : {}), ...(gauge.budget?.delta ? {} : { delta: 0 }),
+    sql: editor.sql, epsilon: spend.epsilon, ...(within ? { max_relative_error: within } : {}), ...(gauge.grantsDelta && !spend.pure ? {} : { delta: 0 }),
   };
 }
 
@@ -60,6 +64,8 @@ function questions() {
 }
 
 async function signIn() {
+  const holder = await api.me();
+  if (holder.role !== "analyst") return custodian(holder);
   const [who, budget, schema, past] = await Promise.all([api.me(), api.budget(), api.schema(), api.history()]);
   vault = await Vault.open(key.get());
   me = who;
@@ -83,12 +89,38 @@ async function signIn() {
   if (left) run(left.question, left);
 }
 
+// A custodian's key opens no question: no role includes another, so that who looks after budgets spends none.
+function custodian({ name, role, dataset }) {
+  byId("dataset").textContent = dataset;
+  byId("holder").textContent = `${name}, ${role}`;
+  byId("custodian-name").textContent = name;
+  byId("custodian-role").textContent = `an ${role}’s`;
+  show(byId("as-admin"), role === "admin");
+  show(byId("as-auditor"), role !== "admin");
+  show(byId("sign-in"), false);
+  show(byId("custodian"), true);
+  show(byId("session"), true);
+  show(byId("tour-begin"), false);
+}
+
 // A question that somebody sent: shown with its cost, and asked by nobody but who reads it.
 function takeLink() {
   if (!opened) return;
   edit(opened);
   show(byId("linked"), true);
   byId("linked").textContent = "From a link. Nothing has been asked: Run charges you, unless you have paid for this answer.";
+}
+
+// A question beside those in the editor: several of them are a dashboard.
+function collect(asked) {
+  const there = statements(editor.sql).map(({ text }) => text);
+  if (!there.includes(asked.sql.trim())) there.push(asked.sql.trim().replace(/;\s*$/, ""));
+  editor.sql = `${there.join(";\n")};\n`;
+  spend.accuracy = null;
+  spend.changed();
+  byId("sql").scrollIntoView({ block: "nearest" });
+  editor.area.focus();
+  toast(there.length > 1 ? `A dashboard of ${there.length} questions stands in the editor.` : "Add another question, ended by a semicolon, for a dashboard.");
 }
 
 function edit(asked) {
@@ -112,7 +144,11 @@ function later(pause = PAUSE_MS) {
 }
 
 function problem(error) {
-  mending.tell(error);
+  const { group } = gauge.budget ?? {};
+  if (group && !group.delta && gauge.budget.delta && /cost a delta/.test(error?.message ?? "")) {
+    error.hint = `Your group, ${group.name}, pays, too, and was granted none. ${error.hint}`;
+  }
+  mending.tell(error, tree.tables);
 }
 
 async function look() {
@@ -123,6 +159,7 @@ async function look() {
   if (!statements(editor.sql).length || !spend.epsilon) {
     explanation.hide();
     together.hide();
+    shortage.hide();
     gauge.plan();
     return problem(null);
   }
@@ -135,7 +172,7 @@ async function look() {
     if (!(error instanceof Problem)) throw error;
     gauge.plan();
     const wait = typed + PAUSE_BEFORE_ERRORS_MS - Date.now();
-    const say = () => { explanation.hide(); together.hide(); problem(several ? unplaced(error) : error); };
+    const say = () => { explanation.hide(); together.hide(); shortage.hide(); problem(several ? unplaced(error) : error); };
     timer = setTimeout(say, Math.max(0, wait));
   }
 }
@@ -144,8 +181,9 @@ async function lookAtOne(signal) {
   const asked = question();
   const found = await api.explain(asked, signal);
   together.hide();
-  gauge.plan(found);
-  explanation.set(found, asked.sql);
+  gauge.plan(whole(found), Boolean(found.most_epsilon));
+  shortage.set(found.cannot_pay);
+  explanation.set(found, asked.sql, asked.max_relative_error);
 }
 
 // Several statements: what they would cost together, and how well each would be known.
@@ -153,6 +191,7 @@ async function lookAtAll(signal) {
   const found = await api.explainWorkload(questions(), signal);
   explanation.hide();
   gauge.plan(found.charge);
+  shortage.set(found.cannot_pay);
   together.explain(found, statements(editor.sql));
 }
 
@@ -195,7 +234,7 @@ async function during(act, instead) {
     running = null;
     busy(false);
   }
-  settle().then(() => card?.settled(me)).then(() => card && lookAgain(sql)).catch(() => null);
+  settle().then(() => card?.settled(me, history)).then(() => card && lookAgain(sql)).catch(() => null);
 }
 
 // What has been paid for costs nothing any more, and how well it is known is known.
@@ -221,12 +260,18 @@ async function run(asked = question(), asking = new Asking(asked)) {
     told.learn(explained, answer);
     if (answer.charge.epsilon) remembering = history.remember(answer.request_id, asked);
     return place(answer, { question: asked, at, me, before });
-  }, failed);
+  }, (error) => {
+    const charged = asking.requestId ?? error.requestId;
+    if (charged) remembering = history.remember(charged, asked); // a part of it may be
+    failed(error);
+  });
   clearInterval(clock);
 }
 
 function place(answer, context) {
-  const card = new Answer(answer, context, { edit, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root) });
+  const card = new Answer(answer, context, {
+    edit, collect, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root),
+  });
   notebook.add(card);
   card.compare(question());
   lookAt(card);
@@ -241,6 +286,10 @@ function lookAt({ title, root }) {
 }
 
 function failed(error) {
+  if (error.code === NOT_ENOUGH) {
+    explanation.hide();
+    gauge.plan();
+  }
   problem(error);
   if (error.position) editor.reveal(error.position);
 }
@@ -256,7 +305,8 @@ async function openPaid(asked, node = null) {
     if (!answer) return refresh(asked, before);
     return place(answer, { question: asked, at: Date.now(), me, before });
   }, (error) => {
-    problem(Object.assign(error, { position: null, hint: error.code === "08006" ? error.hint : "The data may be new since: Run measures it anew, and is charged." }));
+    const anew = statements(asked.sql).length > 1 ? "Ask dashboard measures them" : "Run measures it";
+    problem(Object.assign(error, { position: null, hint: error.code === "08006" ? error.hint : `The data may be new since: ${anew} anew, and is charged.` }));
     edit(asked);
   });
 }
@@ -265,12 +315,7 @@ async function refresh(asked, before) {
   const parts = statements(asked.sql);
   const { sql: _, max_relative_error: within, epsilon, ...settings } = asked;
   const body = { queries: parts.map(({ text }) => ({ sql: text })), ...(within ? { max_relative_error: within } : { epsilon }), ...settings };
-  const foreseen = await api.explainWorkload(body);
-  if (foreseen.charge.epsilon > 0) {
-    edit(asked);
-    throw new Problem({ code: "NG000", message: "These answers are not free any more.", hint: "The data may be new since: Ask all measures them anew, and is charged." }, 0);
-  }
-  return board(body, asked, before);
+  return board({ ...body, reuse: "only" }, asked, before);
 }
 
 async function runAll() {
@@ -310,18 +355,18 @@ byId("sign-in").addEventListener("submit", async (event) => {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     key.clear();
-    tell(error.status === 401 ? UNKNOWN_KEY : error, byId("sign-in-problem"));
+    tell(refused(error), byId("sign-in-problem"));
   }
 });
 byId("sign-out").addEventListener("click", () => signOut(vault));
-byId("tour-begin").addEventListener("click", () => tour.begin());
+byId("tour-begin").addEventListener("click", () => tour.begin(gauge.budget));
 byId("run").addEventListener("click", () => run());
 byId("run-all").addEventListener("click", runAll);
 byId("cancel").addEventListener("click", () => running?.cancel?.());
 byId("save-question").addEventListener("click", () => saved.begin(question()));
 byId("share").addEventListener("click", () => {
   if (!editor.sql.trim()) return toast("There is no question to share yet.");
-  copy(linkTo(question()), "The link: who opens it pays, or has paid. It");
+  copy(linkTo(question()), "The link", LINKED);
 });
 spend.addEventListener("change", () => later());
 editor.addEventListener("change", () => later());

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from planner.sql.result_names import ResultType
 from server.answer_columns import blocks
+from server.note import Note, NoteKind, kind_of
 from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
@@ -32,6 +33,7 @@ _EXAMPLE: JsonDict = {
     "derived_from": [],
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
     "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
+    "note_kinds": ["plain"],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
 }
 
@@ -105,8 +107,8 @@ class AnswerBody(BaseModel):
     )
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
-        description="`truncated_full`, `released_sample`, `truncated_sample`, `truth_lower`; `truth` if what keys, "
-        "fan-outs or `nobody_adds_more_than` say is true; `exact` without noise."
+        description="`truncated_full`, `released_sample`, `truncated_sample`, `smoothed`, `truth_lower`; `truth` if "
+        "what keys, fan-outs or `nobody_adds_more_than` say is true; `exact` without noise."
     )
     mechanism: str
     weak: list[bool] = Field(
@@ -127,6 +129,10 @@ class AnswerBody(BaseModel):
     )
     budget: BudgetBody
     notes: list[str]
+    note_kinds: list[NoteKind] = Field(
+        description="Of each note, for programs: `confidence`, why that of the intervals is lower; `missing`, how "
+        "much may be missing above; `order`, which neighbours the noise does not tell apart; `plain`, anything else.",
+    )
     raw: list[list[Cell]] = Field(
         default_factory=list,
         description="Empty where all values are shown as they were released. Else like rows: of the columns in which "
@@ -161,7 +167,8 @@ class AnswerBody(BaseModel):
             cached=response.cached,
             derived_from=list(response.derived_from),
             budget=BudgetBody.of(response.budget),
-            notes=list(response.notes),
+            notes=[str(note) for note in response.notes],
+            note_kinds=[kind_of(note) for note in response.notes],
             kept=[KeptPeriodsBody(**asdict(one)) for one in response.kept],
             request_id=response.request_id,
         )
@@ -192,7 +199,7 @@ class AnswerBody(BaseModel):
                 )
                 for row in self.taus
             ),
-            notes=tuple(self.notes),
+            notes=tuple(Note(*each) for each in zip(self.notes, self.note_kinds, strict=True)),
             cached=self.cached,
             kept=tuple(KeptPeriods(**one.model_dump()) for one in self.kept),
             derived_from=tuple(self.derived_from),

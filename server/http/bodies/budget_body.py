@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from server.http.bodies.answer_body import BudgetBody
-from server.ledger.account import AccountBalance, Accounting, Renewal, analyst_account
+from server.ledger.account import AccountBalance, Accounting, Renewal, analyst_account, group_account
 from server.ledger.accounts.guarantee import guarantee
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _EXAMPLE: JsonDict = {
     "questions_left": 18,
     "questions_like": 10,
     "limited_by": "analyst:ada",
+    "group": {"name": "cardiology", "epsilon": 20.0, "delta": 1e-6, "epsilon_left": 17.5, "delta_left": 1e-6},
 }
 
 
@@ -86,6 +87,12 @@ def protection(account: AccountBalance) -> dict[str, object]:
     }
 
 
+class GroupBudgetBody(BudgetBody):
+    """What the analyst's group was granted and has left: it pays for every question beside the analyst."""
+
+    name: str
+
+
 class OutlookBody(BudgetBody, Protection):
     """An analyst's own budget, and how many more questions like the last ones all who pay can pay for."""
 
@@ -99,19 +106,35 @@ class OutlookBody(BudgetBody, Protection):
         description="The account that is short first: yours, your group's or the dataset's."
     )
 
+    group: GroupBudgetBody | None = Field(
+        default=None, description="The group's account, which pays, too; null without one."
+    )
+
     @classmethod
     def seen_by(cls, analyst: str, outlook: Outlook) -> OutlookBody:
         """The body of what an analyst has left."""
         own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
+        shared = next((one for one in outlook.accounts if one.name.startswith(group_account(""))), None)
         return cls.model_validate(
             {
-                "epsilon": own.grant.epsilon,
-                "delta": own.grant.delta,
-                "epsilon_left": own.epsilon_left,
-                "delta_left": own.delta_left,
+                **_left(own),
                 **protection(own),
+                "group": None
+                if shared is None
+                else {"name": shared.name.removeprefix(group_account("")), **_left(shared)},
                 "questions_left": outlook.questions_left,
                 "questions_like": outlook.like,
                 "limited_by": outlook.limited_by,
             }
         )
+
+
+def _left(account: AccountBalance) -> dict[str, float]:
+    """What an account was granted and has left, as `BudgetBody` names it."""
+    grant = account.grant
+    return {
+        "epsilon": grant.epsilon,
+        "delta": grant.delta,
+        "epsilon_left": account.epsilon_left,
+        "delta_left": account.delta_left,
+    }

@@ -78,6 +78,14 @@ class RelativeErrorBody(BaseModel):
     worst: float | None = Field(description="Of the worst row.")
 
 
+class CannotPayBody(BaseModel):
+    """That a question would be refused, since an account that pays for it cannot."""
+
+    message: str
+    hint: str
+    without_delta: bool = Field(description="Would the same question fit with `delta` 0?")
+
+
 class ExplanationBody(BaseModel):
     """What a query would do and cost, from public facts only."""
 
@@ -92,6 +100,12 @@ class ExplanationBody(BaseModel):
     reason: str = Field(description="Why this mechanism and these numbers.")
     epsilon: float
     delta: float
+    most_epsilon: float | None = Field(
+        None,
+        description="The most that is charged in the end, where an accuracy was asked for and nothing tells"
+        " beforehand what it needs: epsilon is then the first release's. Null: epsilon is all.",
+    )
+    most_delta: float | None = Field(None, description="Likewise.")
     expected_noise: list[tuple[str, list[tuple[float, float]]]] = Field(
         description="Per release: pairs of a contribution bound tau and the noise's half-width at 95%."
     )
@@ -121,7 +135,16 @@ class ExplanationBody(BaseModel):
         False, description="That is what would be served, for nothing; epsilon and delta are those of a new answer."
     )
 
+    cannot_pay: CannotPayBody | None = Field(
+        None,
+        description="How it would be refused now, whichever account is short: yours, your group's or the dataset's.",
+    )
     paid: bool = Field(False, description="Have you paid for this very answer? Then it is free.")
+    likely_cut: float | None = Field(
+        None,
+        description="The share of rows that would be marked cut, by your own earlier answers or the policy's rule of"
+        " groups per unit; null where nothing tells.",
+    )
     relative_errors: list[RelativeErrorBody] = Field(
         [], description="Per noisy column, as your own earlier answers to the same query let expect; else empty."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from starlette.responses import Response
@@ -25,6 +26,8 @@ SHORT_CELLS = 400
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 
+_EXTRA = "Whoever runs it may install noisegate[arrow]"
+
 CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
 """Headers of the forms that have no place for the charge and for what is left."""
 
@@ -39,7 +42,11 @@ def accepted(accept: str | None) -> str:
     """
     wanted = [part.split(";")[0].strip().lower() for part in (accept or "*/*").split(",")]
     for kind in wanted:
-        if kind in (JSON, CSV, ARROW):
+        if kind in (JSON, CSV):
+            return kind
+        if kind == ARROW:
+            if find_spec("pyarrow") is None:
+                raise NotAcceptable("This proxy cannot write Arrow.", hint=f"{_EXTRA}, or accept {JSON} or {CSV}.")
             return kind
     if any(kind in ("*/*", "application/*", "") for kind in wanted):
         return JSON

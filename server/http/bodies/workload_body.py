@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from planner.binding.placeholders import MAX_PARAMETERS
 from server.http.bodies.answer_body import AnswerBody, BudgetBody, ChargeBody, json_pieces
+from server.http.bodies.explanation_body import CannotPayBody
 from server.http.bodies.query_body import ParameterValue
 from server.workload.workload import (
     MOST_QUERIES,
@@ -95,6 +96,13 @@ class WorkloadBody(BaseModel):
         ),
     ] = None
 
+    reuse: Annotated[
+        Literal["auto", "only"],
+        Field(
+            description="`only`: give the answers if they are free, and charge nothing; else refuse, with the price."
+        ),
+    ] = "auto"
+
     @model_validator(mode="after")
     def _one(self) -> Self:
         if self.epsilon is not None and self.max_relative_error is not None:
@@ -113,6 +121,7 @@ class WorkloadBody(BaseModel):
             request_id,
             idempotency_key,
             self.nobody_adds_more_than,
+            self.reuse,
         )
 
 
@@ -178,13 +187,18 @@ class WorkloadExplanationBody(BaseModel):
     summary: SummaryBody
     charge: ChargeBody = Field(description="What it would cost now.")
     budget: BudgetBody
+    cannot_pay: CannotPayBody | None = Field(None, description="How it would be refused now, as of one question.")
 
     @classmethod
     def of(cls, explanation: WorkloadExplanation) -> WorkloadExplanationBody:
         """The body of an explanation."""
         charge = ChargeBody(epsilon=explanation.charge_epsilon, delta=explanation.charge_delta)
+        short = explanation.cannot_pay
         return cls(
-            summary=SummaryBody.of(explanation.summary), charge=charge, budget=BudgetBody.of(explanation.budget)
+            summary=SummaryBody.of(explanation.summary),
+            charge=charge,
+            budget=BudgetBody.of(explanation.budget),
+            cannot_pay=None if short is None else CannotPayBody.model_validate(asdict(short)),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from server.errors import LedgerInvalid, LedgerUnavailable, LedgerUncertain
+from server.errors import LedgerInvalid, LedgerUnavailable, LedgerUncertain, TooManyQueries
 from server.ledger.integrity.high_water_mark import HighWaterMark, sync_marker, write_marker
 from server.ledger.postgres.connection import (
     Clock,
@@ -29,6 +29,8 @@ from server.ledger.writes.ledger_clock import Steady
 
 _PAUSES_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Before each further attempt: a server that starts again has three seconds."""
+
+_LOST_MEANWHILE = "The ledger's database was lost while it was written."
 
 
 class PostgresStore:
@@ -149,8 +151,12 @@ class PostgresStore:
             except (Conflict, ConnectionLost) as error:
                 lost = error
                 uncertain = uncertain or (isinstance(error, ConnectionLost) and error.sent)
+            except (LedgerUnavailable, TooManyQueries) as error:
+                if uncertain:  # this attempt did nothing, but what an earlier one did could not be looked up
+                    raise LedgerUncertain(_LOST_MEANWHILE) from error
+                raise
         if uncertain:
-            raise LedgerUncertain("The ledger's database was lost while it was written.") from lost
+            raise LedgerUncertain(_LOST_MEANWHILE) from lost
         raise LedgerUnavailable("The ledger's database could not be reached.") from lost
 
     def _drop(self) -> None:

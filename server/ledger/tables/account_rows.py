@@ -47,7 +47,10 @@ def asked_balance(reading: Reading, name: str) -> Callable[[], Balance]:
     def found() -> Balance:
         for row in rows():
             return _balance(row)
-        raise UnknownAccount("There is no account of that name.", hint="noisegate admin accounts lists them")
+        raise UnknownAccount(
+            "There is no account of that name.",
+            hint="noisegate admin accounts lists them; a new one is granted (Set anew), not topped up",
+        )
 
     return found
 

@@ -288,7 +288,10 @@ def _check_new(reading: Reading, name: str | None, credentials: Credentials) -> 
 
 def _check_group(reading: Reading, group: str | None) -> None:
     if group is not None and not account_rows.balances(reading, (group_account(group),)):
-        raise UnknownAccount("There is no group of that name.", hint="Grant it a budget first.")
+        raise UnknownAccount(
+            "There is no group of that name.",
+            hint=f"Grant group:{group} a budget first (Set anew), with a delta.",
+        )
 
 
 def open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:

@@ -30,8 +30,15 @@ def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance,
     )
 
 
-def too_expensive(charge: Charge, account: Balance, nano_cap: int) -> QueryTooExpensive:
-    """The refusal of a charge above an account's cap on single queries."""
+def check_caps(charge: Charge, paying: tuple[Balance, ...]) -> None:
+    """Raises: QueryTooExpensive for a charge above an account's cap on single queries."""
+    for one in paying:
+        cap = one.terms.nano_cap
+        if cap is not None and charged_epsilon(charge.epsilon) > cap:
+            raise _too_expensive(charge, one, cap)
+
+
+def _too_expensive(charge: Charge, account: Balance, nano_cap: int) -> QueryTooExpensive:
     return QueryTooExpensive(
         f"The query asks for epsilon {charge.epsilon!r}, but one query may spend at most epsilon"
         f" {epsilon_of(nano_cap)!r}{_of(charge, account)}.",

@@ -22,7 +22,7 @@ from server.ledger.tables import account_rows, charge_rows
 from server.ledger.tables.account_rows import analyst
 from server.ledger.writes.failure_limit import CLAIM_MS, asked_failures
 from server.ledger.writes.journal import Journal
-from server.ledger.writes.refusal import too_expensive
+from server.ledger.writes.refusal import check_caps
 from server.ledger.writes.release_limit import asked_given_back
 from server.ledger.writes.renewal import check_renewed
 
@@ -60,7 +60,7 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     names = paying_accounts(payer, releases=charge.repeats is None)
     paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, names))
     check_renewed(journal, paying)
-    _check_caps(charge, paying)
+    check_caps(charge, paying)
     amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
     short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
     if short:
@@ -114,13 +114,6 @@ def _check_repeats(reading: Reading, charge: Charge) -> None:
 
 def _price(charge: Charge) -> tuple[object, ...]:
     return charged_epsilon(charge.epsilon), charged_delta(charge.delta), charge.event
-
-
-def _check_caps(charge: Charge, paying: tuple[Balance, ...]) -> None:
-    for one in paying:
-        cap = one.terms.nano_cap
-        if cap is not None and charged_epsilon(charge.epsilon) > cap:
-            raise too_expensive(charge, one, cap)
 
 
 _ANSWERED = "SELECT 1 FROM answers WHERE answer_key = ? LIMIT 1"

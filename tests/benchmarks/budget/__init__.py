@@ -7,7 +7,7 @@ out with the first answers are counted, and left out of every figure. A lever th
 row that says so (`levers.py`), and what is measured of all is measured of those that are there.
 
 CASES="dashboards;roll-ups;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two
-of each data set.
+of each data set. A full run takes hours: RESUME=x takes up a run of the same x that was broken off, pass by pass.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import duckdb
 
+from server.demo import tpch
 from tests.benchmarks.budget.dashboards import Dashboard
-from tests.demo import tpch
 from tests.golden.stackexchange import load as stackexchange
 from tests.golden.stackexchange import tables as stackexchange_tables
 from tests.support.tpch_duckdb import NAMESPACE, load_tpch

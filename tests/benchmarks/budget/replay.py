@@ -53,6 +53,7 @@ class Asking:
     levers: Levers
     analyst: str
     key: str
+    first: bool = True
 
     @property
     def max_epsilon(self) -> float:
@@ -92,8 +93,16 @@ class Asking:
             return None
 
     def answers(self, wishes: Sequence[tuple[str, float]]) -> Sequence[QueryResponse | Refusal]:
-        """Each by itself, in order; or all of them as one workload, where it is said to gain."""
-        if self.levers.workloads and gains(self.pipeline, self.analyst, wishes):
+        """Each by itself, in order; or all of them as one workload, where it is said to gain.
+
+        Where closed periods are kept that is so on the first day: from then on most of each question is kept, and a
+        workload measures its questions whole.
+        """
+        if (
+            self.levers.workloads
+            and (self.first or not self.levers.closed_periods)
+            and gains(self.pipeline, self.analyst, wishes)
+        ):
             return ask_workload(self.pipeline, self.key, wishes)
         return [self._answer(*wish) for wish in wishes]
 
@@ -174,6 +183,8 @@ def replay(
                 day = growing.grown(load, ledger)
                 pipeline = growing.pipeline(ledger, workers, day)
                 list(threads.map(lambda one: one.look(pipeline, load, day), passing))  # noqa: B023 - it is waited for
+                asked = sum(one.n_answered for one in passing)
+                print(f"{data.name}: load {load + 1} of {loads}, {asked:,} questions", flush=True)
                 if load in (0, loads - 1):
                     for one in passing:
                         one.compare()
@@ -236,7 +247,7 @@ class _Passing:
 
     def look(self, pipeline: Pipeline, load: int, day: date) -> None:
         """What is looked at after a load."""
-        asking = Asking(pipeline, self._levers, self._analyst, self._key)
+        asking = Asking(pipeline, self._levers, self._analyst, self._key, load == 0)
         if self._viewer is None:
             self._rows = {
                 name: rows_of(self._file, fact.table) for name, fact in self._dashboard.catalogue.facts.items()
@@ -250,6 +261,11 @@ class _Passing:
             questions = [asked(self._dashboard, chart, view, day) for chart in self._dashboard.charts]
             wanted = [one for one in questions if not self._is_skipped(asking, one)]
             viewer.look(sorted(wanted, key=_finest_first) if self._levers.reuse else wanted, load)
+
+    @property
+    def n_answered(self) -> int:
+        """How many questions were answered so far."""
+        return len(self._viewer.answered) if self._viewer is not None else 0
 
     def compare(self) -> None:
         """Compare what was answered last with the truth."""

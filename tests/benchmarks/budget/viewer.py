@@ -2,9 +2,11 @@
 
 A question that is new is asked with a small epsilon first; from that answer follows what 5% takes. The next day it is
 asked with a little more than any of the last answers would have needed; an answer that missed is asked again with as
-much more, or where two answers are combined with the rest. What has been answered today is not asked again. Who
-keeps what was measured of closed periods asks with the same epsilon as long as anything is kept: another one would
-measure all of it anew.
+much more, or where two answers are combined with the rest. What has been answered today is not asked again.
+
+Who keeps what was measured of closed periods knows two things more. What is measured of them stays, so that it is
+asked for with a margin. And a number of all days of which the closed ones are kept is asked for with the epsilon that
+did before: with more, what is kept would not do. One that was measured anew is asked for with what it needed.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from planner.errors import InvalidSetting, PlannerError
 from planner.planning.answer_times import rounded_up
 from privacy.errors import PrivacyError
 from server.errors import ServerError
+from server.periods.summed_response import IN_TWO
 from server.query import QueryResponse
 from tests.benchmarks.budget.dashboards import Asked
 from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error
@@ -32,6 +35,14 @@ _ABOVE = 1.02
 """How much more than what would just have done is asked for."""
 _AFTER_CUT, _ABOVE_CUT = 2.0, 1.25
 """How much more is asked for after an answer was marked as cut; and how much above such an epsilon from then on."""
+_STAYS = 1.12
+"""How much more is asked for than would just do where what is measured stays."""
+_IN_TWO = 1.25
+"""The same where closed days and the others are measured apart: both are a little wider than one answer would be."""
+_ANEW = 0.5
+"""The part of the epsilon that was asked for from which on an answer counts as measured anew."""
+_SAME = 1.5
+"""How much more is asked for after an answer that was free, and did not do."""
 _TRIED = 1.25
 """How far beyond the most permitted epsilon what is wanted may lie for the most to be tried."""
 
@@ -120,7 +131,7 @@ class Viewer:
 
     Attributes:
       proxy: is asked.
-      keeps: does the proxy keep what was measured of closed periods?
+        keeps: does the proxy keep what was measured of closed periods?
       judges: is a question that cannot be brought to 5% noted, and asked no more? Otherwise it counts as a miss.
       answered: everything that was answered, in order.
       beyond: by template, why no permitted epsilon does.
@@ -136,8 +147,7 @@ class Viewer:
     _needs: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_REMEMBERED)))
     _cut_at: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     _today: dict[str, Answered] = field(default_factory=dict)
-    _held: dict[str, float] = field(default_factory=dict)
-    _whole: set[str] = field(default_factory=set)
+    _in_parts: dict[str, float] = field(default_factory=dict)
 
     def new_load(self) -> None:
         """Forget today's answers; what they took is remembered."""
@@ -170,9 +180,9 @@ class Viewer:
         return True
 
     def _begin(self, asked: Asked) -> _Pending:
-        needs, held = self._needs.get(asked.template), self._held.get(asked.template)
-        if held is not None:
-            return _Pending(asked, held)
+        needs, before = self._needs.get(asked.template), self._in_parts.get(asked.template)
+        if before is not None:
+            return _Pending(asked, before)
         if not needs:
             return _Pending(asked, _PILOTS[0])
         return _Pending(asked, min(rounded_up(_ABOVE * max(needs)), self.proxy.max_epsilon))
@@ -189,9 +199,14 @@ class Viewer:
         one.last = answer
         error = typical_error(answer)
         need = max(math.sqrt(one.squares) * noise_alone(answer) / TARGET, _ABOVE_CUT * self._cut_at[template])
+        in_parts = self.keeps and _is_in_parts(answer) and not one.asked.chart.bucket
+        self._in_parts.pop(template, None)
         if error <= TARGET:
-            self._needs[template].append(need)
-            self._hold(one, answer)
+            if in_parts:  # what is kept does for the same epsilon; what was measured anew may have been too much
+                anew = answer.epsilon > _ANEW * one.epsilon
+                self._in_parts[template] = min(one.epsilon, rounded_up(_IN_TWO * need)) if anew else one.epsilon
+            if not (in_parts and self._needs[template]):
+                self._needs[template].append(need)
         elif self._asks_again(one, answer, need):
             one.paid_before = one.charged
             return False
@@ -208,15 +223,6 @@ class Viewer:
         one.combines = one.last is None
         one.squares = one.epsilon**2
         return answer
-
-    def _hold(self, one: _Pending, answer: QueryResponse) -> None:
-        """Ask with this epsilon the next time, unless that was done and nothing was kept."""
-        template = one.asked.template
-        if template in self._held and one.attempts == 1 and not answer.kept:
-            del self._held[template]
-            self._whole.add(template)
-        elif self.keeps and template not in self._whole:
-            self._held[template] = one.epsilon
 
     @staticmethod
     def _of(one: _Pending, load: int, answer: QueryResponse) -> Answered:
@@ -247,7 +253,10 @@ class Viewer:
                 return self._beyond(template, f"{100 * wide:.3g}% at epsilon {one.epsilon:g}")
             one.epsilon = larger[0]
             return True
-        wanted = _AFTER_CUT * one.epsilon if cut else need * _ABOVE
+        above = _ABOVE if not self.keeps else _STAYS if one.asked.chart.bucket else _IN_TWO
+        wanted = _AFTER_CUT * one.epsilon if cut else need * above
+        if not answer.epsilon and not cut:
+            wanted = max(wanted, _SAME * one.epsilon)
         wanted = max(wanted, one.epsilon * _ABOVE)
         if combines and not cut:
             wanted = math.sqrt(max(wanted**2 - one.squares, (0.2 * one.epsilon) ** 2))
@@ -264,3 +273,8 @@ class Viewer:
     def _note(self, answered: Answered) -> None:
         self.answered.append(answered)
         self._today[answered.asked.sql] = answered
+
+
+def _is_in_parts(answer: QueryResponse) -> bool:
+    """Is it put together from kept days, or were closed days measured apart, to be kept?"""
+    return bool(answer.kept) or IN_TWO in answer.notes

@@ -20,6 +20,7 @@ from planner.policy.declared_keys import with_declared_keys
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from server.backends.custody.open_custody import open_custody
+from server.demo.queries import QUERIES, REVENUE
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
@@ -28,7 +29,6 @@ from server.query import QueryRequest
 from server.workers.pool import WorkerPool
 from tests.benchmarks.engines.databases import Engine, schema_of
 from tests.benchmarks.rows import Row
-from tests.demo.queries import QUERIES, REVENUE
 from tests.support.asking import ask
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.peak_memory import forget_peak, peak_bytes

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.benchmarks.engines.costs import COSTED, READ, ROWS, STEPS
 from tests.benchmarks.rows import by_case
-from tests.demo.readme import replaced
+from tests.release.readme import replaced
 
 RESULTS = Path(__file__).parents[1] / "results" / "engines.json"
 README = Path(__file__).parents[3] / "server" / "backends" / "README.md"

@@ -19,7 +19,7 @@ from server.backends.backend import Backend
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.postgres import PostgresBackend, ReadLimits
-from tests.demo.database import load_once
+from server.demo.database import load_once
 from tests.support.planning import demo_policy
 from tests.support.tpch_duckdb import NAMESPACE, load_tpch
 

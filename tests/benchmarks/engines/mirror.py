@@ -18,6 +18,7 @@ from planner.policy.policy import Policy, parse_policy
 from server.backends import embedded
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.demo.database import ROLE, load_labelled
 from server.ledger.analyst import Act
 from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
@@ -27,7 +28,6 @@ from server.workers.pool import WorkerPool
 from tests.benchmarks.engines.against_plain import QUESTIONS
 from tests.benchmarks.engines.databases import POSTGRES_LIMITS, loaded_tpch, postgres_server
 from tests.benchmarks.rows import Row
-from tests.demo.database import ROLE, load_labelled
 from tests.support.asking import ask
 from tests.support.graph_joins import edge_file
 from tests.support.planning import demo_policy, unbounded

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.benchmarks.rows import by_case
-from tests.demo.readme import replaced
+from tests.release.readme import replaced
 
 RESULTS = Path(__file__).parents[1] / "results"
 README = Path(__file__).parents[3] / "privacy" / "published" / "README.md"

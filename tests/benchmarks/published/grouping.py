@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.by_key.fpa import FPA
+from privacy.mechanisms.by_key.gs import GS
+from privacy.mechanisms.by_key.gs_r import GSR
+from privacy.mechanisms.by_key.gs_s import GSS
+from privacy.mechanisms.by_key.incidence import enforced
+from privacy.mechanisms.by_key.lpa import LPA
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.sums import Sum
-from privacy.published.grouping.fpa import FPA
-from privacy.published.grouping.gs import GS
-from privacy.published.grouping.gs_r import GSR
-from privacy.published.grouping.gs_s import GSS
-from privacy.published.grouping.incidence import enforced
-from privacy.published.grouping.lpa import LPA
 from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
 from privacy.units import ONE

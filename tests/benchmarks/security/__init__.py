@@ -1,22 +1,24 @@
-"""Attacks tried and held, ten thousand histories with faults, and a hundred thousand questions to two neighbours.
+"""Attacks, membership games, ten thousand histories with faults, a hundred thousand questions to two neighbours.
 
-CASES="attacks;pairs" runs those alone; PAIRS=20000 asks so many questions, HISTORIES=1000 lives so many.
+A part after the other, or those that CASES="attacks;pairs" names, and each is stored by itself. What takes long is
+kept in blocks in .noisegate/benchmarks/security until it is whole, and goes on from there (`tests.benchmarks.blocks`:
+MINUTES=30 stops it after so long, and stores what there is). PAIRS=20000 asks so many questions, HISTORIES=1000
+lives so many, GAMES=200 plays so many: shorter runs, which are stored beside.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-
-from tests.benchmarks.rows import Row
+from tests.benchmarks.parts import Parts
 from tests.benchmarks.security.attacks import attacks
+from tests.benchmarks.security.games import games
 from tests.benchmarks.security.histories import histories
 from tests.benchmarks.security.pairs import pairs
+from tests.benchmarks.security.soak import soak
 
-PARTS: Mapping[str, Callable[[bool], list[Row]]] = {"attacks": attacks, "histories": histories, "pairs": pairs}
-
-
-def run(quick: bool) -> list[Row]:
-    """The parts, one after the other."""
-    wanted = [name for name in os.environ.get("CASES", ";".join(PARTS)).split(";") if name]
-    return [row for name in wanted for row in PARTS[name](quick)]
+PARTS: Parts = {
+    "attacks": attacks,
+    "games": games,
+    "histories": histories,
+    "pairs": pairs,
+    "soak": soak,
+}

@@ -12,58 +12,70 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from dataclasses import asdict
 from pathlib import Path
 
+from tests.benchmarks.blocks import Found, spans
+from tests.benchmarks.parts import Measured
 from tests.benchmarks.rows import Row
-from tests.security.pairwise.lockstep import Seen
+from tests.benchmarks.security.kept import FOLDER, blocks
+from tests.security.pairwise.lockstep import Difference, Seen
 from tests.security.pairwise.run import GENERATORS, compared
 
 _QUESTIONS, _QUICK_QUESTIONS = 100_000, 500
 _SHARES = {"hostile": 0.3, "drawn": 0.2, "spoken": 0.47, "composed": 0.03}
 """Of the questions; those around answers ask several each."""
 
-_PART = 1_000
+_BLOCK = 250
 
 
-def pairs(quick: bool) -> list[Row]:
+def pairs(quick: bool) -> Measured:
     """Rows of each generator, and of all together."""
     count = _QUICK_QUESTIONS if quick else int(os.environ.get("PAIRS", _QUESTIONS))
+    asked = blocks("pairs", count, "questions", whole=count == _QUESTIONS)
+    parts = dict(_blocks(count, _made(FOLDER / "pairs")))
+    asked.in_processes(_asked, parts, {name: size for name, (*_, size) in parts.items()})
     found = {name: Seen() for name in _SHARES}
-    folder = Path(".noisegate") / "benchmarks" / "pairs"
+    every = Seen()
+    for name, one in asked.kept.items():
+        seen = Seen(
+            one["answered"], one["refused"], one["failed"], [Difference(**told) for told in one["differences"]]
+        )
+        found[name.partition(" ")[0]].add(seen)
+        every.add(seen)
+    for difference in every.differences[:5]:
+        print(f"{difference.aspect}: {difference.sql}\n  {difference.first}\n  {difference.second}")
+    rows = [row for name, seen in found.items() for row in _rows(name, seen)]
+    rows += _rows("all", every, least=None if quick else _QUESTIONS)
+    return Measured(rows, (asked,))
+
+
+def _made(folder: Path) -> Path:
+    """The databases, made anew."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, made in GENERATORS.items():
         (folder / name).mkdir(parents=True)
         made.files(folder / name)
-    parts = list(_parts(count, folder))
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as processes:
-        for (name, *_), seen in zip(parts, processes.map(_asked, parts), strict=True):
-            found[name].add(seen)
-    every = Seen()
-    for seen in found.values():
-        every.add(seen)
-    for difference in every.differences[:5]:
-        print(f"{difference.aspect}: {difference.sql}\n  {difference.first}\n  {difference.second}")
-    return [row for name, seen in {**found, "all": every}.items() for row in _rows(name, seen)]
+    return folder
 
 
-def _parts(count: int, folder: Path) -> Iterator[tuple[str, Path, int, int]]:
-    for name, share in _SHARES.items():
-        wanted = round(count * share)
-        for first in range(0, wanted, _PART):
-            own = folder / name if name in GENERATORS else folder / f"{name}-{first}"
-            own.mkdir(exist_ok=True)
-            yield name, own, first, min(_PART, wanted - first)
+def _blocks(count: int, folder: Path) -> Iterator[tuple[str, tuple[str, Path, int, int]]]:
+    """Of every generator a few at a time, so that a run that is cut short has asked all kinds."""
+    each = {name: spans(round(count * share), _BLOCK) for name, share in _SHARES.items()}
+    places = [(place / len(those), name, block) for name, those in each.items() for place, block in enumerate(those)]
+    for _, name, block in sorted(places):
+        own = folder / name if name in GENERATORS else folder / f"{name}-{block}"
+        own.mkdir(exist_ok=True)
+        yield f"{name} {block}", (name, own, *each[name][block])
 
 
-def _asked(part: tuple[str, Path, int, int]) -> Seen:
-    return compared(*part)
+def _asked(part: tuple[str, Path, int, int]) -> Found:
+    return asdict(compared(*part))
 
 
-def _rows(name: str, seen: Seen) -> Iterator[Row]:
+def _rows(name: str, seen: Seen, least: float | None = None) -> Iterator[Row]:
     case = f"questions: {name}"
-    yield Row(case, "asked", float(seen.asked), "1")
+    yield Row(case, "asked", float(seen.asked), "1", least)
     yield Row(case, "answered", float(seen.answered), "1", least=1)
     yield Row(case, "refused", float(seen.refused), "1")
     yield Row(case, "charged and not answered", float(seen.failed), "1", most=0)

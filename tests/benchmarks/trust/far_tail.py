@@ -34,18 +34,16 @@ from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.demo.queries import QUERIES, DemoQuery
+from server.demo.workplace import ROOT, prepare
 from server.workers.measure import plan_measurements
 from tests.benchmarks.rows import Row
-from tests.demo.queries import QUERIES, DemoQuery
-from tests.demo.workplace import ROOT, prepare
 from tests.support.scalar_study import contenders
 from tests.support.scalar_study.repeated_answer import RepeatedAnswer
 from tests.support.simulated_entropy import SimulatedEntropy
 
 _RELEASES, _QUICK_RELEASES = 100_000, 2_000
 _TIMES_USUAL, _OF_BEFORE = 20.0, 1.05
-_BEFORE = {"beta": 1e-3, "rarity": 4.0, "growth": 0.0}
-"""The settings of the selection until now: rarer by four with each doubling, up to one in a thousand for all."""
 
 Scalar = Gem | SharedThreshold
 
@@ -85,9 +83,14 @@ def _tabulated(
     return scalar, TabulatedAnswer(values.astype(np.int64), scalar.ladder, scalar.gap)
 
 
+def _before(selection: SelectionSettings) -> SelectionSettings:
+    """With as much of epsilon: rarer by four with each doubling, up to one in a thousand, and all rivals compared."""
+    return replace(selection, beta=1e-3, rarity=4.0, growth=0.0, by_doublings=False)
+
+
 def _rows(query: DemoQuery, scalar: Scalar, answer: TabulatedAnswer, quick: bool) -> list[Row]:
     runs = _QUICK_RELEASES if quick else _RELEASES
-    before = replace(scalar, selection=SelectionSettings(scalar.selection.split, **_BEFORE))
+    before = replace(scalar, selection=_before(scalar.selection))
     errors, earlier = (_errors(one, answer, runs) for one in (scalar, before))
     usual, usual_before = (float(np.median(np.quantile(one, 0.95, axis=0))) for one in (errors, earlier))
     largest, largest_before = (float(one.max()) for one in (errors, earlier))

@@ -20,6 +20,13 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.by_key.fpa import FPA
+from privacy.mechanisms.by_key.gs import GS
+from privacy.mechanisms.by_key.gs_r import GSR
+from privacy.mechanisms.by_key.gs_s import GSS
+from privacy.mechanisms.by_key.incidence import enforced
+from privacy.mechanisms.by_key.key_counts import KeyCounts
+from privacy.mechanisms.by_key.lpa import LPA
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
@@ -30,16 +37,11 @@ from privacy.mechanisms.racing.s4s import S4S
 from privacy.mechanisms.start_from import at_rung
 from privacy.noisy_answer import NoisyAnswer
 from privacy.published.centre.centre import SampledMean, SampledMedian, SimpleRandomSample
-from privacy.published.grouping.fpa import FPA
-from privacy.published.grouping.gs import GS
-from privacy.published.grouping.gs_r import GSR
-from privacy.published.grouping.gs_s import GSS
-from privacy.published.grouping.incidence import enforced
-from privacy.published.grouping.lpa import LPA
 from privacy.published.laplace_global import LaplaceGlobal
 from privacy.published.pmsja_published import PmsjaAsPublished
 from privacy.published.s4s_rdp import S4SRenyi
 from privacy.published.s4s_vector_published import S4SVectorAsPublished
+from privacy.published.s4s_zcdp import S4SConcentrated
 from privacy.published.sampled.inner_mechanism import InnerMechanism
 from privacy.published.sampled.population import PublicPopulation
 from privacy.published.sampled.repeated_exploration import RepeatedExploration
@@ -47,7 +49,7 @@ from privacy.published.sampled.s4s_fresh import FreshS4S
 from privacy.published.sampled.sample_and_explore import SampleAndExplore
 from privacy.published.sampled.sampled_measurement import SampledMeasurement
 from privacy.published.sampled.simple_sampling import SimpleSampling
-from privacy.registry import group_measurements, measurement
+from privacy.registry import UnitsByKey, group_measurements, key_counts, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.thin import thin
 from privacy.truncation.encode import encode
@@ -103,6 +105,7 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     made["gem from a remembered threshold"] = at_rung(made["gem"], 4)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
     made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
+    made["s4s_zcdp"] = S4SConcentrated(epsilon, DELTA, MOST, 2, gap)
     if gap == 0:
         sample = SampleDesign(0.25, MOST, epsilon)
         made["gem, amplified"] = measurement("gem", epsilon, 2, gap, None, False, MOST, sample)
@@ -141,6 +144,13 @@ def _by_keys(epsilon: float) -> Iterator[tuple[str, Release]]:
             return [released.values, released.noise_scale, released.group]
 
         yield f"{name}, epsilon {epsilon}", release
+    for name in ("lpa", "fpa", "gs_r", "gs_s", "gs"):
+        served = key_counts(name, UnitsByKey(epsilon, 8, 4))
+
+        def answer(seed: int, served: KeyCounts = served) -> list[NDArray[np.generic]]:
+            return _arrays(served.release(units, keys, 40, SeededDraws(seed), SimulatedEntropy(seed)))
+
+        yield f"{name} as it is served, epsilon {epsilon}", answer
 
 
 def _centres(epsilon: float) -> Iterator[tuple[str, Release]]:

@@ -21,9 +21,19 @@ def after_file(before: Path) -> Path:
     return before.with_name(before.name.replace(".before.", ".after."))
 
 
+def mechanism_of(text: str) -> str | None:
+    """The mechanism that a question is asked by: named in its first line, `-- mechanism: NAME`; None in most."""
+    first = text.partition("\n")[0]
+    return first.removeprefix(_BY) if first.startswith(_BY) else None
+
+
+_BY = "-- mechanism: "
+
+
 def after_text(before: Path) -> str:
     """What the planner makes of a question: the join, distinct values, how many units have how many, the domains."""
-    query = rewritten(before.read_text())
+    text = before.read_text()
+    query = rewritten(text, mechanism=mechanism_of(text))
     every = query.join, *query.distinct, *query.distinct_loads, *query.domains
     statements = [statement for statement in every if statement is not None]
     texts = [parse_one(statement, dialect="postgres").sql("postgres", pretty=True) for statement in statements]

@@ -97,4 +97,25 @@ POLICY = (
         "range",
         "SELECT sum(o_totalprice * 2) FROM orders",
     ),
+    Refusal(
+        "SELECT avg(^o_shippriority) FROM orders",
+        SensitivityUnbounded,
+        "orders.o_shippriority",
+        "LEAST(GREATEST(o_shippriority, 0), 100)",
+        "SELECT avg(LEAST(GREATEST(o_shippriority, 0), 100)) FROM orders",
+    ),
+    Refusal(
+        "SELECT sum(LEAST(GREATEST(^o_shippriority, o_custkey), 100)) FROM orders",
+        SensitivityUnbounded,
+        "orders.o_shippriority",
+        "LEAST(GREATEST(o_shippriority, 0), 100)",
+        "SELECT sum(GREATEST(LEAST(o_shippriority, 100), 0)) FROM orders",
+    ),
+    Refusal(
+        "SELECT sum(LEAST(GREATEST(^o_shippriority, 7), 5)) FROM orders",
+        SensitivityUnbounded,
+        "orders.o_shippriority",
+        "LEAST(GREATEST(o_shippriority, 0), 100)",
+        "SELECT sum(LEAST(GREATEST(o_shippriority, 5), 7)) FROM orders",
+    ),
 )

@@ -13,7 +13,7 @@ import pytest
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.database import load_labelled
+from server.demo.database import load_labelled
 from tests.golden.executed import Database
 from tests.support.tpcds_data import VERSION
 from tests.support.tpcds_databases import load_tpcds_duckdb, load_tpcds_postgres

@@ -49,7 +49,7 @@ _WRITES = {
 }
 
 _COUNTS = {
-    "tables' sizes": "SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'patient'",
+    "tables' sizes": "SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'visit'",
     "storage": "SELECT max(count) FROM pragma_storage_info('patient')",
     "a catalog's estimate": "SELECT reltuples FROM pg_class WHERE relname = 'patient'",
     "a table's rows in the catalog": "SELECT n_live_tup FROM pg_stat_user_tables WHERE relname = 'patient'",
@@ -89,8 +89,8 @@ _STATISTICS = {
 
 def _told_by_the_wire(sql: str) -> Callable[[Desk], bool]:
     """What PostgreSQL's catalogs say; of DuckDB its own do. That it is the same for both, the game sees by itself."""
-    sizes = "SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'patient'"
-    return lambda desk: desk.ask(sizes, 8.0).number > 149.5 if desk.wire is None else not desk.by_wire(sql)
+    sizes = "SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'visit'"
+    return lambda desk: desk.ask(sizes, 8.0).number > 1_100 if desk.wire is None else not desk.by_wire(sql)
 
 
 _THEIRS = f"SELECT count(*) FROM visit WHERE patient = {TARGET}"

@@ -10,7 +10,7 @@ around the noise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -25,6 +25,7 @@ from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.error_table import problem
 from server.errors import QueryFailed
+from server.found import Found
 from server.http.bodies.answer_body import json_pieces
 from server.pipeline import Pipeline
 from server.postprocessing.composition import Composition
@@ -34,7 +35,6 @@ from server.scheduling.lru_cache import LruCache
 from server.workers.measure import measure
 from server.workers.pool import WorkerPool
 from tests.security.pairwise.kept_connections import KeptConnections
-from tests.support.asking import ask
 from tests.support.memory_ledger import MemoryLedger
 
 Result = TypeVar("Result")
@@ -139,16 +139,20 @@ class Lockstep:
     ) -> None:
         self._policy = parse_policy(policy_text)
         self._alter, self._altered = alter, backend
-        self._backends = [KeptConnections.over(file) for file in files]
+        first = KeptConnections.over(files[0])
+        self._backends, self._kinds = [first, first.beside(files[1])], first.kinds
         self.begin()
 
     def begin(self) -> None:
         """Start anew, with fresh ledgers: what was kept is forgotten.
 
-        Plans are made once for both, as they are in a proxy for whoever asks: no row is read for them.
+        Plans are made once for both, as they are in a proxy for whoever asks: no row is read for them. So is a
+        refusal that needed no connection to the first database. Both are functions of schema and policy, which are
+        equal here, of the ledger, and of the question; `compare(anew=True)` checks that.
         """
         self._questions: LruCache[Asked, Question] = LruCache(_PLANNED)
         self._compositions: LruCache[Asked, Composition] = LruCache(_PLANNED)
+        self._refused: Exception | None = None
         self._pools = _Releases(None), _Releases(self._alter)
         self._pipelines = tuple(self._pipeline(place) for place in range(2))
 
@@ -157,14 +161,28 @@ class Lockstep:
         for backend in self._backends:
             backend.close()
 
-    def compare(self, request: QueryRequest, *, explain: bool = False) -> Seen:
-        """Ask both, and count."""
+    def compare(self, request: QueryRequest, *, explain: bool = False, anew: bool = False) -> Seen:
+        """Ask both, and count.
+
+        Args:
+          explain: also have it explained and described.
+          anew: plan it for the second one, too, and share nothing.
+        """
         seen = Seen()
         first, second = self._pools
         first.measured, second.measured, second.given = [], [], None
+        self._refused = None
+        self._kinds.clear()
         one = self._outcome(0, request)
+        if anew:
+            self._kinds.clear()
+            self._questions, self._compositions, self._refused = LruCache(_PLANNED), LruCache(_PLANNED), None
+            known = {"questions": self._questions, "compositions": self._compositions}
+            self._pipelines = self._pipelines[0], replace(self._pipelines[1], **known)  # type: ignore[arg-type]
         second.given = first.measured
         other = self._outcome(1, request)
+        if anew:
+            self._pipelines = replace(self._pipelines[0], **known), self._pipelines[1]  # type: ignore[arg-type]
         shapes = [[_form(measured) for measured in pool.measured] for pool in self._pools]
         if shapes[0] != shapes[1]:
             seen.differences.append(Difference(request.sql, "form of a release", str(shapes[0]), str(shapes[1])))
@@ -188,6 +206,7 @@ class Lockstep:
     def _pipeline(self, place: int) -> Pipeline:
         backend = self._backends[place]
         schema = with_declared_keys(backend.schema(), self._policy)
+        assert schema == with_declared_keys(self._backends[0].schema(), self._policy), "else no plan is of both"
         validate(self._policy, schema)
         shown: Backend = self._altered(backend) if place else backend
         ledger = MemoryLedger({ANALYST: BUDGET})
@@ -198,12 +217,24 @@ class Lockstep:
     def _outcome(self, place: int, request: QueryRequest) -> tuple[str, ...]:
         """What an analyst is sent, as bytes or as a problem's fields."""
         try:
-            response = ask(self._pipelines[place], request)
+            response = self._pipelines[place].finish(self._found(place, request), request)
         except Exception as error:
             kind = "failed" if isinstance(error, QueryFailed) else "problem"
             told = problem(error)
             return kind, str(told.status), told.code, told.message, str(told.hint), str(told.position)
         return "answer", b"".join(json_pieces(response)).decode()
+
+    def _found(self, place: int, request: QueryRequest) -> Found:
+        """Look it up; what was refused for the first database without a look at it is refused for both."""
+        if self._refused is not None:
+            raise self._refused
+        before = self._backends[place].uses
+        try:
+            return self._pipelines[place].find(request)
+        except Exception as error:
+            if self._backends[place].uses == before:
+                self._refused = error
+            raise
 
     def _explained(self, place: int, request: QueryRequest) -> str:
         try:

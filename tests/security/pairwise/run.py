@@ -21,7 +21,7 @@ from tests.security.pairwise.worlds import HOSTILE_POLICY, Files, drawn, hostile
 
 _CHUNK = 200
 _EXPLAINED = 25
-"""Of so many questions one is explained and described, too."""
+"""Of so many questions one is planned for each of the two, and explained and described, too."""
 
 _OF_A_WORLD = 12
 
@@ -58,7 +58,8 @@ def compared(name: str, folder: Path, first: int, count: int) -> Seen:
         for number in range(first, first + count):
             if (number - first) % _CHUNK == 0:
                 lockstep.begin()
-            seen.add(lockstep.compare(made.question(number), explain=number % _EXPLAINED == 0))
+            whole = number % _EXPLAINED == 0
+            seen.add(lockstep.compare(made.question(number), explain=whole, anew=whole))
     return seen
 
 
@@ -78,7 +79,7 @@ def _compared_drawn(folder: Path, first: int, count: int) -> Seen:
 
     @seed(first)
     @settings(
-        max_examples=max(1, -(-count // _OF_A_WORLD)),
+        max_examples=-(-count * 5 // (4 * _OF_A_WORLD)),  # some worlds are none, and others are drawn instead
         phases=[Phase.generate],
         database=None,
         deadline=None,
@@ -86,20 +87,21 @@ def _compared_drawn(folder: Path, first: int, count: int) -> Seen:
     )
     @given(st.data())
     def ask(data: st.DataObject) -> None:
-        if seen.asked >= count:
-            return
         world = data.draw(worlds())
         rows = data.draw(rows_of(world))
         less = _less(data, rows)
         texts = [
             data.draw(questions(world)).sql(data.draw(st.sampled_from(SPELLINGS)), world) for _ in range(_OF_A_WORLD)
         ]
+        prices = [data.draw(st.sampled_from((0.05, 1.0))) for _ in texts]
+        if seen.asked >= count:
+            return  # after all draws: which ones there are may not depend on what was asked before
         try:
             files = drawn(folder, rows, less)
             with opened(files, world_policy(world)) as lockstep:
-                for text in texts:
-                    request = QueryRequest(ANALYST, text, data.draw(st.sampled_from((0.05, 1.0))), reuse="never")
-                    seen.add(lockstep.compare(request))
+                for place, (text, price) in enumerate(zip(texts, prices, strict=True)):
+                    request = QueryRequest(ANALYST, text, price, reuse="never")
+                    seen.add(lockstep.compare(request, anew=not place))
         except (PolicyInvalid, duckdb.ConstraintException):
             return  # of references of a row to itself DuckDB knows less than these worlds do
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.demo import tpch
+from server.demo import tpch
 from tests.integration.test_dialects import TYPES as HOSTILE_TYPES
 from tests.integration.test_dialects import VALUES as HOSTILE_VALUES
 from tests.property.sja_engines import literal
@@ -127,10 +127,12 @@ r = { range = [-100, 1000] }
 t = { domain = ["a", "abc", "''--;", ""] }
 v = { domain = ["ab", "abc"], other = "others" }
 c = { domain = ["a", "b"], null_group = true }
-d = { range = [2020-01-01, 2024-12-31] }
-s = { range = [2020-01-01, 2024-12-31] }
-z = { range = [2020-01-01, 2024-12-31] }
+d = { range = [2020-12-01, 2021-01-31] }
+s = { range = [2024-02-01, 2024-03-31] }
+z = { range = [2024-02-01, 2024-03-31] }
 """
+"""Days of two months: of five years, each a group of six statistics, a mechanism that chooses for every group alone
+took a third of the time of all questions."""
 
 
 def hostile(folder: Path) -> Files:

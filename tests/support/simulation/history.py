@@ -120,6 +120,7 @@ class History:
       asked: every request that was sent, in order of its end.
       draws: every measurement that ended.
       reads: the numbers of charges under which private rows may have been read.
+      failed: the numbers of charges whose last measurement failed once they may have been, whoever was told of it.
       charges: of the ledger at the end, when every proxy has begun anew.
       kept: by the number of a charge, the number that its kept answer has.
       verified: what the ledger's own replay finds.
@@ -130,6 +131,7 @@ class History:
     asked: tuple[Asked, ...]
     draws: tuple[Draw, ...]
     reads: frozenset[int]
+    failed: frozenset[int]
     charges: tuple[ChargeRecord, ...]
     kept: dict[int, int]
     verified: Verification
@@ -384,6 +386,7 @@ class Simulation:
             tuple(self.asked),
             tuple(self.world.draws),
             frozenset(self.world.reads),
+            frozenset(self.world.failed),
             charges,
             kept,
             verified,

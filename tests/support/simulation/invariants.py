@@ -125,8 +125,24 @@ def _of_innocents(asked: Asked, history: History) -> Iterator[str]:
         if not set(asked.faults) & {"data away", "schema", "worker: no database"}:
             yield f"{asked.request.request_id} was told {name} while the database was there"
     elif isinstance(error, TooManyFailures):
-        failed = {one.request.sql for one in history.asked if isinstance(one.error, QueryFailed)}
-        if asked.request.sql not in failed:
+        if not _has_failed(asked, history):
             yield f"{asked.request.request_id} was refused as one that had failed, and none has"
     elif not asked.faults:
         yield f"{asked.request.request_id} failed with {name}: {error}, and nothing was done to it"
+
+
+def _has_failed(asked: Asked, history: History) -> bool:
+    """Did this analyst's question fail in a measurement, and is its charge settled so?
+
+    Nobody need have been told: a proxy may end after it has noted the failure and before the client hears of it, and
+    what has failed once is not asked again all the same, or ending proxies would ask it as often as one likes.
+    """
+    same = {
+        one.request.request_id
+        for one in history.asked
+        if (one.request.analyst, one.request.sql) == (asked.request.analyst, asked.request.sql)
+    }
+    return any(
+        one.number in history.failed and one.state == "failed" and one.charge.request_id in same
+        for one in history.charges
+    )

@@ -16,7 +16,7 @@ class Stuck(AssertionError):
 
 
 _MOST_STEPS = 20_000
-_LONGEST_S = 30.0  # of real time for a step; a thread that takes longer waits for what the scheduler does not know
+_LONGEST_S = 600.0  # of real time for a step, also on a machine that has none to spare; who takes longer hangs
 
 
 class Task:

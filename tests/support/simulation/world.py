@@ -72,6 +72,7 @@ class World:
     Attributes:
       draws: every measurement that ended, in order.
       reads: the numbers of the charges under which private rows may have been read.
+      failed: the numbers of the charges whose last measurement failed once they may have been, and was not cancelled.
       database_away_until_s: the data's own server is not reached until then.
       schema_changed_until_s: the data's tables are others until then.
       next_worker_fault: what happens to the next measurement.
@@ -81,6 +82,7 @@ class World:
     ledger: SimulatedDatabase
     draws: list[Draw] = field(default_factory=list)
     reads: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
     database_away_until_s: float = 0.0
     schema_changed_until_s: float = 0.0
     next_worker_fault: str = ""
@@ -148,10 +150,12 @@ class SimulatedWorkers:
             assert made is not None
             raise made()
         world.reads.add(reservation.id)
+        world.failed.discard(reservation.id)  # a second attempt ends as it will
         scheduler.pause(scheduler.choice.choice([0.0, 0.05, 1.0]))
         if cancelled is not None and cancelled.is_set():
             raise CancelledByClient("the query was cancelled; it was charged")
         if made is not None:
+            world.failed.add(reservation.id)
             raise made()
         world.draws.append(Draw(1000 + len(world.draws), reservation))
         return Domain(()), (_answer(float(world.draws[-1].value), reservation.charge.epsilon),)

@@ -30,10 +30,13 @@ from privacy.registry import (
     AllGroups,
     EachGroup,
     JointMechanism,
+    KeyMechanism,
     Measures,
     RankMechanism,
     ScalarMechanism,
+    UnitsByKey,
     group_measurements,
+    key_counts,
     measurement,
     measures_together,
     release_together,
@@ -108,6 +111,11 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
             made.append(alone)
         elif isinstance(entry, RankMechanism):
             assert entry.measures is Measures.RANKS
+        elif isinstance(entry, KeyMechanism):
+            counted = entry.build(UnitsByKey(1.0, 4, 2))
+            assert (counted.name, counted.epsilon, entry.measures) == (name, 1.0, Measures.KEYS_OF_UNITS)
+            assert (counted.event, entry.approximate) == (PureDP(1.0), False)
+            assert pickle.loads(pickle.dumps(counted)) == counted == key_counts(name, UnitsByKey(1.0, 4, 2))
         else:
             assert isinstance(entry, JointMechanism)
             (joint,) = entry.build(together)
@@ -160,6 +168,12 @@ def test_mechanisms_for_all_groups_and_for_each_are_not_confused() -> None:
         measurement("l2_clip", 1.0)
     with pytest.raises(InvalidParameter):
         group_measurements("gem", [Sum(1.0, 0.0, Ladder(0, 3))], 1e-6)
+
+
+@pytest.mark.parametrize("name", ["gem", "group_lp", "laplace_global", ""])
+def test_only_counts_by_key_are_made_as_such(name: str) -> None:
+    with pytest.raises(InvalidParameter):
+        key_counts(name, UnitsByKey(1.0))
 
 
 def test_sums_of_several_mechanisms_are_not_released_together() -> None:

@@ -17,8 +17,8 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.rewriting.rewrite import rewrite
 from planner.sql.dialect import Dialect
-from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.registry import COMPARISON, MECHANISMS, OFFERED
+from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
+from privacy.registry import COMPARISON, MECHANISMS, OFFERED, KeyMechanism
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
@@ -33,6 +33,7 @@ from tests.support.tpch_schema import tpch_schema
 from tests.unit.server.http.fakes import send
 
 SQL = "SELECT o_clerk, count(*) FROM orders GROUP BY 1"
+PEOPLE_SQL = "SELECT o_clerk, count(DISTINCT o_custkey) FROM orders GROUP BY 1"
 SEGMENTS = ("BUILDING", "MACHINERY", "HOUSEHOLD")
 PEOPLE = 3_000
 
@@ -58,7 +59,11 @@ class OneRowEach:
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         people = np.arange(PEOPLE)
         owner = OwnerColumn("customer", people, np.zeros(PEOPLE, bool))
-        join = JoinTuples((owner,), people % len(SEGMENTS), len(SEGMENTS), np.full((1, PEOPLE), ONE, np.int64))
+        group = people % len(SEGMENTS)
+        if query.distinct[0] is not None:
+            counted = DistinctTuples((owner,), group, len(SEGMENTS), people)
+            return Domain((SEGMENTS,)), QueryTuples(None, (counted,))
+        join = JoinTuples((owner,), group, len(SEGMENTS), np.full((1, PEOPLE), ONE, np.int64))
         return Domain((SEGMENTS,)), QueryTuples(join, (None,))
 
 
@@ -79,7 +84,8 @@ def _policy() -> Policy:
 
 def _plan(mechanism: str) -> Plan:
     policy = _policy()
-    asked = bound(SQL, policy=policy)
+    counts_people = isinstance(MECHANISMS.get(mechanism), KeyMechanism)
+    asked = bound(PEOPLE_SQL if counts_people else SQL, policy=policy)
     return make_plan(asked, tpch_schema(), policy, epsilon=100.0, delta=None, mechanism=mechanism)
 
 
@@ -99,7 +105,9 @@ def test_an_offered_mechanism_is_planned_measured_and_explained(name: str) -> No
 def test_each_door_offers_the_same_names() -> None:
     description = send("GET", "/openapi.json", authorized=False).json()
     offered = description["components"]["schemas"]["QueryBody"]["properties"]["mechanism"]["anyOf"][0]["enum"]
-    assert tuple(offered) == OFFERED == ("gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector")
+    assert tuple(offered) == OFFERED
+    assert OFFERED[:7] == ("gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector")
+    assert OFFERED[7:] == ("lpa", "fpa", "gs_r", "gs_s", "gs")
     own = Settings("ann", {})
     for name in OFFERED:
         assert QueryBody(sql=SQL, mechanism=name).request("ann", "1").mechanism == name

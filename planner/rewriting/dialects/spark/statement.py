@@ -22,6 +22,7 @@ from planner.rewriting.dialects.spark.calls import call, double
 from planner.rules.compact_provenance import SATURATION
 from planner.rules.sample_rows import bernoulli_percent
 from planner.schema import Schema, Table
+from planner.sql.sql_nodes import is_type
 from planner.sql.sql_types import Family, SqlType
 
 FILES = "main"
@@ -102,7 +103,7 @@ def _table(node: exp.Expr, write: Write) -> Typed:
 def _declared(node: exp.Subquery) -> exp.Expr:
     """Public values that a policy declares, whose series of steps has another name, and ends before its end."""
     for part in node.find_all(exp.AtTimeZone, exp.Cast):
-        if not isinstance(part, exp.Cast) or not part.to.is_type(*_DECLARED):
+        if not isinstance(part, exp.Cast) or not is_type(part.to, *_DECLARED):
             raise UnsupportedSQL("declared values of this type are not supported on Spark")
     return node.transform(_steps)
 

@@ -12,7 +12,7 @@ from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, Writ
 from planner.rewriting.dialects.spark.calls import call, double, number, try_cast
 from planner.rewriting.dialects.spark.moments import as_moment
 from planner.rules.guard_weight import UNITS
-from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_nodes import cast_sql, is_type
 from planner.sql.sql_types import Family, SqlType
 
 _WHOLE = {"SMALLINT": 5, "INT": 10, "BIGINT": 19}
@@ -84,7 +84,7 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     weight = _weight(node, write)
     if weight is not None:
         return weight
-    if not (target.is_type("double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
         return spark_cast(write(inner), target)
     pushed = inner.copy()
     for branch in pushed.args["ifs"]:
@@ -123,7 +123,7 @@ def inside_of_weight(node: exp.Expr) -> exp.Expr | None:
     assert least is not None and known is not None
     bounds = (clamped.this, least.this, *known.expressions)
     written = [bound.name for bound in bounds if isinstance(bound, exp.Literal)]
-    return floor.this if written == ["0", str(UNITS), "0"] and node.args["to"].is_type("bigint") else None
+    return floor.this if written == ["0", str(UNITS), "0"] and is_type(node.args["to"], "bigint") else None
 
 
 def _is_real(case: exp.Case, write: Write) -> bool:
@@ -147,23 +147,23 @@ def spark_cast(value: Typed, target: exp.DataType) -> Typed:
     family = value.type.family
     if isinstance(value.sql, exp.Null):
         return _null_of(value, target)
-    if target.is_type("double") and value.type.is_number:
+    if is_type(target, "double") and value.type.is_number:
         return Typed(as_double(value), SqlType(Family.FLOAT))
     for name, digits in _WHOLE.items():
-        if target.is_type(name) and (value.type.is_number or family is Family.BOOL):
+        if is_type(target, name) and (value.type.is_number or family is Family.BOOL):
             return Typed(_whole(value, name, digits), SqlType(Family.INTEGER, digits))
-    if target.is_type("decimal") and family in _EXACT and not target.expressions:
+    if is_type(target, "decimal") and family in _EXACT and not target.expressions:
         kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
         return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
     fixed = family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
-    if target.is_type("text", "varchar") and not target.expressions and (fixed or family in _SAME_TEXT):
+    if is_type(target, "text", "varchar") and not target.expressions and (fixed or family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, literal_family in _LITERALS.items():
-        if target.is_type(name) and isinstance(value.sql, exp.Literal):
+        if is_type(target, name) and isinstance(value.sql, exp.Literal):
             return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(literal_family))
-    if target.is_type("timestamp") and family in (Family.DATE, Family.TIMESTAMP):
+    if is_type(target, "timestamp") and family in (Family.DATE, Family.TIMESTAMP):
         return Typed(as_moment(value), SqlType(Family.TIMESTAMP))
-    if target.is_type("date") and family in (Family.DATE, Family.TIMESTAMP):
+    if is_type(target, "date") and family in (Family.DATE, Family.TIMESTAMP):
         return Typed(value.sql if family is Family.DATE else cast_sql(value.sql, "DATE"), SqlType(Family.DATE))
     name = target.sql("postgres").lower()
     raise UnsupportedSQL(f"this cast to {name} is not supported on Spark")
@@ -171,7 +171,7 @@ def spark_cast(value: Typed, target: exp.DataType) -> Typed:
 
 def _null_of(value: Typed, target: exp.DataType) -> Typed:
     for name in ("DOUBLE", "BIGINT", "TEXT", "BOOLEAN", "DATE"):
-        if target.is_type(name) and not target.expressions:
+        if is_type(target, name) and not target.expressions:
             families = {"DOUBLE": Family.FLOAT, "BIGINT": Family.INTEGER, "TEXT": Family.TEXT}
             family = families.get(name, Family.BOOL if name == "BOOLEAN" else Family.DATE)
             return Typed(cast_sql(value.sql, name), SqlType(family))

@@ -2,12 +2,19 @@
 
 import { panel } from "../charts/burndown.js";
 import { byId, element } from "../common/dom.js";
-import { amount, several } from "../common/format.js";
+import { amount, listed, several } from "../common/format.js";
 
 const PACE_DAYS = 14;
+const LEAST_DAYS = 2; // of use, before a pace is told from them
 const DAY_MS = 86_400_000;
 
-export function drawAccounts(accounts, charges) {
+// Who asks no questions has a budget that is next to nothing, and is no account to look after.
+const NOTHING = 1e-9;
+
+export function drawAccounts(all, charges) {
+  const accounts = all.filter(({ epsilon }) => epsilon > NOTHING).sort((one, other) => other.low - one.low);
+  const low = accounts.filter((account) => account.low).map((one) => `${one.account}${onlyDelta(one) ? " (delta)" : ""}`);
+  byId("running-out").textContent = low.length ? `About to run out, a tenth left or less: ${listed(low)}.` : "No account is about to run out: each has more than a tenth left.";
   byId("accounts").querySelector(".panels").replaceChildren(...accounts.map((account) => {
     const own = charges.filter((charge) => charge.accounts.includes(account.account));
     const made = panel(account, own);
@@ -17,6 +24,11 @@ export function drawAccounts(accounts, charges) {
   byId("account-names").replaceChildren(...accounts.map(({ account }) => element("option", { value: account })));
 }
 
+// Is it the delta alone that is about to run out?
+function onlyDelta({ epsilon, epsilon_left: left, delta, delta_left: deltaLeft }) {
+  return left > epsilon / 10 && delta > 0 && deltaLeft <= delta / 10;
+}
+
 // A straight line from what was spent lately: no promise, and above what tighter accounting would take.
 export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, now = Date.now()) {
   const spent = charges.filter(({ state, reserved_at_ms: at }) => state !== "released" && at > now - PACE_DAYS * DAY_MS);
@@ -24,12 +36,19 @@ export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, 
   if (left <= 0) return renews ? `Nothing is left until ${day(renews)}.` : "Nothing is left.";
   if (!sum) return `Nothing was spent in the last ${PACE_DAYS} days.`;
   const first = Math.min(...spent.map(({ reserved_at_ms: at }) => at));
-  const days = Math.min(PACE_DAYS, Math.max(1, (now - first) / DAY_MS));
+  if (now - first < LEAST_DAYS * DAY_MS) return `Too early to tell how long it lasts: its first question was asked less than ${LEAST_DAYS} days ago.`;
+  const days = Math.min(PACE_DAYS, (now - first) / DAY_MS);
   const pace = sum / days;
   const end = now + (left / pace) * DAY_MS;
   const at = `at epsilon ${amount(pace)} a day, as ${days < PACE_DAYS ? "since the first question" : `in the last ${PACE_DAYS} days`}`;
   if (renews && end > renews) return `Lasts until it begins anew on ${day(renews)}, ${at}.`;
   return left / pace > 3650 ? `Lasts more than ten years, ${at}.` : `Lasts about ${several(Math.max(1, Math.round(left / pace)), "day")}, until ${day(end)}, ${at}.`;
+}
+
+// What an account may spend from now on, once it is changed.
+export function grantedWords({ account, epsilon_left: left, delta, guarantee }) {
+  const pure = !delta && !account.startsWith("analyst:") ? " It has no delta: who pays from it cannot discover groups." : "";
+  return `Done: ${account} protects at ${guarantee}; epsilon ${amount(left)} is left.${pure}`;
 }
 
 function day(ms) {

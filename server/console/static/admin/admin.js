@@ -1,37 +1,38 @@
 // The custodians' page: budgets, analysts, charges, acts, policy, ledger; each role sees what it may do.
 
-import { Problem, UNKNOWN_KEY, key } from "../common/api.js";
+import { Problem, key, refused } from "../common/api.js";
 import { byId, show, tell } from "../common/dom.js";
 import { explainWords } from "../common/glossary.js";
 import { signOut } from "../common/vault.js";
-import { drawAccounts, grantOf } from "./accounts.js";
+import { drawAccounts, grantOf, grantedWords } from "./accounts.js";
 import { Analysts, analystOf, reveal } from "./analysts.js";
 import { Weeks, drawCharges } from "./charges.js";
 import { openLedger } from "./ledger.js";
 import { drawLog } from "./log.js";
 import { get, newest, send, submitted } from "./office.js";
-import { drawPolicy, reload } from "./policy.js";
+import { drawChanges, drawPolicy, reload } from "./policy.js";
 
 const SHOWN = 500;
 const analysts = new Analysts(load);
 
 async function load() {
   const weeks = new Weeks();
-  const [holder, accounts, holders, charges, acts, dataset, schema] = await Promise.all([
+  const [holder, accounts, holders, charges, acts, dataset, schema, changed] = await Promise.all([
     get("/holder"), get("/accounts"), get("/analysts"), newest("/charges", SHOWN, "", (charge) => weeks.add(charge)),
-    newest("/entries", SHOWN, "&acts_only=true"), get("/dataset"), get("/schema"),
+    newest("/entries", SHOWN, "&acts_only=true"), get("/dataset"), get("/schema"), get("/policy/changes"),
   ]);
   const changes = holder.role === "admin";
-  for (const form of ["grant", "add", "dataset-acts"]) show(byId(form), changes);
+  for (const form of ["grant", "grant-help", "add", "dataset-acts"]) show(byId(form), changes);
   show(byId("sees-only"), !changes);
   byId("holder").textContent = `${holder.name}, ${holder.role}`;
   byId("dataset").textContent = `${schema.dataset} administration`;
   drawAccounts(accounts, charges);
   analysts.draw(holders, changes);
   weeks.draw();
-  drawCharges(charges);
+  drawCharges(charges, dataset.keeps_questions);
   drawLog(acts);
   drawPolicy(dataset, schema, acts);
+  drawChanges(changed);
 }
 
 async function open() {
@@ -42,9 +43,17 @@ async function open() {
   show(byId("rooms"), true);
 }
 
-submitted("grant", (fields, act) => send(...grantOf(fields, act)), load);
-submitted("add", async (fields) => reveal(await send("POST", "/analysts", analystOf(fields))), load);
-submitted("dataset-acts", ({ reason }, act) => (act === "bump" ? send("POST", "/data/bump", { reason }) : reload(reason, load)), load);
+submitted("grant", async (fields, act) => grantedWords(await send(...grantOf(fields, act))), load);
+submitted("add", async (fields) => {
+  reveal(await send("POST", "/analysts", analystOf(fields)));
+  return `Done: ${fields.name} is added. The key stands above, this once.`;
+}, load);
+submitted("dataset-acts", ({ reason }, act) => (act === "bump" ? bump(reason) : reload(reason, load)), load);
+async function bump(reason) {
+  const { data_version: version } = await send("POST", "/data/bump", { reason });
+  return `Done: the data is version ${version}. What was kept of the load before is measured anew, and charged.`;
+}
+
 openLedger();
 explainWords();
 
@@ -56,7 +65,7 @@ byId("sign-in").addEventListener("submit", async (event) => {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     key.clear();
-    tell(error.status === 401 ? UNKNOWN_KEY : error, byId("sign-in-problem"));
+    tell(refused(error), byId("sign-in-problem"));
     show(byId("to-console"), error.status === 403);
   }
 });

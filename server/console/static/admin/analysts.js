@@ -1,6 +1,6 @@
 // Who holds keys: role, group, state; and what an admin changes about them.
 
-import { byId, element, quiet, show } from "../common/dom.js";
+import { byId, element, quiet, show, toast } from "../common/dom.js";
 import { attempt, fill, send, why } from "./office.js";
 
 export class Analysts {
@@ -20,18 +20,22 @@ export class Analysts {
 
   async change(name, words, changes) {
     const said = await why(`${words} ${name}?`);
-    if (said) this.patch(name, { ...changes, reason: said.reason });
+    const done = changes.enabled ? `${name} may ask again.` : `${name} is disabled: the key opens nothing from now on.`;
+    if (said) this.patch(name, { ...changes, reason: said.reason }, done);
   }
 
   async regroup(name, group) {
     const said = await why(`Which group pays beside ${name}? None: leave it empty.`, { field: "Group", value: group ?? "" });
-    if (said) this.patch(name, { group: said.value || null, reason: said.reason });
+    const done = said?.value ? `group ${said.value} pays beside ${name} from now on.` : `no group pays beside ${name} any more.`;
+    if (said) this.patch(name, { group: said.value || null, reason: said.reason }, done);
   }
 
-  patch(name, body) {
+  // done: what is said once it is.
+  patch(name, body, done) {
     return attempt(async () => {
       await send("PATCH", `/analysts/${encodeURIComponent(name)}`, body);
       await this.done();
+      toast(`Done: ${done}`);
     });
   }
 
@@ -41,6 +45,7 @@ export class Analysts {
     attempt(async () => {
       reveal(await send("POST", `/analysts/${encodeURIComponent(name)}/key`, { reason: said.reason }));
       await this.done();
+      toast(`Done: ${name} has another key. It stands above, this once.`);
     });
   }
 }

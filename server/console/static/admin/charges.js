@@ -1,8 +1,8 @@
 // What questions cost: by analyst and week, and one by one.
 
-import { element } from "../common/dom.js";
-import { amount, small, when } from "../common/format.js";
-import { fill } from "./office.js";
+import { byId, element, show } from "../common/dom.js";
+import { amount, small, zoned } from "../common/format.js";
+import { attempt, fill, get } from "./office.js";
 
 const WEEKS = 8;
 const DAY_MS = 86_400_000;
@@ -23,10 +23,11 @@ export class Weeks {
 
   draw() {
     const weeks = [...new Set([...this.sums.values()].flatMap((own) => [...own.keys()]))].sort().slice(-WEEKS).reverse();
-    const rows = [...this.sums].sort(([one], [other]) => one.localeCompare(other));
+    const rows = [...this.sums].map(([analyst, own]) => [analyst, own, [...own.values()].reduce((sum, value) => sum + value, 0)])
+      .sort(([one, , first], [other, , second]) => second - first || one.localeCompare(other));
     const cell = (value) => (value ? amount(value) : "–");
-    fill("weeks", ["Analyst", ...weeks.map(named), "All weeks"], rows.map(([analyst, own]) => [
-      analyst, ...weeks.map((week) => cell(own.get(week))), amount([...own.values()].reduce((sum, value) => sum + value, 0)),
+    fill("weeks", ["Analyst", ...weeks.map(named), "All weeks"], rows.map(([analyst, own, sum]) => [
+      analyst, ...weeks.map((week) => cell(own.get(week))), amount(sum),
     ]), [...weeks.map((_, place) => place + 1), weeks.length + 1]);
   }
 }
@@ -41,9 +42,29 @@ function monday(ms) {
   return new Date((day - ((day + 3) % 7)) * DAY_MS).toISOString().slice(0, 10);
 }
 
-export function drawCharges(charges) {
-  fill("charges", ["Number", "When", "Analyst", "Epsilon", "Delta", "State", "Mechanism", "Request"], charges.toReversed().map((charge) => [
-    String(charge.number), when(charge.reserved_at_ms), charge.analyst, amount(charge.epsilon), small(charge.delta),
-    charge.state, charge.mechanism, element("code", {}, charge.request_id.slice(0, 8)),
+const HEADS = ["Number", ["When", "hour"], "Analyst", ["Epsilon", "epsilon"], ["Delta", "delta"], ["State", "state"], ["Mechanism", "mechanism"], ["Request", "request"]];
+
+// keepsQuestions: does the ledger keep their words?
+export function drawCharges(charges, keepsQuestions) {
+  show(byId("no-words"), !keepsQuestions);
+  show(byId("words"), keepsQuestions);
+  const field = byId("find-charge");
+  const found = async () => list(field.value.trim() ? await sought(field.value.trim(), charges) : charges);
+  field.oninput = () => attempt(found);
+  return found();
+}
+
+// Those shown of which number, request or analyst begins so; and by its whole number any charge that there is.
+async function sought(text, charges) {
+  const shown = charges.filter(({ number, request_id: request, analyst }) => String(number) === text || request.startsWith(text) || analyst.includes(text));
+  if (shown.length || !/^[1-9]\d{0,14}$/.test(text)) return shown;
+  const page = await get(`/charges?limit=1&after=${Number(text) - 1}`);
+  return page.filter(({ number }) => String(number) === text);
+}
+
+function list(charges) {
+  fill("charges", HEADS, charges.toReversed().map((charge) => [
+    String(charge.number), zoned(charge.reserved_at_ms), charge.analyst, amount(charge.epsilon), small(charge.delta),
+    charge.state, charge.mechanism, element("code", { title: charge.request_id }, charge.request_id.slice(0, 8)),
   ]), [3, 4]);
 }

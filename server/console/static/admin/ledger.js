@@ -11,23 +11,24 @@ async function verify() {
   told.className = "";
   told.textContent = "Walking…";
   const { entries, head, fault } = await send("POST", "/ledger/verify");
-  told.className = fault ? "bad" : "";
-  told.replaceChildren(fault ? `${fault} (the ${entries} entries before it hold)` : `All ${entries} entries hold. The last hash is `,
-    ...(fault ? [] : [element("code", {}, head), ". Note it elsewhere: it proves everything before it.", quiet("Copy it", () => copy(head, "The head"))]));
   const noted = byId("noted-head").value.trim().toLowerCase();
-  if (noted && !fault) told.append(element("p", {}, await standing(noted, entries)));
+  const [stands, said] = noted ? await standing(noted, entries) : [true, null];
+  told.className = fault || !stands ? "bad" : "";
+  // First of all whether it is the ledger that was noted: that its entries fit one another is little where it is another.
+  told.replaceChildren(...(said ? [element("strong", {}, said), " "] : []), fault ? `${fault} (the ${entries} entries before it hold)` : `All ${entries} entries hold. The last hash is `,
+    ...(fault ? [] : [element("code", {}, head), ". Note it elsewhere: it proves everything before it.", quiet("Copy it", () => copy(head, "The head"))]));
 }
 
-// The chain holds, so the entry that has this hash has all before it as they were when it was noted.
+// Where the chain holds, the entry that has this hash has all before it as they were when it was noted.
 async function standing(noted, entries) {
   for (let after = 0; after < entries;) {
     const page = await get(`/entries?limit=${PAGE}&after=${after}`);
     const found = page.find(({ hash }) => hash === noted);
-    if (found) return `The head that you noted is that of entry ${found.number}: everything up to it is as it was.`;
+    if (found) return [true, `The head that you noted is that of entry ${found.number}: everything up to it is as it was.`];
     if (page.length < PAGE) break;
     after = page.at(-1).number;
   }
-  return "No entry has the head that you noted: this is not the ledger that it was noted of, or entries are gone.";
+  return [false, "No entry has the head that you noted: this is not the ledger that it was noted of, or entries are gone. Restore the newest copy that has it."];
 }
 
 const download = (form, name, type) => attempt(async () => save(await fetched("GET", `/v1/admin/ledger/export?format=${form}`), name, type));

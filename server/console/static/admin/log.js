@@ -1,7 +1,7 @@
 // The audit log: what was done, in words and units, with the entry itself behind.
 
 import { element } from "../common/dom.js";
-import { amount, small, when } from "../common/format.js";
+import { amount, small, zoned } from "../common/format.js";
 import { fill } from "./office.js";
 
 const NANO = 1e9;
@@ -10,7 +10,7 @@ const COUNTED = { basic: "added up", zcdp: "counted by zCDP", renyi: "counted by
 
 export function drawLog(entries) {
   fill("acts", ["Entry", "When", "What", "By", "Why", "Details"], entries.toReversed().map(({ number, at_ms: at, kind, content, hash }) => [
-    String(number), when(at, "medium"), named(kind, content), String(content.by ?? ""), String(content.reason ?? ""), details(kind, content, hash),
+    String(number), zoned(at), named(kind, content), String(content.by ?? ""), String(content.reason ?? ""), details(kind, content, hash),
   ]));
 }
 
@@ -34,7 +34,7 @@ export function worded(kind, content) {
     case "role": return `${analyst} is ${role} now.`;
     case "enabled": case "disabled": return content.enabled ? `${analyst} may ask again.` : `${analyst} may not ask any more.`;
     case "group": return group ? `${analyst} is in group ${group}.` : `${analyst} is in no group.`;
-    case "grant": return `${account} may spend ${granted(content)}.`;
+    case "grant": return content.nano_epsilon > 1 ? `${account} may spend ${granted(content)}.` : `${account} may spend nothing: it asks no questions.`;
     case "policy": return policy(content);
     case "data": return `The data is version ${version}.`;
     case "checked": return `Keys of data version ${version} hold: ${content.keys.join(", ")}.`;

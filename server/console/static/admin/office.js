@@ -1,13 +1,15 @@
 // What every room of the custodians' page needs: calls, problems, tables, and the reason of a change.
 
 import { Problem, call } from "../common/api.js";
-import { byId, element, show, tell } from "../common/dom.js";
+import { byId, element, show, tell, toast } from "../common/dom.js";
+import { help } from "../common/glossary.js";
 
 export const get = async (path) => (await call("GET", `/v1/admin${path}`)).body;
 export const send = async (method, path, body) => (await call(method, `/v1/admin${path}`, body)).body;
 
 // What a click does; a problem is told and nothing else changes.
 export async function attempt(act, where = byId("problem")) {
+  show(byId("toast"), false);   // of what was done before
   tell(null, where);
   try {
     await act();
@@ -18,11 +20,14 @@ export async function attempt(act, where = byId("problem")) {
   }
 }
 
-// A table that is a list of cards where there is no room for it: each cell knows its column's name.
+// A table that is a list of cards where there is no room for it: each cell knows its column's name. A head is a name, or a
+// name and what explains it.
 export function fill(id, heads, rows, numbers = []) {
   const classOf = (place) => (numbers.includes(place) ? "number" : null);
-  const head = element("thead", {}, element("tr", {}, heads.map((name, place) => element("th", { scope: "col", class: classOf(place) }, name))));
-  const cells = (row) => row.map((cell, place) => element("td", { "data-label": heads[place], class: classOf(place) }, cell));
+  const names = heads.map((head) => (typeof head === "string" ? head : head[0]));
+  const head = element("thead", {}, element("tr", {}, heads.map((one, place) => element("th", { scope: "col", class: classOf(place) },
+    names[place], typeof one === "string" ? null : [" ", help(one[1])]))));
+  const cells = (row) => row.map((cell, place) => element("td", { "data-label": names[place], class: classOf(place) }, cell));
   const empty = [element("tr", {}, element("td", { colspan: heads.length }, "None yet."))];
   byId(id).replaceChildren(head, element("tbody", {}, rows.length ? rows.map((row) => element("tr", {}, cells(row))) : empty));
 }
@@ -47,6 +52,8 @@ export function why(words, { field = null, value = "" } = {}) {
   byId("why-field").previousSibling.textContent = `${field ?? ""} `;
   byId("why-field").value = value;
   byId("why-reason").value = "";
+  byId("why-cancel").onclick = () => dialog.close();
+  dialog.returnValue = "";   // Escape leaves what the dialog before it returned
   dialog.showModal();
   (field ? byId("why-field") : byId("why-reason")).focus();
   return new Promise((resolve) => dialog.addEventListener("close", () => {
@@ -54,15 +61,16 @@ export function why(words, { field = null, value = "" } = {}) {
   }, { once: true }));
 }
 
-// Fields of a form that are filled in.
+// Fields of a form that are filled in. What `act` returns is said afterwards.
 export function submitted(id, act, done) {
   byId(id).addEventListener("submit", (event) => {
     event.preventDefault();
     const entered = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value !== ""));
     attempt(async () => {
-      await act(entered, event.submitter?.value);
+      const said = await act(entered, event.submitter?.value);
       event.target.reset();
       await done();
+      if (said) toast(said);
     });
   });
 }

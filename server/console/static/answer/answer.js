@@ -1,11 +1,11 @@
 // An answer with its question: what was asked, at what, when, of which data; as chart, as table, and to take along.
 
 import { Problem } from "../common/api.js";
-import { chart } from "../charts/chart.js";
+import { chart, drawable } from "../charts/chart.js";
 import { copy, element, menu, quiet, save, show, toast } from "../common/dom.js";
-import { amount, small, several, when } from "../common/format.js";
+import { amount, percent, small, several, when } from "../common/format.js";
 import { help } from "../common/glossary.js";
-import { linkTo } from "../question/share.js";
+import { LINKED, linkTo } from "../question/share.js";
 import { coloured, normal } from "../question/tokens.js";
 import { asCurl, asPsql, asPython } from "./copies.js";
 import { arrow, csv, savePng, saveSvg } from "./files.js";
@@ -13,6 +13,7 @@ import { legend } from "./marks.js";
 import { table } from "./table.js";
 
 const TITLE_LENGTH = 90;
+const TIED = "order"; // a note of the order of rows, which is no footnote to it
 let serial = 0;
 
 export class Answer {
@@ -27,15 +28,17 @@ export class Answer {
     const tablist = element("div", { role: "tablist", "aria-label": "Show as" }, Object.values(this.tabs));
     tablist.addEventListener("keydown", (event) => this.arrow(event));
     this.title = element("h2", { id: `${this.id}-title`, tabindex: "-1" }, coloured(normal(this.question.sql)));
+    const isTied = (_, place) => answer.note_kinds[place] === TIED;
+    const tied = answer.notes.filter(isTied), notes = answer.notes.filter((...each) => !isTied(...each));
     this.body = element("div", { class: "answer-body" },
       this.stale, this.facts(),
       element("div", { class: "toolbar" }, tablist, this.takeAlong(), this.copies(), this.more()),
-      ...Object.values(this.panels), legend(answer),
-      answer.notes.length ? element("details", { class: "notes" }, element("summary", {}, several(answer.notes.length, "note")),
-        element("ul", { class: "hint" }, answer.notes.map((note) => element("li", {}, note)))) : null);
+      ...Object.values(this.panels), legend(answer), ...tied.map((note) => element("p", { class: "hint" }, note)),
+      notes.length ? element("details", { class: "notes" }, element("summary", {}, several(notes.length, "note")),
+        element("ul", { class: "hint" }, notes.map((note) => element("li", {}, note)))) : null);
     this.root.append(element("div", { class: "answer-head" }, this.title, this.closing()), this.body);
     this.panels.table.append(table(answer));
-    this.open(answer.covers === "exact" || answer.rows.length === 0 ? "table" : "chart");
+    this.open(answer.covers === "exact" || answer.rows.length === 0 || !drawable(answer) ? "table" : "chart");
   }
 
   panel(name) {
@@ -87,14 +90,18 @@ export class Answer {
     const parts = [
       several(answer.rows.length, "row"), paid(answer), asked(question, answer), policy,
       version && element("span", { title: "The version of the data, which a custodian counts up with each load" }, version), when(at), covers(answer),
+      this.charges?.length ? element("span", { title: "The number in the ledger, by which a custodian finds what was charged" }, `${this.charges.length > 1 ? "charges" : "charge"} ${this.charges.join(", ")}`) : null,
+      answer.request_id ? quiet(`request ${answer.request_id.slice(0, 8)}`, () => copy(answer.request_id, "The request’s id"), { class: "quiet tiny", title: `Copy ${answer.request_id}` }) : null,
     ].filter(Boolean).map((part) => element("li", {}, part));
     return element("ul", { class: "provenance" }, parts);
   }
 
-  // Who asked, as the proxy says it after the answer: were the data new meanwhile, it was of one version or the other.
-  settled(me) {
-    if (!this.me || me.data_version === this.me.data_version) return;
+  // Who asked, as the proxy says it after the answer: were the data new meanwhile, it was of one version or the other. And
+  // under which charges it stands in the ledger.
+  settled(me, history = null) {
+    if (!this.me) return;
     this.me = me;
+    this.charges = history?.numbersOf(this.answer, this.question) ?? [];
     this.body.querySelector(".provenance").replaceWith(this.facts());
   }
 
@@ -116,7 +123,7 @@ export class Answer {
     const { question, me } = this;
     const at = { ...question, epsilon: question.epsilon ?? this.answer.charge.epsilon };
     return menu("Copy", [
-      quiet("Link for colleagues", () => copy(linkTo(question), "The link: who opens it pays, or has paid. It")),
+      quiet("Link for colleagues", () => copy(linkTo(question), "The link", LINKED)),
       quiet("SQL", () => copy(question.sql, "SQL")),
       quiet("curl", () => copy(asCurl(at), "curl")),
       quiet("Python", () => copy(asPython(at), "Python")),
@@ -125,9 +132,10 @@ export class Answer {
   }
 
   more() {
-    const { edit, again } = this.acts;
+    const { edit, again, collect } = this.acts;
     return element("span", { class: "acts" },
       again ? quiet("Again, free", () => again(this), { title: "Open what you have paid for; nothing is charged" }) : null,
+      collect ? quiet("Add to a dashboard", () => collect(this.question), { title: "Put the question beside those in the editor: several are asked together, with one epsilon" }) : null,
       edit ? quiet("Edit", () => edit(this.question), { title: "Put the question into the editor" }) : null);
   }
 
@@ -154,9 +162,26 @@ function paid({ charge, cached, derived_from: derived, covers }) {
   return derived?.length ? "Free: it follows from answers that you have paid for" : "Free: you have paid for this answer";
 }
 
-function asked({ epsilon, max_relative_error: within }, { charge }) {
-  if (within) return `asked to be right within ${amount(100 * within)}%`;
+function asked({ epsilon, max_relative_error: within }, answer) {
+  const { charge } = answer;
+  if (within) return `asked to be right within ${amount(100 * within)}%${outcome(answer, within)}`;
   return epsilon && charge.epsilon !== epsilon ? `asked at epsilon ${amount(epsilon)}` : null;
+}
+
+// What became of an accuracy: rows that are cut are nothing that it was promised of.
+export function outcome(answer, within) {
+  const { rows, intervals, raw, cut } = answer;
+  if (answer.covers === "exact") return "";
+  const errors = rows.flatMap((row, place) => (cut[place] ? [] : row.flatMap((cell, index) => {
+    const around = intervals[place][index], value = raw?.[place]?.[index] ?? cell;
+    if (!around || typeof value !== "number") return [];
+    return around.low === null || around.high === null || !value ? [Infinity] : [Math.max(around.high - value, value - around.low) / Math.abs(value)];
+  })));
+  const lost = cut.filter(Boolean).length;
+  if (lost && !errors.length) return ": not known, all of it is marked cut";
+  const worst = Math.max(0, ...errors);
+  const said = worst <= within * 1.0001 ? ": reached" : `: missed, ${Number.isFinite(worst) ? `${percent(worst)} in the worst row` : "a value is nothing"}`;
+  return lost ? `${said}; ${several(lost, "row")} marked cut ${lost === 1 ? "does" : "do"} not count` : said;
 }
 
 function covers({ covers: what, confidence }) {

@@ -2,7 +2,7 @@
 // by side, to be refreshed for nothing.
 
 import { byId, element, quiet, show } from "../common/dom.js";
-import { amount, number } from "../common/format.js";
+import { about, amount } from "../common/format.js";
 import { coloured } from "../question/tokens.js";
 import { Answer } from "./answer.js";
 
@@ -16,7 +16,7 @@ export class Together {
     const cost = charge.epsilon ? `Epsilon ${amount(charge.epsilon)} for all of them.` : "Free.";
     byId("together-words").textContent = `${cost} ${worded(summary.strategy, asked)}`;
     byId("together-answers").replaceChildren(...asked.map(({ text }, place) => element("li", {},
-      element("code", {}, coloured(text)), element("p", { class: "hint" }, said(summary.queries[place], text)))));
+      element("code", {}, coloured(text)), element("p", { class: "hint" }, isPaid(summary, place) ? "free: you have paid for it" : said(summary.queries[place], text)))));
     show(byId("together"), true);
   }
 }
@@ -26,15 +26,16 @@ export class Dashboard {
   constructor({ summary, charge, answers }, { asked, question, at, me, before }, acts) {
     Object.assign(this, { question, at });
     const cost = charge.epsilon ? `Charged epsilon ${amount(charge.epsilon)} for all of them.` : "Free: you have paid for these answers.";
+    const how = charge.epsilon ? worded(summary.strategy, asked) : "";
     this.cards = answers.map((answer, place) => new Answer(
       answer, { question: { ...question, sql: asked[place].text, epsilon: answer.charge.epsilon || question.epsilon }, at, me, before }, { edit: acts.edit },
     ));
-    for (const [place, card] of this.cards.entries()) card.body.append(element("p", { class: "hint" }, said(summary.queries[place], asked[place].text)));
+    for (const [place, card] of this.cards.entries()) card.body.append(element("p", { class: "hint" }, isPaid(summary, place) ? "free: you have paid for it" : said(summary.queries[place], asked[place].text)));
     this.stale = element("p", { class: "stale", hidden: true }, "The questions in the editor are others by now. These are the answers to those that stand here.");
     this.body = element("div", { class: "answer-body" }, this.stale,
-      element("p", { class: "together-said" }, `${cost} ${worded(summary.strategy, asked)}`), element("div", { class: "board" }, this.cards.map(({ root }) => root)));
+      element("p", { class: "together-said" }, `${cost} ${how}`), element("div", { class: "board" }, this.cards.map(({ root }) => root)));
     this.root = element("article", { class: "answer card dashboard" },
-      element("div", { class: "answer-head" }, element("h2", { tabindex: "-1" }, `${answers.length} questions together`),
+      element("div", { class: "answer-head" }, element("h2", { tabindex: "-1" }, `Dashboard of ${answers.length} questions`),
         quiet("Refresh, free", () => acts.again(this), { title: "Ask them again: free until the data are new" }),
         quiet("Edit", () => acts.edit(question)), quiet("×", () => acts.close(this), { "aria-label": "Close these answers" })), this.body);
   }
@@ -47,8 +48,8 @@ export class Dashboard {
     for (const card of this.cards) card.draw();
   }
 
-  settled(me) {
-    for (const card of this.cards) card.settled(me);
+  settled(me, history) {
+    for (const card of this.cards) card.settled(me, history);
   }
 
   compare({ sql }) {
@@ -68,10 +69,19 @@ export function worded(note, asked) {
   }).replace(/"([a-z_][a-z0-9_]*)_\d+"(?!\.)/g, "$1");
 }
 
+// Nothing is charged for what it is answered from.
+function isPaid({ measured }, place) {
+  const own = measured.filter(({ queries }) => queries.includes(place + 1));
+  return own.length > 0 && own.every(({ charged }) => !charged);
+}
+
+// What the page has no field for.
+const NO_FIELD = /; nobody_adds_more_than .*$/;
+
 function said({ how, half_width: half, half_width_alone: alone, why }, text) {
-  if (how === "free") return "free";
-  const within = half === null ? "" : `, within ${number(half)}`;
-  const gain = how === "together" && alone !== null ? `; alone it would be ${number(alone)}` : "";
-  return `${how === "together" ? "estimated with others" : "asked alone"}${within}${gain}${why ? `: ${worded(why, [{ text }])}` : ""}`;
+  if (how === "free") return "free: it follows from what you have paid for, or reads nobody’s rows";
+  const within = half === null ? "" : `, within ${about(half)}`;
+  const gain = how === "together" && alone !== null ? `; alone it would be ${about(alone)}` : "";
+  return `${how === "together" ? "estimated with others" : "asked alone"}${within}${gain}${why ? `: ${worded(why, [{ text }]).replace(NO_FIELD, "")}` : ""}`;
 }
 

@@ -7,9 +7,14 @@ export const STATES = {
   cut: { sign: "↑", words: "Much may have been cut from it: the true value may be larger than any interval says" },
 };
 
-// A row may be both: that something may be missing above is what must not go unseen.
-export function stateOf({ weak, cut }, place) {
-  return cut[place] ? "cut" : weak[place] ? "weak" : null;
+// A row may be both, and then shows both.
+export function statesOf(answer, place) {
+  return Object.keys(STATES).filter((state) => answer[state][place]);
+}
+
+// Where there is room for one: that something may be missing above is what must not go unseen.
+export function stateOf(answer, place) {
+  return statesOf(answer, place).at(-1) ?? null;
 }
 
 export function sign(state) {

@@ -1,7 +1,7 @@
 // The answers of this tab, newest first: each stays with its question until it is closed. The newest one is open, those
 // before are folded to a line. A page that is loaded again has the questions, and opens what was paid for, free.
 
-import { element, show } from "../common/dom.js";
+import { byId, element, show } from "../common/dom.js";
 import { coloured } from "../question/tokens.js";
 import { when } from "../common/format.js";
 import { titleOf } from "./answer.js";
@@ -19,6 +19,7 @@ export class Notebook {
   restore() {
     const kept = JSON.parse(sessionStorage.getItem(STORE) ?? "[]");
     for (const { question, at } of kept.reverse()) this.place({ question, at, node: this.stub(question, at) });
+    show(byId("no-answers"), !this.cells.length);
   }
 
   stub(question, at) {
@@ -68,6 +69,7 @@ export class Notebook {
   }
 
   remember() {
+    show(byId("no-answers"), !this.cells.length);
     sessionStorage.setItem(STORE, JSON.stringify(this.cells.map(({ question, at }) => ({ question, at })).filter(({ question }) => question.sql)));
   }
 }

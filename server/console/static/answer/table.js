@@ -1,21 +1,23 @@
 // An answer as a table: what is noise is grey, what was put below nothing by noise says so, and the exact value is a hover away.
 
 import { element } from "../common/dom.js";
-import { isMoment, isNumber, number, range } from "../common/format.js";
-import { sign, stateOf } from "./marks.js";
+import { isMoment, isNumber, number, plain, range } from "../common/format.js";
+import { sign, statesOf } from "./marks.js";
 
 const MOST_ROWS = 1000;
+const YEARS = 10_000; // beyond them an exact whole number is read as an amount
 const MIDNIGHT = / 00:00:00(\+00(:00)?)?$/;
 
 export function table(answer) {
   const { columns, rows, intervals } = answer;
   const head = element("tr", {}, columns.map(({ name, type }) => element("th", { scope: "col", class: isNumber(type) ? "number" : "" }, name)));
   const days = columns.map(({ type }, index) => isMoment(type) && rows.every((row) => row[index] === null || MIDNIGHT.test(row[index])));
+  const named = keys(answer);
   const body = rows.slice(0, MOST_ROWS).map((row, place) => {
-    const state = stateOf(answer, place);
-    return element("tr", { class: state ?? "" }, row.map((cell, index) => cellOf(
+    const states = statesOf(answer, place);
+    return element("tr", { class: states.join(" ") }, row.map((cell, index) => cellOf(
       days[index] && cell !== null ? cell.replace(MIDNIGHT, "") : cell, columns[index].type,
-      { interval: intervals[place][index], raw: answer.raw?.[place]?.[index] ?? null, state: intervals[place][index] ? state : null },
+      { interval: intervals[place][index], raw: answer.raw?.[place]?.[index] ?? null, states: intervals[place][index] ? states : [], isKey: named[index] },
     )));
   });
   const more = rows.length > MOST_ROWS ? element("caption", {}, `The first ${MOST_ROWS} rows; the files have all.`) : null;
@@ -27,22 +29,29 @@ export function isNoise(value, raw, type, interval) {
   return Boolean(interval) && ((raw !== null && raw < 0) || (type === "int8" && value < 0));
 }
 
-export function worded(value, raw, type, interval) {
+// isKey: is it rather a name than an amount?
+export function worded(value, raw, type, interval, isKey = false) {
   if (value === null) return "NULL";
   if (isNoise(value, raw, type, interval)) return "0 (noise)";
-  return isNumber(type) ? number(value, type) : String(value);
+  return isNumber(type) ? (isKey ? plain(value) : number(value, type)) : String(value);
+}
+
+// By column: numbers without an interval are keys beside noisy ones; where all is exact, those that may be years are.
+function keys({ columns, rows, intervals, covers }) {
+  return columns.map(({ type }, index) => isNumber(type) && !intervals.some((row) => row[index]) &&
+    rows.every((row) => row[index] === null || (Number.isInteger(row[index]) && (covers !== "exact" || Math.abs(row[index]) < YEARS))));
 }
 
 export function exact(value, raw) {
   return raw !== null && raw !== value ? `as released: ${raw}` : String(value);
 }
 
-function cellOf(cell, type, { interval, raw, state }) {
+function cellOf(cell, type, { interval, raw, states, isKey }) {
   const numeric = isNumber(type);
   return element(
     "td", { class: [numeric ? "number" : "", interval ? "noisy" : ""].join(" ").trim(), title: numeric && cell !== null ? exact(cell, raw) : null },
-    state ? [sign(state), " "] : null,
-    worded(cell, raw, type, interval),
+    states.map((state) => [sign(state), " "]),
+    worded(cell, raw, type, interval, isKey),
     interval ? element("span", { class: "interval" }, range(interval)) : null,
   );
 }

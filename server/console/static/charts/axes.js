@@ -47,7 +47,14 @@ function scaled(value) {
 
 // Keys are rather names than amounts: 1998 stays a year.
 export function writtenKeys(numbers) {
-  return numbers.every((value) => Math.abs(value) < 10_000) ? (value) => PLAIN.format(value) : written(numbers);
+  const short = numbers.some((value) => Math.abs(value) >= 10_000) && numbers.every((value) => value === 0 || isShort(value));
+  return short ? written(numbers) : (value) => PLAIN.format(value);
+}
+
+// Two decimals of a unit tell it: 20 k, and not 10115.
+function isShort(value) {
+  const [part] = scaled(value);
+  return Math.abs(100 * part - Math.round(100 * part)) < 1e-6;
 }
 
 // Moments of an answer stand without a zone, or at UTC; null where a text is none.

@@ -2,7 +2,7 @@
 
 import { element } from "../common/dom.js";
 import { isMoment, isNumber, range } from "../common/format.js";
-import { stateOf } from "../answer/marks.js";
+import { STATES, stateOf, statesOf } from "../answer/marks.js";
 import { exact, worded } from "../answer/table.js";
 import { words } from "./axes.js";
 import { bars } from "./bars.js";
@@ -29,6 +29,12 @@ export function chart(answer, width, { ordered = false } = {}) {
   return drawn.length ? element("div", {}, drawn) : element("p", {}, "Nothing to draw here: see the table.");
 }
 
+// Is there anything to draw? Without it the table says more.
+export function drawable(answer) {
+  const columns = answer.columns.map((column, index) => ({ ...column, index }));
+  return columns.some(({ index }) => measured(answer, index)) || Boolean(quantilesOf(columns, answer.rows.length === 1));
+}
+
 function measured({ columns, intervals }, index) {
   return isNumber(columns[index].type) && intervals.some((row) => row[index] !== null);
 }
@@ -37,9 +43,9 @@ function bigNumber(answer, { index, name, type }) {
   const { rows: [row], intervals: [around], raw } = answer;
   const interval = around[index];
   const own = raw?.[0]?.[index] ?? null;
-  const state = stateOf(answer, 0);
+  const states = statesOf(answer, 0);
   return element("p", { title: row[index] === null ? null : exact(row[index], own) }, `${name}`,
-    element("span", { class: `big-number ${state ?? ""}` }, element("br"), worded(row[index], own, type, interval), state === "cut" ? " ↑" : ""),
+    element("span", { class: `big-number ${states.join(" ")}` }, element("br"), worded(row[index], own, type, interval), states.map((state) => ` ${STATES[state].sign}`)),
     interval ? element("span", { class: "hint" }, element("br"), range(interval)) : null);
 }
 

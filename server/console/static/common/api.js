@@ -15,8 +15,14 @@ export const key = {
   clear: () => sessionStorage.removeItem(KEY),
 };
 
-// What every page says of a key that opens nothing.
-export const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your custodian." };
+const DISABLED = "28000"; // the key is right, and its holder may not ask any more
+
+// What every page says of a key that does not sign in.
+export function refused(problem) {
+  return problem.status === 401 && problem.code !== DISABLED ? UNKNOWN_KEY : problem;
+}
+
+const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your custodian." };
 
 async function sent(method, path, body, headers, signal) {
   const options = { method, signal, headers: { ...headers } };
@@ -38,7 +44,7 @@ export async function call(method, path, body, headers = {}, signal = undefined)
   const text = await response.text();
   const parsed = text ? JSON.parse(text) : null;
   if (!response.ok) throw new Problem(parsed ?? { code: "XX000", message: `HTTP ${response.status}` }, response.status);
-  return { status: response.status, body: parsed, location: response.headers.get("Location") };
+  return { status: response.status, body: parsed, location: response.headers.get("Location"), requestId: response.headers.get("X-Request-Id") };
 }
 
 // A file: its bytes, whatever they are.

@@ -7,7 +7,7 @@ export function element(tag, attributes = {}, ...children) {
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
   return made;
 }
 
@@ -21,6 +21,24 @@ export function show(target, shown) {
 
 export function quiet(words, onclick, more = {}) {
   return element("button", { type: "button", class: "quiet", onclick, ...more }, words);
+}
+
+// Something open that closes on Escape, and once somebody clicks or goes elsewhere; returns how to listen no more.
+export function dismissed(shown, close, also = []) {
+  const outside = (event) => { if (![shown, ...also].some((one) => one.contains(event.target))) close(false); };
+  const escape = (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    close(true);
+  };
+  document.addEventListener("pointerdown", outside);
+  document.addEventListener("focusin", outside);
+  document.addEventListener("keydown", escape);
+  return () => {
+    document.removeEventListener("pointerdown", outside);
+    document.removeEventListener("focusin", outside);
+    document.removeEventListener("keydown", escape);
+  };
 }
 
 // A button that unfolds others; it folds when one is taken, or when somebody looks elsewhere.
@@ -43,13 +61,13 @@ export function toast(words) {
   place.textContent = words;
   show(place, true);
   clearTimeout(toast.timer);
-  toast.timer = setTimeout(() => show(place, false), 4000);
+  toast.timer = setTimeout(() => show(place, false), Math.max(4000, 60 * words.length));
 }
 
 // A problem's words, in a place for them; null: there is none.
 export function tell(problem, where) {
   show(where, Boolean(problem));
-  where.textContent = problem ? [problem.message, problem.hint].filter(Boolean).join("\n") : "";
+  where.replaceChildren(...(problem ? [element("strong", {}, problem.message), ...(problem.hint ? ["\n", problem.hint] : [])] : []));
 }
 
 export function save(content, name, type) {
@@ -66,11 +84,11 @@ export function typable(text) {
   return !CONTROL.test(text);
 }
 
-export async function copy(text, what) {
+export async function copy(text, what, said = `${what} copied.`) {
   if (!typable(text)) return toast(`${what} holds control characters, which a terminal would take for keys: not copied.`);
   try {
     await navigator.clipboard.writeText(text);
-    toast(`${what} copied.`);
+    toast(said);
   } catch {
     const shown = element("dialog", { class: "card" }, element("p", {}, `${what}, to copy:`), element("pre", { class: "sql" }, text),
       element("form", { method: "dialog" }, element("button", {}, "Close")));

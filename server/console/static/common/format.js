@@ -1,6 +1,7 @@
 // Numbers and names as people read them.
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 15, useGrouping: false });
 const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const TWO = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const LARGE = new Intl.NumberFormat("en", { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 2 });
@@ -8,6 +9,11 @@ const LARGE = new Intl.NumberFormat("en", { notation: "compact", compactDisplay:
 export function number(value, type = "float8") {
   if (value === null) return "";
   return type === "int8" || Math.abs(value) >= 10_000 ? WHOLE.format(value) : SHORT.format(value);
+}
+
+// Keys are rather names than amounts: 2023 stays a year.
+export function plain(value) {
+  return PLAIN.format(value);
 }
 
 export function amount(value) {
@@ -53,6 +59,13 @@ function bound(value) {
 
 export function when(moment, timeStyle = "short") {
   return new Date(moment).toLocaleString("en", { dateStyle: "medium", timeStyle });
+}
+
+// With its zone named, for who compares it with what others wrote down.
+export function zoned(moment) {
+  return new Date(moment).toLocaleString("en", {
+    year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short",
+  });
 }
 
 export function several(count, one, many = `${one}s`) {

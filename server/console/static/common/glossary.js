@@ -20,6 +20,16 @@ export const WORDS = {
     "which takes a delta. Name the groups in the policy, or in WHERE, to have all of them."],
   accuracy: ["Right within", "Say how exact it must be instead of what to spend: the least epsilon that is expected to do is spent, and " +
     "the epsilon beside it is the most. Where nothing tells beforehand, a small first release finds out; both are charged."],
+  hour: ["When", "The hour in which it was charged, in your own zone. Minutes are kept from everybody but who asked: how long a " +
+    "question takes may tell something about the people in it."],
+  mechanism: ["Mechanism", "How the noise was made; the question and the policy decide it. gem and group_lp choose the most that one person adds, " +
+    "then release; joint_scale is for averages, l2_clip for many groups at once. All of them protect alike, at the epsilon beside them."],
+  request: ["Request", "The beginning of the name that the proxy gave to the question. The same name stands in the analyst's answer and error " +
+    "messages, in the proxy's log, and whole in the export of charges."],
+  state: ["State", "committed: answered, and charged. failed, crashed or cancelled once rows could have been read: charged, without an answer. " +
+    "reserved: under way. released: given back, since nothing had been read."],
+  dashboard: ["Dashboard", "Several questions, each ended by a semicolon, asked together: one epsilon is shared out so that all gain alike, what you " +
+    "have paid for is free, and all are answered or none. Save keeps it by name, Refresh asks it again, free until the data are new."],
   kept: ["Free again", "An answer that you have paid for is kept: the same question opens it again, free, until the data are new."],
 };
 

@@ -1,7 +1,7 @@
 // The gauge: what is left, and what the question that stands in the editor would take of it; behind it, the period, what
 // the last questions cost and how many more like them there are.
 
-import { byId, element, show } from "../common/dom.js";
+import { byId, dismissed, element, show } from "../common/dom.js";
 import { amount, several, small, when } from "../common/format.js";
 
 const NOTHING = { epsilon: 0, delta: 0 };
@@ -13,6 +13,18 @@ export class BudgetGauge {
     this.budget = null;
     this.planned = NOTHING;
     this.charges = [];
+    this.upTo = false;
+    let listening = () => {};
+    this.root.addEventListener("toggle", () => {
+      listening();
+      listening = () => {};
+      if (this.root.open) listening = dismissed(this.root, (back) => this.close(back), [byId("help")]);
+    });
+  }
+
+  close(back) {
+    this.root.open = false;
+    if (back) this.root.querySelector("summary").focus();
   }
 
   set(budget) {
@@ -21,50 +33,68 @@ export class BudgetGauge {
     this.draw();
   }
 
+  // Has each account that is known to pay been granted a delta?
+  get grantsDelta() {
+    return Boolean(this.budget?.delta) && (!this.budget.group || this.budget.group.delta > 0);
+  }
+
   last(charges) {
     this.charges = charges.filter(({ state }) => state !== "released").slice(0, LAST);
     this.draw();
   }
 
-  // What is paid for takes nothing.
-  plan({ epsilon, delta, paid = false } = NOTHING) {
+  // What is paid for takes nothing; upTo: it may take less.
+  plan({ epsilon, delta, paid = false } = NOTHING, upTo = false) {
     this.planned = paid ? NOTHING : { epsilon, delta };
+    this.upTo = upTo && !paid;
     this.draw();
   }
 
   draw() {
     if (!this.budget) return;
-    const { epsilon, epsilon_left: left } = this.budget;
+    const { epsilon } = this.budget;
+    const { left } = paying(this.budget);
     const planned = Math.min(this.planned.epsilon, left);
     const gauge = this.root.querySelector(".gauge");
     gauge.setAttribute("aria-valuemax", epsilon);
     gauge.setAttribute("aria-valuenow", left);
     gauge.querySelector(".left").style.width = `${(100 * (left - planned)) / epsilon}%`;
     gauge.querySelector(".planned").style.width = `${(100 * planned) / epsilon}%`;
-    const words = described(this.budget, this.planned);
+    const words = described(this.budget, this.planned, this.upTo);
     this.root.querySelector(".words").textContent = words;
     gauge.setAttribute("aria-valuetext", words);
     this.root.querySelector("dl").replaceChildren(...details(this.budget, this.charges).flatMap(([name, said]) => [
       element("dt", {}, name), element("dd", {}, said),
     ]));
-    const missing = shortage(this.budget, this.planned);
-    show(byId("short"), Boolean(missing));
-    byId("short").textContent = missing ?? "";
   }
 }
 
-function described(budget, planned) {
-  const { epsilon, epsilon_left: left, delta, delta_left: deltaLeft, questions_left: questions, questions_like: like } = budget;
+// How many more, in words that are right for none and for few.
+export function more(questions, like) {
+  const last = like === 1 ? "your last one" : `your last ${like}`;
+  if (questions === 0) return `not enough for another question like ${last}`;
+  return questions === 1 ? `enough for one more question like ${last}` : `enough for about ${amount(questions)} more like ${last}`;
+}
+
+// What both who pay have left: the analyst and the group. The dataset's is not told, but where it is short.
+function paying({ epsilon_left: left, delta_left: deltaLeft, group }) {
+  return { left: Math.min(left, group?.epsilon_left ?? left), deltaLeft: Math.min(deltaLeft, group?.delta_left ?? deltaLeft) };
+}
+
+function described(budget, planned, upTo = false) {
+  const { epsilon, epsilon_left: own, delta, delta_left: ownDelta, questions_left: questions, questions_like: like } = budget;
+  const { left, deltaLeft } = paying(budget);
   const counted = planned.delta > 0 || delta > 0;
-  const parts = [`epsilon ${amount(left)} of ${amount(epsilon)}`, ...(counted ? [`delta ${small(deltaLeft)} of ${small(delta)}`] : [])];
+  const parts = [`epsilon ${amount(own)} of ${amount(epsilon)}`, ...(counted ? [`delta ${small(ownDelta)} of ${small(delta)}`] : [])];
   const lacking = [
     ...(planned.epsilon > left ? [`epsilon ${amount(planned.epsilon)}`] : []),
     ...(planned.delta > deltaLeft ? [`delta ${small(planned.delta)}`] : []),
   ];
-  if (lacking.length) return `${parts.join(", ")} left: too little for ${lacking.join(" and ")}`;
-  const more = questions === null || questions === undefined ? "" : `, about ${amount(questions)} more like your last ${like === 1 ? "one" : like}`;
-  const taken = planned.epsilon ? `; this question takes ${amount(planned.epsilon)}${planned.delta ? ` and ${small(planned.delta)}` : ""}` : "";
-  return `${parts.join(", ")} left${more}${taken}`;
+  const shared = left < own || deltaLeft < ownDelta ? `, of your group’s epsilon ${amount(left)}${counted ? ` and delta ${small(deltaLeft)}` : ""}` : "";
+  if (lacking.length) return `${parts.join(", ")} left${shared}: too little for ${lacking.join(" and ")}`;
+  const enough = questions === null || questions === undefined ? "" : `, ${more(questions, like)}`;
+  const taken = planned.epsilon ? `; this question takes ${upTo ? "up to " : ""}${amount(planned.epsilon)}${planned.delta ? ` and ${small(planned.delta)}` : ""}` : "";
+  return `${parts.join(", ")} left${shared}${enough}${taken}`;
 }
 
 const WHOSE = { analyst: "yours", group: "your group's", dataset: "that of all the data" };
@@ -80,21 +110,15 @@ function details(budget, charges) {
     const each = new Set(costs).size === 1 ? `${costs[0]} each` : costs.join(", ");
     found.push([paid.length === 1 ? "The last question" : `The last ${several(paid.length, "question")}`, `epsilon ${amount(sum)} together: ${each}.`]);
   }
+  if (budget.group) {
+    const { name, epsilon, epsilon_left: left, delta, delta_left: deltaLeft } = budget.group;
+    found.push([`Your group, ${name}`, `Pays for every question beside you: epsilon ${amount(left)} of ${amount(epsilon)} left, ` +
+      (delta ? `delta ${small(deltaLeft)} of ${small(delta)}.` : "and no delta, so that no groups can be discovered.")]);
+  }
   if (questions !== null && questions !== undefined) {
     const kind = short?.split(":")[0];
-    found.push([like === 1 ? "More like it" : `More like the last ${like}`, `about ${amount(questions)}${WHOSE[kind] ? `; the budget that ends first is ${WHOSE[kind]}` : ""}.`]);
+    const words = more(questions, like);
+    found.push(["More", `${words[0].toUpperCase()}${words.slice(1)}${WHOSE[kind] ? `; the budget that ends first is ${WHOSE[kind]}` : ""}.`]);
   }
   return found;
 }
-
-// Run stays open: an answer that is paid for opens again free, whatever is left.
-function shortage({ epsilon_left: left, delta_left: deltaLeft }, planned) {
-  const paid = "Run opens it only if you have paid for this very answer before.";
-  if (planned.delta > deltaLeft) {
-    return `This question takes a delta of ${small(planned.delta)}, and you have ${small(deltaLeft)} left. ` +
-      `A custodian can grant more, on the administration page or by noisegate admin top-up. ${paid}`;
-  }
-  if (planned.epsilon > left) return `You have epsilon ${amount(left)} left: ask with less, or ask a custodian for more. ${paid}`;
-  return null;
-}
-

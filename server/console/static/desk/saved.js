@@ -7,7 +7,8 @@ const NAME_LENGTH = 80;
 export class Saved {
   constructor(open) {
     Object.assign(this, { open, vault: null, questions: {} });
-    byId("save").addEventListener("submit", (event) => this.submitted(event));
+    byId("save").addEventListener("submit", () => this.submitted());
+    byId("save-cancel").addEventListener("click", () => byId("save-dialog").close());
   }
 
   async use(vault) {
@@ -26,8 +27,7 @@ export class Saved {
     field.focus();
   }
 
-  async submitted(event) {
-    if (event.submitter?.value === "cancel") return;
+  async submitted() {
     const name = byId("save-name").value.trim().slice(0, NAME_LENGTH);
     if (!name) return;
     await this.keep({ ...this.questions, [name]: this.pending });
@@ -43,7 +43,7 @@ export class Saved {
   draw() {
     const names = Object.keys(this.questions).sort((one, other) => one.localeCompare(other));
     byId("saved").replaceChildren(...(names.length ? names.map((name) => this.item(name)) : [
-      element("li", { class: "hint" }, "None yet: Save keeps the question that you see, in this browser, sealed with your key."),
+      element("li", { class: "hint" }, "None yet: Save keeps the question or the dashboard that you see, in this browser, sealed with your key."),
     ]));
   }
 

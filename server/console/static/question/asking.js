@@ -10,8 +10,9 @@ export class Cancelled extends Error {}
 
 export class Asking {
   // location: of the job, where the question was asked before this page was opened.
-  constructor(question, { location = null, begun = Date.now() } = {}) {
-    Object.assign(this, { question, location, begun, cancelled: false });
+  // requestId: under which it is charged.
+  constructor(question, { location = null, begun = Date.now(), requestId = null } = {}) {
+    Object.assign(this, { question, location, begun, requestId, cancelled: false });
   }
 
   // The job that this tab left under way: null where there is none.
@@ -37,9 +38,9 @@ export class Asking {
     if (!this.location) {
       const first = await call("POST", "/v1/query", this.question, { Prefer: "respond-async, wait=1" });
       if (first.status !== 202) return first.body;
-      this.location = first.location;
+      Object.assign(this, { location: first.location, requestId: first.requestId });
       if (this.cancelled) return this.tellProxy();
-      sessionStorage.setItem(UNDER_WAY, JSON.stringify({ question: this.question, location: this.location, begun: this.begun }));
+      sessionStorage.setItem(UNDER_WAY, JSON.stringify({ question: this.question, location: this.location, begun: this.begun, requestId: this.requestId }));
     }
     for (;;) {
       const { body } = await call("GET", this.location);

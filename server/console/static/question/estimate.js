@@ -1,7 +1,7 @@
 // How well a question would be answered, said before it is charged: in parts of the answer where anything tells how large
 // that is (the analyst's own answers), else of answers of some sizes.
 
-import { about, percent } from "../common/format.js";
+import { about, amount, percent } from "../common/format.js";
 
 const USELESS_ROWS = 1e7; // together; where nothing is known of how many there are
 const POOR = 0.5; // of a value: its interval is then wider than the value
@@ -34,8 +34,9 @@ export class Told {
 }
 
 // {headline, more, useless}: two sentences for people, and a warning or null.
-export function estimate(explanation, told) {
+export function estimate(explanation, told, within = null) {
   if (!explanation.privacy_units.length) return { headline: "Exact", more: "Public tables only.", useless: null };
+  if (explanation.most_epsilon && within) return foundOut(explanation, within);
   const { relative_errors: known = [], n_groups: groups } = explanation;
   if (known.length) return fromErrors(known, explanation);
   const quotient = /Expect (\S+) within ([\d.e+-]+)% of itself/.exec(explanation.reason);
@@ -49,6 +50,16 @@ export function estimate(explanation, told) {
   const total = told.of(explanation, worst.label)?.total;
   if (total && groups) return fromErrors([{ typical: worst.half / (total / groups) }], explanation, worst);
   return ofSizes(worst, explanation);
+}
+
+// Nothing known tells what the accuracy needs: a first release does, and both are charged.
+function foundOut({ epsilon, most_epsilon: most }, within) {
+  return {
+    headline: `Right within ${percent(within)}, if epsilon ${amount(most)} can do it`,
+    more: `A first release, of epsilon ${amount(epsilon)}, tells what is needed; the rest is spent only if it is enough. ` +
+      "Else you are told so, and keep the first. It is not promised of rows that are marked cut (too little data for what is spent).",
+    useless: null,
+  };
 }
 
 // The noise at the bound that answers have shown, or where nobody adds more than a whole row, and at 32 times as much.
@@ -66,8 +77,9 @@ function fromErrors(known, explanation, noise = null) {
   const [first] = known.toSorted((one, other) => (other.typical ?? Infinity) - (one.typical ?? Infinity));
   const rows = explanation.n_groups !== 1;
   const typical = first.typical === null ? "nothing certain" : `about ${percent(first.typical)}`;
-  const worst = rows && first.worst !== undefined && first.worst !== first.typical
-    ? first.worst === null ? ", any error for the smallest" : `, ${percent(first.worst)} for the smallest` : "";
+  const alike = first.worst !== null && first.typical !== null && percent(first.worst) === percent(first.typical);
+  const worst = rows && first.worst !== undefined && first.worst !== first.typical && !alike
+    ? first.worst === null ? ", nothing certain for the smallest" : `, ${percent(first.worst)} for the smallest` : "";
   const headline = first.typical > 1
     ? `Nothing but noise, ${about(first.typical)} times ${rows ? "a typical row" : "the answer"}`
     : `${typical[0].toUpperCase()}${typical.slice(1)}${rows ? " for a typical row" : ""}${worst}`;

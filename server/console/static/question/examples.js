@@ -1,8 +1,14 @@
-// Questions to begin with, which the proxy finds good for its own schema.
+// Questions to begin with, which the proxy finds good for its own schema: those about people first, each by its table.
 
-import { byId, quiet } from "../common/dom.js";
+import { byId, element, quiet } from "../common/dom.js";
 
 export function offerExamples(examples, take) {
   if (!examples.length) return;
-  byId("examples").replaceChildren("Try ", ...examples.map(({ name, sql }) => quiet(name, () => take(sql))));
+  const tables = new Map();
+  for (const { name, sql } of examples) {
+    const [, table, words] = /^(.*?): (.*)$/.exec(name) ?? [null, "", name];
+    tables.set(table, [...(tables.get(table) ?? []), quiet(words, () => take(sql), { "aria-label": name, title: sql })]);
+  }
+  byId("examples").replaceChildren(element("span", {}, "Try"), ...[...tables].map(([table, buttons]) => (
+    element("span", { class: "about" }, element("span", { class: "of" }, table), buttons))));
 }

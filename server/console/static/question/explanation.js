@@ -2,7 +2,7 @@
 
 import { byId, element, show } from "../common/dom.js";
 import { help } from "../common/glossary.js";
-import { charged, listed, number } from "../common/format.js";
+import { charged, listed, number, percent } from "../common/format.js";
 import { estimate } from "./estimate.js";
 
 export class Explanation {
@@ -29,17 +29,19 @@ export class Explanation {
     this.root.open = false;
   }
 
-  // asked: the words that it explains.
-  set(explanation, asked) {
+  // asked: the words that it explains; within: the accuracy that was asked for, or null.
+  set(explanation, asked, within = null) {
     this.shown = { ...explanation, asked };
-    const guess = estimate(explanation, this.told);
+    const guess = estimate(explanation, this.told, within);
     const free = explanation.paid || explanation.follows || !explanation.privacy_units.length;
     const why = explanation.paid ? ": you have paid for it" : explanation.follows ? ": it follows from what you have paid for" : "";
-    const cost = free ? `free${why}` : charged(explanation);
+    const cost = free ? `free${why}` : charged(whole(explanation));
+    const short = Boolean(explanation.cannot_pay);
     this.root.querySelector(".headline").replaceChildren(
-      element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : "cost" }, free ? cost : `costs ${cost}`),
+      element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : short ? "cost short" : "cost" },
+        free ? cost : `${short ? "cannot be paid: " : ""}costs ${isUpTo(explanation) ? "up to " : ""}${cost}`),
     );
-    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess).flatMap(([name, words, term]) => [
+    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess, within).flatMap(([name, words, term]) => [
       element("dt", {}, name, term ? help(term) : null), element("dd", {}, words),
     ]));
     this.root.querySelector("dl.how").replaceChildren(...how(explanation).flatMap(([name, words]) => [element("dt", {}, name), element("dd", {}, words)]));
@@ -63,11 +65,29 @@ export class Explanation {
   }
 }
 
-function facts(explanation, guess) {
+// What is charged in the end, at most: an accuracy that nothing is known of may take two releases; what is paid for, or
+// follows from what is, takes nothing.
+export function whole({ epsilon, delta, most_epsilon: most, most_delta: mostDelta, paid = false, follows = false }) {
+  return { epsilon: most ?? epsilon, delta: mostDelta ?? delta, paid: paid || follows };
+}
+
+function isUpTo({ most_epsilon: most }) {
+  return most !== null && most !== undefined;
+}
+
+function facts(explanation, guess, within) {
   const found = [["Expect", guess.more, "interval"]];
+  if (explanation.likely_cut > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
   if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
   if (explanation.reuse && !explanation.paid) found.push(["For free", explanation.reuse, "kept"]);
   return found;
+}
+
+// Rows whose intervals do not cover what was cut: no accuracy is promised of them.
+function likelyCut({ likely_cut: part, n_groups: groups }, within) {
+  const rows = groups === 1 ? "the answer" : part === 1 ? "every row" : `about ${percent(part)} of the rows`;
+  return `${rows}: the true value may be larger than the interval says there${within ? `, so that “right within ${percent(within)}” is not promised of it` : ""}. ` +
+    "A larger epsilon or fewer groups help, unless it is the policy that cuts.";
 }
 
 function how(explanation) {
@@ -92,5 +112,5 @@ function expected(pairs, row = 0) {
 }
 
 function protection({ privacy_units: units }) {
-  return `every ${listed(units)}: whether all or some of one's rows are there, the answers look nearly the same`;
+  return `everybody in ${listed(units)}: whether all or some of one's rows are there, the answers look nearly the same`;
 }

@@ -2,6 +2,9 @@
 
 import { typable } from "../common/dom.js";
 
+// What is said once a link is copied.
+export const LINKED = "Link copied. It holds the question, no answer and no key: who opens it, with an own key, pays for the answer or has paid.";
+
 const FIELDS = { sql: "sql", epsilon: "epsilon", max_relative_error: "within" };
 
 export function linkTo(question) {

@@ -10,10 +10,11 @@ const SMALLEST = 0.01;
 export class Spend extends EventTarget {
   constructor() {
     super();
-    Object.assign(this, { slider: byId("epsilon-slider"), field: byId("epsilon"), within: byId("accuracy"), usual: 1, least: SMALLEST, most: 1 });
+    Object.assign(this, { slider: byId("epsilon-slider"), field: byId("epsilon"), within: byId("accuracy"), usual: 1, least: SMALLEST, most: 1, pure: false });
     this.slider.addEventListener("input", () => { this.field.value = this.at(Number(this.slider.value)); this.changed(); });
     this.field.addEventListener("input", () => { this.place(); this.changed(); });
     this.within.addEventListener("input", () => this.changed());
+    byId("without-delta").addEventListener("click", () => { this.pure = false; this.changed(); });
     byId("epsilon-usual").addEventListener("click", () => { this.epsilon = this.usual; this.changed(); });
   }
 
@@ -58,6 +59,7 @@ export class Spend extends EventTarget {
     byId("epsilon-means").textContent = this.accuracy ? "Epsilon, at most" : "Epsilon";
     byId("epsilon-usual").textContent = `back to ${amount(this.usual)}`;
     show(byId("epsilon-usual"), this.epsilon !== this.usual);
+    show(byId("without-delta"), this.pure);
     this.dispatchEvent(new Event("change"));
   }
 }

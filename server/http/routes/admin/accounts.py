@@ -12,12 +12,16 @@ from server.http.bodies.budget_body import Protection, protection
 from server.http.openapi import problems
 from server.http.routes.admin.admin_common import AccountName, ActBody, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
-from server.ledger.account import UNLIMITED, AccountBalance, Accounting, Grant, Renewal, delta_of_grant
+from server.ledger.account import UNLIMITED, AccountBalance, Accounting, Grant, Renewal, grant_before
 from server.ledger.accounts.low import is_low
+from server.ledger.accounts.named_account import named_account
 from server.ledger.analyst import Act
 
 router = admin_router()
 
+_ACCOUNTING = "Fixed when the account is made; left out, it is basic for a new one."
+_DELTA = "Left out, it stays as it is; a new group's is the policy's for an analyst, and the dataset's 0."
+_EVENT_DELTA = "The part of delta for events that have one themselves. Left out, it stays as it is."
 _WINDOW = (
     "Seconds after which the account starts again from nothing; null: never. With windows nothing bounds what is "
     "learned over all time: k windows are k budgets."
@@ -66,22 +70,22 @@ class GrantBody(ActBody):
     """What an account may spend, all of it; what was spent stays spent."""
 
     epsilon: Epsilon
-    delta: Annotated[Delta | None, Field(description="Left out, it stays as it is.")] = None
-    accounting: Annotated[Accounting, Field(description="Fixed when the account is made.")] = "basic"
-    event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
+    delta: Annotated[Delta | None, Field(description=_DELTA)] = None
+    accounting: Annotated[Accounting | None, Field(description=_ACCOUNTING)] = None
+    event_delta: Annotated[Delta | None, Field(description=_EVENT_DELTA)] = None
     window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
     per_query_epsilon: Annotated[Epsilon | None, Field(description="The most that one query may spend.")] = None
     renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
     most_in_total: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_TOTAL)] = None
 
-    def grant(self, delta: float) -> Grant:
-        """The grant as the ledger takes it, with this delta."""
+    def grant(self, before: Grant) -> Grant:
+        """The grant as the ledger takes it; what it says nothing of is as it was before."""
         most = UNLIMITED if self.most_in_total == "unlimited" else self.most_in_total
         return Grant(
             self.epsilon,
-            delta,
-            self.accounting,
-            self.event_delta,
+            before.delta if self.delta is None else self.delta,
+            before.accounting if self.accounting is None else self.accounting,
+            before.event_delta if self.event_delta is None else self.event_delta,
             self.window_s,
             self.per_query_epsilon,
             self.renew,
@@ -112,7 +116,9 @@ async def accounts(
 async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
     services = services_of(request)
-    return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, body.act(admin)))
+    usual = services.pipeline.current.delta_of_analyst
+    act = body.act(admin)
+    return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, usual, act))
 
 
 @router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
@@ -122,12 +128,14 @@ async def top_up(request: Request, admin: Admin, account: AccountName, body: Top
     return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
 
 
-def _granted(ledger: Custody, account: str, body: GrantBody, act: Act) -> AccountBalance:
-    ledger.grant(account, body.grant(delta_of_grant(ledger, account, body.delta)), act)
+def _granted(ledger: Custody, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
+    account = named_account(ledger, named)
+    ledger.grant(account, body.grant(grant_before(ledger, account, usual_delta)), act)
     return _balance(ledger, account)
 
 
-def _topped_up(ledger: Custody, account: str, body: TopUpBody, act: Act) -> AccountBalance:
+def _topped_up(ledger: Custody, named: str, body: TopUpBody, act: Act) -> AccountBalance:
+    account = named_account(ledger, named)
     ledger.top_up(account, body.epsilon, body.delta, act)
     return _balance(ledger, account)
 

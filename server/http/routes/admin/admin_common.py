@@ -17,8 +17,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
 AnalystName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
 """An analyst in a path."""
 
-AccountName = Annotated[str, Path(pattern=r"^(dataset|(analyst|group):[A-Za-z0-9_.@-]{1,64})$")]
-"""An account in a path: `dataset`, `analyst:NAME` or `group:NAME`."""
+AccountName = Annotated[str, Path(pattern=r"^((analyst|group):)?[A-Za-z0-9_.@-]{1,64}$")]
+"""An account in a path: `dataset`, `analyst:NAME`, `group:NAME`, or NAME where only one of both has it."""
 
 Epsilon = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 """The ledger counts in units of 1e-9."""

@@ -42,14 +42,19 @@ class DatasetBody(BaseModel):
         description="Of the one that was accepted last; where it is another, a reload takes it over."
     )
     data_version: int
+    keeps_questions: bool = Field(description="Does the ledger keep the words of questions, sealed?")
 
     @classmethod
     async def of(cls, services: Services) -> DatasetBody:
         """As it is now."""
         accepted = await services.lookups.call(services.ledger.accepted_policy)
         version = await services.lookups.call(services.ledger.data_version)
+        pipeline = services.pipeline.current
         return cls(
-            policy_hash=services.pipeline.current.policy_hash, accepted_policy_hash=accepted, data_version=version
+            policy_hash=pipeline.policy_hash,
+            accepted_policy_hash=accepted,
+            data_version=version,
+            keeps_questions=pipeline.keeps_questions,
         )
 
 
@@ -58,6 +63,22 @@ async def dataset(request: Request, reader: Reader) -> DatasetBody:
     """Which policy is in force, which was accepted last, and the version of the data."""
     del reader
     return await DatasetBody.of(services_of(request))
+
+
+class PolicyChangesBody(BaseModel):
+    """What changed in the policy's text, as lines of unified diffs; addresses and key files are left out of it."""
+
+    last: list[str] = Field(description="From the policy that was accepted before to the one accepted last.")
+    pending: list[str] = Field(description="From that one to the file as it is now, which a reload would take over.")
+
+
+@router.get("/policy/changes", responses=problems(401, 403, 429, 500, 503))
+async def policy_changes(request: Request, reader: Reader) -> PolicyChangesBody:
+    """What changed in the policy; empty where nothing did, or where the text before is not kept."""
+    del reader
+    services = services_of(request)
+    found = await services.lookups.call(services.pipeline.changes)
+    return PolicyChangesBody(last=list(found.last), pending=list(found.pending))
 
 
 @router.get("/schema", responses=problems(401, 403, 429, 500, 503))

@@ -16,7 +16,7 @@ from typing import ClassVar
 import psycopg
 from psycopg import Connection
 
-from tests.demo.workplace import free_port
+from server.demo.workplace import free_port
 from tests.e2e.clients.contract import COUNT, COUNT_ABOVE, NEVER_ENDS, RUNNING_S, Client, Contract
 from tests.e2e.clients.program import needs
 from tests.support.wire_proxy import WireProxy

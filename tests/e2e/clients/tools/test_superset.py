@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from server.backends.embedded import EmbeddedPostgres
-from tests.demo.workplace import add_analyst
+from server.demo.workplace import add_analyst
 from tests.e2e.clients.contract import TABLES
 from tests.support.proxies import tpch_demonstration
 from tests.support.superset import PASSWORD, USER, Superset, is_installed, running_superset

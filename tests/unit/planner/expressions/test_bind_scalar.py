@@ -224,6 +224,22 @@ def test_nesting_cannot_double_for_ever() -> None:
         bind_scalar(parsed(text), NAMES)
 
 
+def test_a_nest_of_extremes_is_bound_in_time_that_is_linear_in_it() -> None:
+    class Counting(HostileNames):
+        asked = 0
+
+        def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+            self.asked += 1
+            return super().declared(column)[0], ColumnPolicy()
+
+    text, names = "f", Counting()
+    for place in range(16):
+        text = f"{('greatest', 'least')[place % 2]}({text}, f)"
+    with pytest.raises(SensitivityUnbounded):
+        bind_measure(parsed(text), names)
+    assert 17 <= names.asked <= 4 * 17
+
+
 @pytest.mark.parametrize("row", TABLE.values())
 def test_every_row_says_what_it_is(row: Function) -> None:
     assert row.takes

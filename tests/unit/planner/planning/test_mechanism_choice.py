@@ -11,7 +11,7 @@ from planner.limits import MIN_DELTA
 from planner.plan import Release
 from planner.planning.mechanism_choice import MOST_BOUND, Circumstances, choose_mechanism, granted_delta
 from planner.rules.guard_weight import whole_weight
-from privacy.registry import OFFERED
+from privacy.registry import MECHANISMS, OFFERED, KeyMechanism
 from tests.support.planning import bound, demo_policy
 
 
@@ -70,7 +70,9 @@ def test_the_default_mechanism_follows_from_public_quantities(
 def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
     policy = replace(demo_policy(), global_sensitivity=8.0)
     known = replace(MANY, tuples_per_unit=10)
-    chosen = [choose_mechanism(name, policy, known) for name in OFFERED]
+    one_row = replace(known, tuples_per_unit=1)
+    by_key = {name for name in OFFERED if isinstance(MECHANISMS[name], KeyMechanism)}
+    chosen = [choose_mechanism(name, policy, one_row if name in by_key else known) for name in OFFERED]
     assert [choice.mechanism for choice in chosen] == list(OFFERED)
     assert {choice.mechanism for choice in chosen if choice.approximate} == {
         "group_lp",
@@ -107,6 +109,12 @@ def test_counts_of_distinct_values_spend_no_delta() -> None:
         ("pmsja_as_published", MANY, "must be one of"),
         ("s4s_vector_as_published", MANY, "must be one of"),
         ("laplace", MANY, "must be one of"),
+        ("lpa", MANY, "once in a group"),
+        ("gs", replace(MANY, tuples_per_unit=2), "once in a group"),
+        ("fpa", replace(MANY, tuples_per_unit=1, owners=2), "one owner"),
+        ("gs_r", replace(MANY, tuples_per_unit=1, sampled=True), "sample of rows"),
+        ("gs_s", replace(ALL, tuples_per_unit=1), "no GROUP BY"),
+        ("gs", replace(MANY, tuples_per_unit=1, exchanges=True), "not proved"),
     ],
 )
 def test_a_mechanism_whose_need_is_not_met_is_refused(name: str, known: Circumstances, message: str) -> None:

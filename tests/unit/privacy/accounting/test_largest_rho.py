@@ -4,9 +4,13 @@ import math
 
 import pytest
 
+from privacy.accounting.amounts import Charge, ZCDPSpent
 from privacy.accounting.approximate import approximate
+from privacy.accounting.conversion import least_epsilon
 from privacy.accounting.event import ZCDP
 from privacy.accounting.largest_rho import largest_rho
+from privacy.accounting.orders import ORDERS, UNBOUNDED
+from privacy.accounting.zcdp import curve
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.budget import ConcentratedBudget
 
@@ -46,3 +50,21 @@ def test_however_large_epsilon_is_rho_is_one_that_accountants_count(delta: float
     assert bought == sorted(bought)
     assert bought[-1] == pytest.approx(7_200, rel=1e-9)
     assert math.isfinite(approximate(ZCDP(bought[-1]), delta).epsilon)
+
+
+def test_a_delta_that_is_counted_as_none_buys_nothing() -> None:
+    assert largest_rho(1.0, 1e-19) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.0213, 0.5, 3.7, 42.0, 900.0])
+@pytest.mark.parametrize("delta", [1e-18, 3e-9, 1e-6, 0.4])
+def test_is_what_halving_the_whole_range_finds(epsilon: float, delta: float) -> None:
+    """The search begins near the closed form of the best order; the bound is the same as without that."""
+    grant = Charge.granted(epsilon, delta)
+    low, high = 0, UNBOUNDED
+    while high - low > 1:
+        middle = (low + high) // 2
+        within = least_epsilon(ORDERS, curve(ZCDPSpent(middle)), grant.atto_delta) <= grant.epsilon
+        low, high = (middle, high) if within else (low, middle)
+    assert largest_rho(epsilon, delta) <= low * 1e-15
+    assert largest_rho(epsilon, delta) == pytest.approx(low * 1e-15, rel=1e-13, abs=1e-15)

@@ -9,7 +9,8 @@ import pytest
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import SELECTION, Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
+from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
@@ -118,6 +119,41 @@ def test_a_threshold_has_to_beat_smaller_ones_by_how_far_they_are_below() -> Non
         return float(gem.release(table, ConstantEntropy()).tau[0])
 
     assert (chosen(4.0), chosen(None)) == (4.0, 1.0)
+
+
+def test_by_doublings_few_units_below_do_not_hold_a_threshold_back() -> None:
+    """Twenty units of 128 among 1,400 of few: each doubling is worth it, but not what lies between 1 and 128."""
+    ladder = Ladder(0, 10)
+    loads = np.concatenate((np.ones(1_200), np.full(100, 8.0), np.full(60, 32.0), np.full(20, 128.0)))
+    values = np.minimum(loads[:, None], ladder.taus).sum(axis=0).astype(np.int64) * ONE
+    table = TabulatedAnswer(values[None], ladder)
+
+    def chosen(selection: SelectionSettings) -> float:
+        gem = Gem(1.0, 1, ladder=ladder, selection=selection, monotone=True, nested=True)
+        return float(gem.release(table, ConstantEntropy()).tau[0])
+
+    assert chosen(NESTED_SELECTION) == 128.0
+    assert chosen(replace(NESTED_SELECTION, by_doublings=False)) < 128.0
+
+
+def test_by_doublings_each_doubling_beyond_everybody_is_rarer() -> None:
+    """Everybody has four tuples; 400,000 runs."""
+    ladder = Ladder(0, 10)
+    gem = Gem(1.0, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
+    values = 3_000 * np.minimum(ladder.units, 4 * ONE)
+    tau = gem.release(TabulatedAnswer(np.tile(values, (400_000, 1)), ladder), SimulatedEntropy(12)).tau
+    share = np.array([(tau >= 4.0 * 2.0**k).mean() for k in range(5)])
+    assert share[0] == 1.0
+    assert share[1] < 0.15
+    assert (share[2:] <= 0.2 * share[1:-1] + 1e-5).all()
+
+
+@pytest.mark.parametrize("wrong", [{"rarity": None}, {"growth": -1.0}])
+def test_doublings_are_worth_what_their_rarity_asks_for(wrong: dict[str, float | None]) -> None:
+    with pytest.raises(InvalidParameter):
+        replace(NESTED_SELECTION, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter):
+        Scores(Ladder(0, 1), 0.0, (0.0, 0.0), by_doublings=True)
 
 
 def test_each_doubling_too_far_is_rarer() -> None:

@@ -14,6 +14,7 @@ SCALAR: dict[str, Any] = {
     "request_id": "r-1",
     "taus": [[[64.0]]],
     "notes": ["The bias of cutting contributions is outside of it."],
+    "note_kinds": ["plain"],
 }
 
 BUDGET: dict[str, Any] = SCALAR["budget"] | {
@@ -51,6 +52,7 @@ EXACT: dict[str, Any] = SCALAR | {
     "mechanism": "none",
     "charge": {"epsilon": 0.0, "delta": 0.0},
     "notes": ["Only public tables were read: the answer is exact and free."],
+    "note_kinds": ["plain"],
 }
 
 EXPLANATION: dict[str, Any] = {

@@ -22,6 +22,7 @@ from server.ledger.charge import ChargeRecord
 from server.ledger.outlook import Outlook
 from server.ledger.question_texts import AskedText
 from server.ledger.vitals import Vitals
+from server.policy.policy_texts import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce
@@ -112,11 +113,18 @@ class FakePipeline:
         return 1e-7
 
     @property
+    def keeps_questions(self) -> bool:
+        return False
+
+    @property
     def policy_hash(self) -> str:
         return "0" * 64
 
     def check_ready(self) -> None:
         pass
+
+    def changes(self) -> PolicyChanges:
+        return PolicyChanges(("@@ -1 +1 @@", "-epsilon = 1", "+epsilon = 2"))
 
     def words(self, record: ChargeRecord) -> AskedText | None:
         return None if record.sealed_question is None else AskedText("SELECT count(*) FROM t WHERE x = $1", (7,))

@@ -56,6 +56,7 @@ def test_it_is_openapi_3_1_with_every_route(description: dict[str, Any]) -> None
         "GET /v1/admin/dataset",
         "GET /v1/admin/schema",
         "POST /v1/admin/policy/reload",
+        "GET /v1/admin/policy/changes",
         "POST /v1/admin/data/bump",
     }
 

@@ -12,6 +12,7 @@ from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
 from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.policy_texts import PolicyChanges, accepted_copy, copy_before, policy_changes
 from tests.support.planning import DEMO_POLICY
 from tests.support.tpch_schema import tpch_schema
 
@@ -155,3 +156,55 @@ def test_where_ownership_was_not_noted_it_is_from_now_on(path: Path) -> None:
 def test_no_file_no_policy(path: Path) -> None:
     with pytest.raises(ConfigurationInvalid):
         PolicyFile.read(path)
+
+
+def test_what_changed_is_told_line_by_line_and_no_address(path: Path) -> None:
+    ledger = Acceptances()
+    assert policy_changes(path) == PolicyChanges()
+    taken(path, TEXT, ledger)
+    assert policy_changes(path) == PolicyChanges()
+    moved = STRONGER.replace('url = "env:NOISEGATE_DATABASE_URL"', 'url = "env:ANOTHER_URL"')
+    assert moved != STRONGER
+    path.write_text(moved)
+    pending = policy_changes(path).pending
+    assert any(line.startswith("-max_epsilon = 4.0") for line in pending)
+    assert any(line.startswith("+max_epsilon = 2.0") for line in pending)
+    assert not any("_URL" in line for line in pending), "where the database is is no auditor's to know"
+    taken(path, moved, ledger, PolicyFile.read(path).policy.hash)
+    assert policy_changes(path) == PolicyChanges(last=pending)
+    assert policy_changes(path).last[0].startswith("@@")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "# was: postgresql://noisegate:hunter2@db/hospital",
+        "# the password is hunter2",
+        'url = """\npostgresql://noisegate@db/x?sslkey=/hunter2"""',
+        "url = '''\nenv:A\nhunter2\n'''",
+        '"url" = "hunter2"',
+        '"\\u0075rl" = "hunter2"',
+        'url = "env:A\u2028hunter2"',
+        'ledger = { url = "hunter2" }',
+        "# postgresql://a:hunter2@db: url = it",
+    ],
+)
+def test_no_secret_is_told_wherever_it_is_written(path: Path, lines: str) -> None:
+    """An address that has been commented out, or goes over several lines, is one still."""
+    taken(path, TEXT, Acceptances())
+    path.write_text(f"{TEXT}\n{lines}\nlast = 1\n")
+    pending = policy_changes(path).pending
+    assert "+last = 1" in pending
+    assert "hunter2" not in "\n".join(pending)
+
+
+def test_copies_are_no_more_open_than_the_policy(path: Path) -> None:
+    ledger = Acceptances()
+    path.touch(mode=0o600)
+    taken(path, TEXT, ledger)
+    taken(path, STRONGER, ledger)
+    copies = accepted_copy(path), copy_before(path)
+    assert [copy.stat().st_mode & 0o777 for copy in copies] == [0o600, 0o600]
+    path.chmod(0o640)
+    taken(path, f"{STRONGER}\n# more\n", ledger)
+    assert accepted_copy(path).stat().st_mode & 0o777 == 0o640

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -17,11 +18,14 @@ from server.proposals.by_accuracy import (
     accuracy_of,
     answered_in_two,
     chosen,
+    most_charged,
     said_before,
     with_reached,
     without_accuracy,
 )
+from server.proposals.propose import OF_BUDGET, OF_POLICY, OF_QUESTION, Most
 from server.query import Budget, QueryRequest, QueryResponse
+from tests.support.memory_ledger import MemoryLedger
 from tests.unit.server.proposals.test_propose import BOUNDED, COUNT, Office, half_width
 
 WITHIN_5 = QueryRequest("ada", COUNT, max_relative_error=0.05, idempotency_key="order-7")
@@ -66,13 +70,31 @@ def test_where_nothing_is_known_a_public_first_part_is_said_before() -> None:
     found = chosen(office, WITHIN_5)
     assert isinstance(found, FirstPart)
     policy = office.policy
-    assert (found.first_epsilon, found.most_epsilon) == (0.1 * policy.epsilon, policy.max_epsilon)
+    assert (found.first_epsilon, found.most) == (0.1 * policy.epsilon, Most(policy.max_epsilon, OF_POLICY))
+    assert most_charged(found, 1e-8) == (policy.max_epsilon, 2e-8)
     assert office.ledger.charged == []
     said = said_before(found, accuracy_of(WITHIN_5), follows=False)
     assert "two releases" in said and f"epsilon {found.first_epsilon:g}" in said
+    assert f"up to epsilon {policy.max_epsilon:g}, the most that the policy allows one question" in said
     smaller = chosen(office, replace(WITHIN_5, epsilon=0.5))
     assert isinstance(smaller, FirstPart)
-    assert (smaller.first_epsilon, smaller.most_epsilon) == (0.05, 0.5)
+    assert (smaller.first_epsilon, smaller.most) == (0.05, Most(0.5, OF_QUESTION))
+
+
+def with_budget(epsilon: float) -> Office:
+    return Office(ledger=MemoryLedger({"ada": epsilon}))
+
+
+def test_a_budget_that_is_short_bounds_it_and_is_named() -> None:
+    short = chosen(with_budget(0.3), WITHIN_5)
+    assert isinstance(short, FirstPart)
+    assert (short.first_epsilon, short.most) == (0.03, Most(0.3, OF_BUDGET))
+    none = chosen(with_budget(1e-6), WITHIN_5)
+    assert isinstance(none, FirstPart) and none.most.whose == OF_POLICY, "that nothing is left the ledger says"
+    told = with_budget(0.4)
+    told.tell("ada", COUNT, 0.1, [15_000.0], 16.0)
+    with pytest.raises(NoProposal, match=r"epsilon 0\.3, the most that is left of your budget: about epsilon"):
+        chosen(told, replace(WITHIN_5, max_relative_error=0.002))
 
 
 def test_what_may_be_spent_bounds_it() -> None:
@@ -80,8 +102,11 @@ def test_what_may_be_spent_bounds_it() -> None:
     office.tell("ada", COUNT, 0.1, [15_000.0], 16.0)
     needed = at_once(office, replace(WITHIN_5, max_relative_error=0.01)).request.epsilon
     assert needed is not None
-    with pytest.raises(NoProposal, match="this question may spend"):
-        chosen(office, replace(WITHIN_5, max_relative_error=0.01, epsilon=needed / 2))
+    half_of_it = replace(WITHIN_5, max_relative_error=0.01, epsilon=needed / 2)
+    with pytest.raises(NoProposal, match="the most that you allow this question: about epsilon") as refused:
+        chosen(office, half_of_it)
+    assert re.match(r"the answer would be right within about 1\.\d%, not 1%, at epsilon", refused.value.message)
+    assert refused.value.hint is not None and refused.value.hint.startswith("ask for 1.")
     assert (
         at_once(office, replace(WITHIN_5, max_relative_error=0.01, epsilon=needed * 1.01)).request.epsilon == needed
     )
@@ -149,6 +174,22 @@ def test_two_releases_are_charged_and_the_answer_says_both() -> None:
     assert [one.idempotency_key for one in answering.asked] == ["", "order-7"], "the last one has the request's name"
 
 
+def test_what_follows_free_and_is_too_wide_is_no_first_release() -> None:
+    office = Office()
+    answering = Answering(office)
+    wish = replace(WITHIN_5, max_relative_error=0.003)
+
+    def answer(request: QueryRequest) -> QueryResponse:
+        if request.reuse == "auto" and not answering.asked:
+            return replace(shown(office, 0.02, answering.value), epsilon=0.0)
+        return answering(request)
+
+    both = answered_in_two(first_part(office, wish), office, wish, answer)
+    assert [one.reuse for one in answering.asked] == ["never", "auto"]
+    assert both.epsilon == sum(one.epsilon or 0.0 for one in answering.asked) > 0.0
+    assert half(office, answering.asked[1].epsilon or 0.0) <= 0.003 * answering.value
+
+
 def test_a_first_release_that_does_already_is_all() -> None:
     office = Office()
     answering = Answering(office, value=1e9)
@@ -164,9 +205,10 @@ def test_both_together_spend_no_more_than_may_be() -> None:
     answering = Answering(office)
     with pytest.raises(NoProposal) as refused:
         answered_in_two(part, office, wish, answering)
-    rest = part.most_epsilon - part.first_epsilon
-    assert f"epsilon {rest:g}" in refused.value.message
-    assert refused.value.hint is not None and "the first answer was charged and is kept" in refused.value.hint
+    rest = part.most.epsilon - part.first_epsilon
+    assert f"epsilon {rest:g}, the most that is left for this question after its first" in refused.value.message
+    charged = f"the first answer was charged, epsilon {part.first_epsilon:g}, and is kept"
+    assert refused.value.hint is not None and charged in refused.value.hint
     assert len(answering.asked) == 1
 
 
@@ -176,7 +218,7 @@ def test_what_fails_in_between_says_that_the_first_was_charged() -> None:
         office = Office()
         with pytest.raises(BudgetExhausted) as refused:
             answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
-        assert refused.value.hint is not None and "was charged and is kept" in refused.value.hint
+        assert refused.value.hint is not None and "and is kept" in refused.value.hint
     office = Office()
     with pytest.raises(CancelledByClient, match="first answer was charged"):
         answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=CancelledEarly("left")))
@@ -188,11 +230,23 @@ def test_the_answer_says_what_it_reaches() -> None:
     (note, *_) = with_reached(answer, WITHIN_5).notes
     assert note.startswith("Asked for a relative error of 5%; the worst interval that counts reaches")
     (note, *_) = with_reached(answer, replace(WITHIN_5, max_relative_error=1e-9)).notes
-    assert "it was expected to be, and is not" in note
+    assert "it was expected to be, and is not" in note and "charged, and may miss again" in note
     assert with_reached(replace(answer, covers="exact"), WITHIN_5).notes == ()
-    assert "no row tells" in with_reached(replace(answer, cut=(True,)), WITHIN_5).notes[0]
+    (note, *_) = with_reached(replace(answer, cut=(True,)), WITHIN_5).notes
+    assert "no row tells whether it is reached: all are marked cut" in note and "measured anew, charged" in note
+    two = replace(
+        answer,
+        rows=[*answer.rows, *answer.rows],
+        intervals=[*answer.intervals, *answer.intervals],
+        cut=(True, False),
+        raw=(),
+    )
+    (note, *_) = with_reached(replace(two, raw_intervals=()), WITHIN_5).notes
+    assert "1 of 2 rows are marked cut, and do not count" in note
 
 
 def test_a_request_without_its_accuracy_is_an_ordinary_one() -> None:
     assert not without_accuracy(WITHIN_5).by_accuracy
-    assert replace(without_accuracy(WITHIN_5), max_relative_error=0.05) == WITHIN_5
+    plain = without_accuracy(WITHIN_5)
+    assert plain.as_accurate, "what is put together from parts may not be wider"
+    assert replace(plain, max_relative_error=0.05, as_accurate=False) == WITHIN_5

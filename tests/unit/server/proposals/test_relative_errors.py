@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.backends.columns import Domain
-from server.proposals.relative_errors import relative_errors
+from server.proposals.relative_errors import Expected, expected
 from server.query import QueryRequest, RelativeError
 from tests.unit.server.proposals.test_propose import COUNT, Office, half_width
 
@@ -13,8 +13,12 @@ BY_PRIORITY = "SELECT r_name, count(*) FROM orders JOIN customer ON o_custkey = 
  JOIN nation ON c_nationkey = n_nationkey JOIN region ON n_regionkey = r_regionkey GROUP BY r_name"
 
 
+def told(office: Office, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> Expected:
+    return expected(office.ledger, office.question(QueryRequest(analyst, sql, epsilon=epsilon)), analyst)
+
+
 def found(office: Office, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> tuple[RelativeError, ...]:
-    return relative_errors(office.ledger, office.question(QueryRequest(analyst, sql, epsilon=epsilon)), analyst)
+    return told(office, sql, epsilon, analyst).relative_errors
 
 
 def test_it_is_the_noise_over_the_value_that_was_told() -> None:
@@ -41,6 +45,14 @@ def test_the_smallest_row_is_known_worst_and_one_of_nothing_not_at_all() -> None
     office.tell("grace", BY_PRIORITY, 0.5, [0.0, 10_000.0, 20_000.0], 16.0, names)
     (error,) = found(office, BY_PRIORITY, analyst="grace")
     assert error.typical is not None and error.worst is None
+
+
+def test_rows_that_will_be_marked_cut_are_foretold_and_fewer_with_more_epsilon() -> None:
+    office = Office()
+    assert told(office).cut is None
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=half_width(office, 0.1, 16.0), signal=1.0)
+    assert told(office, epsilon=0.1).cut == 1.0
+    assert told(office, epsilon=4.0).cut == 0.0
 
 
 def test_nothing_is_said_where_nothing_was_told_or_only_to_others() -> None:

@@ -14,8 +14,9 @@ from planner.plan import GroupSelection, Plan, Ranked
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from server.backends.columns import Domain
+from server.note import kind_of
 from server.query import Budget, Interval, QueryResponse
-from server.results.response import is_of_the_cut, response
+from server.results.response import response
 from tests.support.planning import planned, unbounded
 from tests.support.released_plan import answer_plan, noisy_answer
 
@@ -80,10 +81,10 @@ def test_what_may_be_missing_above_is_said_apart_from_the_noise() -> None:
     whole = answer_plan(X, types=["int8"])
     alone = response(whole, PLAIN, [noisy_answer([90], signal=[100])], BUDGET, "r")
     assert any("this answer would be larger by 5% at most" in note for note in alone.notes)
-    assert [is_of_the_cut(note) for note in alone.notes].count(True) == 1
+    assert [kind_of(note) for note in alone.notes].count("missing") == 1
     ratio = answer_plan(Apply("/", (X, Y)), types=["float8"], n_releases=2)
     of_two = response(ratio, PLAIN, [noisy_answer([90], signal=[100])] * 2, BUDGET, "r")
-    assert not any(is_of_the_cut(note) for note in of_two.notes), "a quotient may be too large or too small"
+    assert "missing" not in map(kind_of, of_two.notes), "a quotient may be too large or too small"
 
 
 @pytest.mark.parametrize(
@@ -233,6 +234,29 @@ def test_rows_that_noise_has_chosen_are_announced() -> None:
         1,
         1,
     ]
+
+
+def said_of_the_order(values: list[float], reach: float, **settings: object) -> list[str]:
+    plan = answer_plan(KEY, X, types=["text", "int8"], **settings)  # type: ignore[arg-type]
+    answer = response(plan, LETTERS, [noisy_answer(values, reach=reach)], BUDGET, "r")
+    return [note for note in answer.notes if "does not tell" in note]
+
+
+def test_neighbours_that_noise_does_not_tell_apart_are_named_where_limit_cuts() -> None:
+    falling = (SortKey(X, descending=True),)
+    (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=3)
+    assert note.startswith("The noise does not tell rows 2 and 3 apart: their intervals overlap")
+    assert kind_of(note) == "order"
+    (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=2)
+    assert "the last row and the first that LIMIT leaves out" in note and "rows" not in note.split(" apart")[0]
+    (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=1, offset=1)
+    assert "the first that LIMIT leaves out" in note
+    (note,) = said_of_the_order([100, 50, 48, 10], 1000.0, order=falling, limit=4)
+    assert "rows 1 and 2, nor rows 2 and 3, nor rows 3 and 4" in note
+    assert said_of_the_order([100, 50, 30, 10], 3.0, order=falling, limit=3) == []
+    assert said_of_the_order([100, 50, 48, 10], 3.0, order=falling) == [], "all rows are there to be looked at"
+    assert said_of_the_order([100, 50, 48, 10], 3.0, order=(SortKey(KEY), *falling), limit=3) == []
+    assert said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=0) == []
 
 
 def test_a_plan_of_the_planner() -> None:

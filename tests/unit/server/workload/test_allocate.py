@@ -105,3 +105,8 @@ def test_no_grid_is_worse_than_its_limits(sizes: list[int], chosen: int) -> None
     if found is not None:
         assert math.sqrt(found.mean) <= WORTH + 1e-9
         assert math.sqrt(found.worst) <= COARSER[-1] * 1.01
+
+
+def test_an_epsilon_beyond_all_bounds_stays_as_it_is() -> None:
+    assert floored(8.36e307) == 8.36e307
+    assert floored(0.1234567899) == 0.123456789

@@ -56,4 +56,4 @@ def test_the_published_scores_have_one_price_and_no_margins() -> None:
 )
 def test_refuses_parameters_out_of_range(parameters: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter):
-        SelectionSettings(**({"split": 0.5} | parameters))
+        SelectionSettings(**({"split": 0.5} | parameters))  # type: ignore[arg-type]

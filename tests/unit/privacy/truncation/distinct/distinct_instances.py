@@ -34,9 +34,10 @@ def projection_optimum(pairs: Sequence[Pair], tau: int) -> float:
     owned = np.array([[float(unit in owners) for owners, _ in counted] for unit in units])
     carries = np.array([[float(value == other) for _, other in counted] for value in values])
     share = min(tau / ONE, 1.0)  # the size of a variable, so that small thresholds are solved as accurately
-    x, v = cvxpy.Variable(len(counted), nonneg=True), cvxpy.Variable(len(values))
-    constraints = [owned @ x <= tau / ONE / share, x <= 1 / share, v <= carries @ x, v <= 1 / share]
-    problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(v)), constraints)
-    problem.solve(solver=cvxpy.HIGHS)
+    with np.errstate(all="ignore"):  # cvxpy learns shapes by adding up arrays that nobody has filled
+        x, v = cvxpy.Variable(len(counted), nonneg=True), cvxpy.Variable(len(values))
+        constraints = [owned @ x <= tau / ONE / share, x <= 1 / share, v <= carries @ x, v <= 1 / share]
+        problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(v)), constraints)
+        problem.solve(solver=cvxpy.HIGHS)
     assert problem.status == cvxpy.OPTIMAL
     return float(problem.value) * share * ONE

@@ -131,6 +131,16 @@ def test_accounts_are_granted_and_topped_up(shell: Shell) -> None:
     assert "k windows are k budgets" in accounts["dataset"]["protects"]
 
 
+def test_what_a_grant_does_not_say_stays_as_it_is(shell: Shell) -> None:
+    counted = ("--delta", "1e-6", "--accounting", "zcdp", "--event-delta", "1e-7")
+    shell("admin", "grant", "group:lab", "--epsilon", "5", *counted, *WHY)
+    shell("admin", "grant", "group:lab", "--epsilon", "8", *WHY)
+    with closing(shell.ledger()) as ledger:
+        (lab,) = (one.grant for one in ledger.accounts() if one.name == "group:lab")
+    assert (lab.epsilon, lab.delta, lab.accounting, lab.event_delta) == (8.0, 1e-6, "zcdp", 1e-7)
+    shell("admin", "grant", "group:lab", "--epsilon", "8", "--accounting", "basic", *WHY, code=2)
+
+
 def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None:
     monthly = ("--epsilon", "10", "--renew", "month", *WHY)
     shell("admin", "grant", "analyst:ada", *monthly, code=2)
@@ -144,6 +154,24 @@ def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "unlimited")
     assert "in total nothing bounds it: k periods are k budgets" in shell.err
     shell("admin", "grant", "analyst:ada", "--epsilon", "1", "--renew", "fortnight", *WHY, code=2)
+
+
+def test_who_asks_nothing_has_no_budget(shell: Shell) -> None:
+    shell("analyst", "add", "cora", "--role", "admin", *WHY)
+    table = shell("admin", "accounts")
+    (line,) = (line for line in table.splitlines() if line.split()[:1] == ["analyst:cora"])
+    assert set(line.split()[1:]) == {"-"} and "1e-09" not in table
+    accounts = {row["account"]: row for row in shell.rows("admin", "accounts")}
+    assert (accounts["analyst:cora"]["epsilon"], accounts["analyst:cora"]["epsilon_left"]) == (None, None)
+    assert accounts["analyst:ada"]["epsilon"] == 10.0
+
+
+def test_a_new_group_gets_the_delta_of_an_analyst(shell: Shell) -> None:
+    shell.policy.write_text(POLICY.replace("[privacy]\n", "[privacy]\ndelta = 1e-7\n"))
+    shell("admin", "grant", "group:lab", "--epsilon", "5", *WHY)
+    shell("admin", "grant", "dataset", "--epsilon", "50", *WHY)
+    accounts = {row["account"]: row for row in shell.rows("admin", "accounts")}
+    assert (accounts["group:lab"]["delta"], accounts["dataset"]["delta"]) == (1e-7, 0.0)
 
 
 def test_what_is_about_to_run_out_is_listed(shell: Shell) -> None:
@@ -240,6 +268,35 @@ def test_a_bump_raises_the_version(shell: Shell) -> None:
     assert shell("data", "version") == "2\n"
 
 
+def test_an_account_is_named_by_its_analyst_or_group_alone(shell: Shell) -> None:
+    shell("admin", "grant", "group:lab", "--epsilon", "8", *WHY)
+    shell("analyst", "add", "nina", "--epsilon", "3", "--group", "lab")
+    shell("admin", "top-up", "nina", "--epsilon", "2", *WHY)
+    assert shell.err.startswith("analyst:nina may spend")
+    shell("admin", "grant", "lab", "--epsilon", "9", *WHY)
+    assert shell.err.startswith("group:lab may spend")
+    shell("admin", "grant", "group:nina", "--epsilon", "9", *WHY)
+    shell("admin", "top-up", "nina", "--epsilon", "2", *WHY, code=2)
+    assert "nina is an analyst and a group" in shell.err and "write analyst:nina or group:nina" in shell.err
+    shell("admin", "top-up", "nobody", "--epsilon", "2", *WHY, code=2)
+    assert "no analyst and no group 'nobody'" in shell.err
+    assert [row["epsilon"] for row in shell.rows("admin", "accounts", "--analyst", "analyst:nina")] == [5.0, 9.0]
+
+
+def test_json_is_short_for_its_format_on_what_prints_data(shell: Shell) -> None:
+    spend(shell)
+    for command, columns in {
+        ("ledger", "verify"): {"entries", "head"},
+        ("data", "version"): {"data_version"},
+        ("admin", "charges"): {"number", "analyst"},
+        ("analyst", "add", "zoe", "--epsilon", "1"): {"name", "key"},
+        ("analyst", "rotate-key", "zoe", *WHY): {"name", "key"},
+        ("ledger", "backup", str(shell.policy.parent / "copy")): {"entries", "head", "copy"},
+    }.items():
+        (row, *_) = json.loads(shell(*command, "--json"))
+        assert columns <= set(row), command
+
+
 def test_the_ledger_is_exported_whole(shell: Shell) -> None:
     spend(shell)
     head = shell("ledger", "verify").strip()
@@ -254,8 +311,11 @@ def test_a_tampered_ledger_is_told(shell: Shell) -> None:
     noted = shell("ledger", "verify").strip()
     spend(shell)
     shell("ledger", "verify", "--head", noted)
+    shell("ledger", "verify", "--head", noted.upper())
+    assert "the noted one among them" in shell.err
     shell("ledger", "verify", "--head", "0" * 64, code=1)
-    assert "another ledger" in shell.err
+    assert shell.err.startswith("error: no entry has the head 00000000...: this is another ledger, or an older copy")
+    shell("ledger", "verify", "--head", "17", code=2)
     with sqlite3.connect(shell.policy.parent / "ledger.sqlite") as connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for (name,) in names:
@@ -337,7 +397,7 @@ def test_a_policy_renews_and_says_up_to_which_total(tmp_path: Path, run: Callabl
     assert "in all: without --epsilon" in shell.err and "renews every week" in shell.err
     shell("analyst", "add", "hal", "--role", "auditor")
     (hal,) = [row for row in shell.rows("admin", "accounts") if row["account"] == "analyst:hal"]
-    assert hal["epsilon"] < 1e-6, "who asks nothing is given nothing"
+    assert hal["epsilon"] is None, "who asks nothing has no budget"
     table, sentences = shell("admin", "accounts").split("analyst:ada protects at ")
     assert "epsilon_left" in table and "where renewal stops" not in table
     assert sentences.startswith("epsilon 3, delta 1e-06 per week")

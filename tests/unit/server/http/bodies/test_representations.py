@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -109,6 +110,14 @@ def test_long_answers_are_written_while_they_are_read(kind: str, rows: int, stre
 def test_a_form_that_there_is_not_is_refused() -> None:
     with pytest.raises(NotAcceptable):
         accepted("image/png, text/html")
+
+
+def test_arrow_is_refused_by_name_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(NotAcceptable) as refused:
+        accepted(ARROW)
+    assert "noisegate[arrow]" in str(refused.value.hint)
+    assert accepted(f"{CSV}, {ARROW}") == CSV
 
 
 def test_json_is_the_body() -> None:

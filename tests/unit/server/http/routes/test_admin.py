@@ -34,7 +34,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 READS = [
     *("/holder", "/analysts", "/analysts/ada", "/accounts", "/charges", "/entries", "/ledger/export", "/dataset"),
-    "/schema",
+    *("/schema", "/policy/changes"),
 ]
 
 
@@ -83,6 +83,16 @@ def test_a_delta_alone_can_be_added(ask: Send) -> None:
     body = ask("POST", "/accounts/analyst:ada/top-up", json={"delta": 1e-6, **WHY}).json()
     assert (body["epsilon"], body["delta"]) == (2.0, 1e-6)
     assert_problem(ask("POST", "/accounts/analyst:ada/top-up", json=WHY), 422, "22023")
+
+
+def test_a_new_groups_delta_is_the_policys_and_the_datasets_is_named_or_none(ask: Send) -> None:
+    delta = FakePipeline().delta_of_analyst
+    assert delta > 0
+    made = ask("PUT", "/accounts/group:lab", json={"epsilon": 2.0, **WHY}).json()
+    assert (made["delta"], made["delta_left"]) == (delta, delta)
+    assert ask("PUT", "/accounts/group:pure", json={"epsilon": 2.0, "delta": 0.0, **WHY}).json()["delta"] == 0.0
+    assert ask("PUT", "/accounts/group:pure", json={"epsilon": 3.0, **WHY}).json()["delta"] == 0.0, "as it was"
+    assert ask("PUT", "/accounts/dataset", json={"epsilon": 9.0, **WHY}).json()["delta"] == 0.0
 
 
 def spend(ledger: StoreLedger, analyst: str = "ada", epsilon: float = 0.5) -> None:
@@ -160,6 +170,8 @@ def test_budgets_are_set_and_topped_up(ask: Send, ledger: StoreLedger) -> None:
 def test_a_grant_by_the_calendar_says_up_to_which_total(ask: Send) -> None:
     monthly = {"epsilon": 2.0, "renew": "month"}
     assert_problem(ask("PUT", "/accounts/analyst:ada", json={**monthly, **WHY}), 422, "22023")
+    assert_problem(ask("PUT", "/accounts/nobody", json={"epsilon": 1.0, **WHY}), 404, "42704")
+    assert ask("POST", "/accounts/ada/top-up", json={"epsilon": 0.5, **WHY}).json()["account"] == "analyst:ada"
     body = ask("PUT", "/accounts/analyst:ada", json={**monthly, "most_in_total": 9.0, **WHY}).json()
     assert (body["renew"], body["most_in_total"], body["total_epsilon"], body["past_epsilon"]) == (
         "month",
@@ -192,7 +204,7 @@ def test_a_grant_that_names_no_delta_leaves_it_as_it_is(ask: Send) -> None:
         ("/accounts/analyst:ada", {"epsilon": 1.0, "delta": 1.0}),
         ("/accounts/analyst:ada", {"epsilon": 1.0, "accounting": "pld"}),
         ("/accounts/analyst:ada", {"epsilon": 1.0, "window_s": 5}),
-        ("/accounts/someone", {"epsilon": 1.0}),
+        ("/accounts/somebody:ada", {"epsilon": 1.0}),
         ("/accounts/analyst:ada", {"epsilon": 1.0, "unknown": 1}),
     ],
 )
@@ -238,6 +250,7 @@ def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledg
         "policy_hash": "0" * 64,
         "accepted_policy_hash": None,
         "data_version": 2,
+        "keeps_questions": False,
     }
     assert ledger.budget("ada").epsilon_left == 1.5
 

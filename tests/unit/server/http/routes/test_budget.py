@@ -40,5 +40,13 @@ def test_a_renewed_budget_says_both_totals() -> None:
     )
 
 
+def test_the_group_that_pays_is_shown_beside_the_own_budget() -> None:
+    own = AccountBalance("analyst:ada", Grant(10.0, 1e-6), 9.0, 1e-6, None)
+    shared = AccountBalance("group:lab", Grant(20.0), 4.5, 0.0, None)
+    body = OutlookBody.seen_by("ada", Outlook((own, shared), 3, 10, "group:lab")).model_dump(mode="json")
+    assert body["group"] == {"name": "lab", "epsilon": 20.0, "delta": 0.0, "epsilon_left": 4.5, "delta_left": 0.0}
+    assert OutlookBody.seen_by("ada", Outlook((own,), 3, 10, None)).group is None
+
+
 def test_the_budget_needs_a_key() -> None:
     assert_problem(send("GET", "/v1/budget", authorized=False), 401, "28P01")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InvalidSetting
-from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, QueryTooExpensive, UnknownAnalyst
 from server.ledger.account import Grant
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Reservation
@@ -70,6 +70,27 @@ class Reservations(LedgerCase):
         with pytest.raises(BudgetExhausted, match="delta"):
             ledger.reserve(charge(0.1, 2e-6))
         assert ledger.budget("ada").epsilon_left == 1.0
+
+    def test_what_would_not_fit_is_foreseen_as_it_is_refused(self, ledger: StoreLedger) -> None:
+        ledger.grant("group:lab", Grant(0.5, 1e-6), ACT)
+        ledger.set_group("ada", "lab", ACT)
+        for one in (charge(0.6), charge(0.1, 2e-6), charge(1.1, 2e-6)):
+            foreseen = ledger.foreseen([one])
+            with pytest.raises(BudgetExhausted) as refused:
+                ledger.reserve(one)
+            assert foreseen is not None
+            assert (foreseen.message, foreseen.hint) == (refused.value.message, refused.value.hint)
+        assert ledger.foreseen([charge(0.5, 1e-6)]) is None
+        assert ledger.foreseen([charge(0.3), charge(0.2)]) is None
+        assert ledger.foreseen([charge(0.3), charge(0.3)]) is not None
+        assert states(ledger) == []
+
+    def test_a_cap_is_foreseen_and_a_disabled_analyst_is_no_concern_of_it(self, ledger: StoreLedger) -> None:
+        ledger.grant("analyst:ada", Grant(1.0, 1e-6, per_query_epsilon=0.25), ACT)
+        foreseen = ledger.foreseen([charge(0.2), charge(0.3)])
+        assert isinstance(foreseen, QueryTooExpensive)
+        with pytest.raises(UnknownAnalyst):
+            ledger.foreseen([charge(0.1, analyst="nobody")])
 
     def test_enormous_charges_are_refused(self, ledger: StoreLedger) -> None:
         with pytest.raises(BudgetExhausted):

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
+
 from privacy.accounting.amounts import Charge as Amount
+from server.errors import QueryTooExpensive
 from server.ledger.account import Grant
 from server.ledger.accounts.balance import Balance
 from server.ledger.accounts.terms import Terms
-from server.ledger.writes.refusal import exhausted, too_expensive
+from server.ledger.writes.refusal import check_caps, exhausted
 from tests.unit.server.ledger.charges import charge
 
 
@@ -91,6 +94,9 @@ def test_the_short_account_is_named_and_the_hint_fits_all() -> None:
 
 def test_a_cap_names_itself() -> None:
     own = account("analyst:ada", Grant(3.0, per_query_epsilon=0.5))
-    error = too_expensive(charge(0.6), own, 5 * 10**8)
+    check_caps(charge(0.5), (own,))
+    with pytest.raises(QueryTooExpensive) as refused:
+        check_caps(charge(0.6), (own,))
+    error = refused.value
     assert error.message == "The query asks for epsilon 0.6, but one query may spend at most epsilon 0.5."
     assert error.hint == "Ask with epsilon 0.5 or less."

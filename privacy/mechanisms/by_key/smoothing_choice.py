@@ -1,0 +1,146 @@
+"""What GS releases: counts by themselves, means of groups, or Fourier coefficients. A choice that is paid for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import MAX_SCALE, Entropy, checked_geometric
+from privacy.exact import float_at_least
+from privacy.mechanisms.by_key.fpa import coefficient_scale, column_sum, key_scale
+from privacy.mechanisms.by_key.group_size import candidate_sizes, group_sizes, own_means
+from privacy.mechanisms.by_key.incidence import Incidence
+from privacy.mechanisms.by_key.noisy_counts import noise_scale
+
+FREQUENCIES = (2, 4, 8, 16)
+"""Of FPA; one frequency is one group of all keys, with less noise."""
+
+_GRID = 1 << 10
+"""Scores are whole numbers of a sensitivity over this."""
+
+_SLACK = 2
+"""By how much more than _GRID a score moves: its rounding, and that of the floats of which it is made."""
+
+_RISK = 1024
+"""Once in so many choices something else is taken that is no better than the default."""
+
+_WELL_ABOVE = 2
+"""What the coarse questions may count for, in penalties: enough to beat the default, not what the fine ones find."""
+
+_LARGEST_SUM = 1 << 32
+"""Keys per epsilon, up to which the floats of a score err by far less than `_SLACK` allows for: all errors come to
+n Delta_1 / epsilon, a score is 410 / Delta_1 times that, and 2^-53 of it 2^-12. Beyond it there is noise alone."""
+
+_MOST = 1 << 60
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Means of groups of so many keys, of which 1 is noise in every count; or so many frequencies, where not 0."""
+
+    size: int = 1
+    frequencies: int = 0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """How much larger its error is than that of counts by themselves, all keys together; what that is may move by."""
+
+    released: Smoothing
+    excess: float
+    sensitivity: float
+    penalties: int
+    coarse: bool = False
+
+
+def choose(
+    incidence: Incidence, order: NDArray[np.int64], epsilon: Fraction, rest: Fraction, entropy: Entropy
+) -> Smoothing:
+    """What to release with `rest`, by report noisy max; epsilon-DP for an order that was released before.
+
+    The score of a candidate is its expected absolute error over all keys less that of noise in every count, both
+    exactly, for the counts are there. A deviation s from the mean of a group whose noise has the scale b costs
+    E|s + noise| = s + b exp(-s / b), which moves by no more than s does. All |c - mean| of a group move by at most
+    2 (1 - 1/w) in sum when one of its counts moves by 1. Noise in a count c that is cut at 0 costs
+    b - exp(-c / b) b / 2, which moves by at most 1/2. So the score of groups moves by at most 2.5 moved; that of
+    frequencies by moved (1/2 + the largest column sum of |I - P|), P the projection onto them.
+
+    Each score is divided by its own sensitivity before one geometric draw each is subtracted. That spends epsilon
+    whatever the divisors are, which are public: the score of the winner and the largest of the others move by
+    `_GRID` + `_SLACK` at most, and the noise is for twice that. Dividing by different sensitivities bends the
+    comparison, so all fine questions share the largest.
+
+    Counts by themselves are the default: their error is known beforehand, that of smoothing is not bounded. Whatever
+    else is taken must beat a penalty, so that what is no better is taken once in `_RISK` times. One group of all keys
+    has one penalty, all else two. For few keys the penalty is more than smoothing can gain. Two coarse questions
+    see further, and only for one group: the total, of which all deviations are at most twice as much and which moves
+    by L0, and one group without the others' sensitivity.
+
+    Raises: EntropyFailed, InvalidParameter for an epsilon below 2^-38.
+    Cost: some thirty passes over the keys.
+    """
+    candidates = _candidates(incidence, order, rest)
+    if not candidates:
+        return Smoothing()
+    scale = choice_scale(epsilon)
+    penalty = scale * math.log(_RISK * len(candidates))
+    fine = max(one.sensitivity for one in candidates if not one.coarse)
+    scores = np.zeros(len(candidates) + 1, np.int64)
+    for number, one in enumerate(candidates, 1):
+        excess = one.excess * _GRID / (one.sensitivity if one.coarse else fine)
+        if one.coarse:
+            excess = max(excess, -_WELL_ABOVE * penalty)
+        scores[number] = math.ceil(min(max(excess + one.penalties * penalty, -_MOST), _MOST))
+    noise = checked_geometric(entropy.geometric(scale, len(scores)), len(scores))
+    return (Smoothing(), *(one.released for one in candidates))[int(np.argmax(noise - scores))]
+
+
+def choice_scale(epsilon: Fraction) -> float:
+    """The scale of the noise in each score. Public."""
+    return float_at_least(2 * (_GRID + _SLACK) / epsilon)
+
+
+def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) -> list[_Candidate]:
+    """All but the default."""
+    keys, moved = incidence.n_keys, incidence.moved
+    if keys == 1 or keys > rest * _LARGEST_SUM:
+        return []
+    counts, ordered = incidence.counts.astype(np.float64), incidence.counts[order].astype(np.float64)
+    alone = noise_scale(moved, rest)
+    default = keys * alone - alone / 2 * float(np.exp(-counts / alone).sum())
+    found: list[_Candidate] = []
+    for size in candidate_sizes(keys)[1:]:
+        sizes = group_sizes(keys, size)
+        scale = noise_scale(incidence.most if size == keys else moved, rest) / np.repeat(sizes, sizes)
+        excess = _error(ordered - own_means(ordered, sizes), scale) - default
+        found.append(_Candidate(Smoothing(size), excess, 2.5 * moved, 1 if size == keys else 2))
+    whole = found[-1]
+    transformed = np.fft.rfft(counts)
+    for frequencies in FREQUENCIES:
+        # What is not released must not be chosen: that it fails would tell what was best. Both bounds are public.
+        if 2 * frequencies - 1 >= keys or coefficient_scale(incidence, frequencies, rest) > MAX_SCALE:
+            break
+        smooth = np.fft.irfft(np.where(np.arange(len(transformed)) < frequencies, transformed, 0), keys)
+        scale = np.full(keys, key_scale(incidence, frequencies, rest) * _NORMAL)
+        excess = _error(counts - smooth, scale) - default
+        found.append(_Candidate(Smoothing(1, frequencies), excess, moved * (0.5 + column_sum(frequencies, keys)), 2))
+    total = 2 * float(counts.sum()) + noise_scale(incidence.most, rest) - keys * alone / 2
+    return [
+        *found,
+        _Candidate(whole.released, whole.excess, whole.sensitivity, 1, coarse=True),
+        _Candidate(whole.released, total, 2.0 * incidence.most, 1, coarse=True),
+    ]
+
+
+_NORMAL = 2 / math.sqrt(math.pi)
+"""A sum of many Laplace draws is off by so much of the scale of one draw that has the same variance."""
+
+
+def _error(deviation: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+    """The sum of E|s + Lap(b)|: each term is 1-Lipschitz in |s|."""
+    off = np.abs(deviation)
+    return float((off + scale * np.exp(-off / scale)).sum())

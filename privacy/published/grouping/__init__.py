@@ -1,1 +1,0 @@
-"""Counts of privacy units by many public keys, as published: one release of all of them at once."""

@@ -1,0 +1,255 @@
+"""LPA, FPA, GS-R, GS-S and GS on a real database: what they read, what one person moves, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from planner.errors import InvalidSetting
+from planner.rewriting.rewrite import rewrite
+from privacy.join_tuples import DistinctTuples, JoinTuples
+from privacy.mechanisms.by_key.key_counts import KeyCounts
+from privacy.truncation.encode import encode
+from server.backends.duckdb import DuckdbBackend
+from server.errors import BudgetExhausted
+from server.http.app import create_app
+from server.ledger.api_keys import key_hash, new_key
+from server.ledger.ledger import Ledger
+from server.ledger.sqlite.open import create_ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest, QueryResponse
+from server.reloadable_pipeline import ReloadablePipeline
+from server.workers.measure import plan_measurements
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.support.asking import ask
+from tests.support.replay_entropy import ConstantEntropy
+from tests.support.seeded_draws import SeededDraws
+from tests.support.visits import PEOPLE, PLACES, TABLES, VISITS, answer_visits, plan_visits, visits, visits_policy
+
+NAMES = ("lpa", "fpa", "gs_r", "gs_s", "gs")
+PER_PLACE = "SELECT place, count(DISTINCT person) AS people FROM visit GROUP BY place"
+PER_TOWN = "SELECT town, count(*) AS people FROM person WHERE town IN ('Aalen', 'Berne', 'Calw') GROUP BY town"
+EACH = PEOPLE * VISITS / PLACES
+RULE = f"person = {VISITS}"
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
+    return visits(Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb")
+
+
+def answered(backend: DuckdbBackend, sql: str, name: str, **settings: object) -> QueryResponse:
+    policy = visits_policy(groups=str(settings.pop("groups", "")))
+    plan = plan_visits(backend, policy, sql, mechanism=name, **settings)  # type: ignore[arg-type]
+    return answer_visits(backend, policy, plan)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, name: str) -> None:
+    """375 people at each of 40 places; the rule of five groups leaves nobody out, and makes noise for ten."""
+    answer = answered(backend, PER_PLACE, name, groups=RULE)
+    assert (answer.mechanism, answer.epsilon, answer.delta) == (name, 4.0, 0.0)
+    assert answer.covers == ("truncated_full" if name == "lpa" else "smoothed")
+    assert len(answer.rows) == PLACES
+    covered = [cell.low <= EACH <= cell.high for _, cell in answer.intervals]  # type: ignore[union-attr, operator]
+    assert sum(covered) >= 0.75 * PLACES
+    off = [abs(float(row[1]) - EACH) for row in answer.rows]  # type: ignore[arg-type]
+    assert sum(off) / PLACES < 40
+    assert any("smoothed" in note for note in answer.notes) == (name != "lpa")
+    assert any("as the policy says" in note for note in answer.notes)
+    assert all(answer.cut)  # that nobody is left out is not public
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_of_people_who_have_one_are_people(backend: DuckdbBackend, name: str) -> None:
+    answer = answered(backend, PER_TOWN, name)
+    assert [row[0] for row in answer.rows] == ["Aalen", "Berne", "Calw"]
+    assert answer.mechanism == name
+    assert answer.covers == ("truth" if name == "lpa" else "smoothed")
+    for (_, _), (_, cell), truth in zip(answer.rows, answer.intervals, (2000, 900, 80), strict=True):
+        assert cell is not None
+        assert cell.low is not None and cell.high is not None
+        assert cell.low - 20 <= truth <= cell.high + 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_keys_that_are_found_are_found_first_and_for_a_delta(backend: DuckdbBackend, name: str) -> None:
+    answer = answered(backend, "SELECT town, count(DISTINCT id) FROM person GROUP BY town", name)
+    assert [row[0] for row in answer.rows] == ["Aalen", "Berne", "Calw"]  # not the town of one person
+    assert (answer.mechanism, answer.delta) == (f"{name}, group_threshold", 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sql", "settings", "message", "hint"),
+    [
+        ("SELECT place, count(*) FROM visit GROUP BY place", {}, "once in a group", "COUNT(DISTINCT"),
+        ("SELECT place, count(DISTINCT reason) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
+        ("SELECT place, count(DISTINCT id) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
+        ("SELECT place, count(DISTINCT person), sum(minutes) FROM visit GROUP BY place", {}, "once", "alone"),
+        ("SELECT place, count(DISTINCT host) FROM meeting GROUP BY place", {}, "one owner", "group_lp"),
+        ("SELECT count(DISTINCT person) FROM visit", {}, "no GROUP BY", "leave the mechanism out"),
+        (PER_TOWN, {"sampling_rate": 0.5}, "sample of rows", "without sampling"),
+        (PER_TOWN, {"nobody_adds_more_than": 1.0}, "chooses for itself", "leave nobody_adds_more_than out"),
+    ],
+)
+@pytest.mark.parametrize("name", ["lpa", "gs"])
+def test_what_is_no_count_of_people_by_key_is_refused(
+    backend: DuckdbBackend, sql: str, settings: dict[str, float], message: str, hint: str, name: str
+) -> None:
+    with pytest.raises(InvalidSetting, match=message) as refused:
+        plan_visits(backend, visits_policy(), sql, mechanism=name, **settings)
+    assert hint in str(refused.value.hint)
+
+
+class KeysInOrder(SeededDraws):
+    """Whoever is at more keys than count is counted at the first: the same order in neighbours."""
+
+    def uniform(self, things: int, size: int) -> NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+
+def counted(path: Path, sql: str, groups: str) -> tuple[NDArray[np.float64], float]:
+    """What the database has of a question as it is measured, without noise, and the scale of the noise."""
+    backend, policy = DuckdbBackend(path), visits_policy(groups=groups)
+    plan = plan_visits(backend, policy, sql, mechanism="lpa", epsilon=1.0)
+    (made,) = plan_measurements(plan, policy).releases
+    assert isinstance(made, KeyCounts)
+    _, tuples = backend.read(rewrite(plan, dialect="duckdb", schema=backend.schema()))
+    draws, entropy = KeysInOrder(1), ConstantEntropy()
+    if isinstance(tuples.distinct[0], DistinctTuples):
+        found = made.of_values(tuples.distinct[0], draws, entropy)
+    else:
+        assert isinstance(tuples.join, JoinTuples), "units are counted by their tuples"
+        found = made.of_sums(encode(tuples.join), 0, draws, entropy)
+    return found.values, float(found.noise_scale[0])
+
+
+LEAVING = {
+    "all rows": ("meeting WHERE 7 IN (host, guest)", "visit WHERE person = 7", "person WHERE id = 7"),
+    "some rows": ("visit WHERE person = 7 AND id % 5 < 3",),
+    "the first": ("visit WHERE person = 7 AND place < 'p2'",),
+}
+
+
+@pytest.mark.parametrize("leaving", LEAVING)
+@pytest.mark.parametrize("groups", ["", "person = 2", RULE])
+@pytest.mark.parametrize("sql", [PER_PLACE, PER_TOWN])
+def test_who_leaves_moves_no_more_than_the_noise_hides(tmp_path: Path, sql: str, groups: str, leaving: str) -> None:
+    """One who was everywhere, many times, with rows that are no visit to a declared place among them."""
+    stays, gone = tmp_path / "stays.duckdb", tmp_path / "gone.duckdb"
+    for path in (stays, gone):
+        with duckdb.connect(path) as connection:
+            connection.execute(TABLES)
+            connection.execute(
+                f"INSERT INTO visit SELECT 100000 + i, 7, 'p' || (i % {PLACES + 3}), NULL, 1 FROM range(200) t(i)"
+            )
+    for rows in LEAVING[leaving]:
+        with duckdb.connect(gone) as connection:  # each anew: a foreign key is checked against what was there before
+            connection.execute(f"DELETE FROM {rows}")
+    (before, scale), (after, same) = (counted(path, sql, groups) for path in (stays, gone))
+    assert scale == same
+    assert np.abs(before - after).sum() <= scale
+    assert np.abs(before - after).max() <= 1
+    if sql == PER_PLACE and not groups and leaving == "all rows":
+        assert np.abs(before - after).sum() == PLACES
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+    ledger.add_analyst("ada", "0" * 64, epsilon=10.0, delta=0.0)
+    yield ledger
+    ledger.close()
+
+
+def test_they_are_charged_kept_and_explained(backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> None:
+    policy = visits_policy(groups=RULE)
+    pipeline = Pipeline(policy, backend.schema(), backend, ledger, workers)
+
+    def asked(sql: str, number: int) -> QueryResponse:
+        return ask(pipeline, QueryRequest("ada", sql, epsilon=4.0, mechanism="gs", request_id=str(number)))
+
+    text = " ".join(" ".join(str(line) for (line,) in asked(f"EXPLAIN {PER_PLACE}", 1).rows).split())
+    assert "1/8 of epsilon measures how far that moves any count" in text
+    assert "hides all the groups that one unit counts in, 10 of them" in text
+    assert ledger.budget("ada").epsilon_left == 10.0
+    first, again = asked(PER_PLACE, 2), asked(PER_PLACE, 3)
+    assert (first.epsilon, again.epsilon, again.cached) == (4.0, 0.0, True)
+    assert (first.rows, first.covers, first.intervals) == (again.rows, "smoothed", again.intervals)
+    assert ledger.budget("ada").epsilon_left == 6.0
+    asked(PER_TOWN, 4)
+    shown = asked(f"{PER_PLACE} HAVING count(DISTINCT person) > 1 ORDER BY place DESC LIMIT 3", 5)
+    assert (shown.epsilon, len(shown.rows)) == (0.0, 3)  # of the values that were paid for
+    with pytest.raises(BudgetExhausted):
+        asked(PER_PLACE.replace("GROUP BY", "WHERE minutes > 30 GROUP BY"), 6)
+
+
+def test_counts_by_key_are_asked_by_name_over_http(
+    backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool
+) -> None:
+    pipeline, key = Pipeline(visits_policy(), backend.schema(), backend, ledger, workers), new_key()
+    ledger.add_analyst("eve", key_hash(key), epsilon=4.0, delta=0.0)
+
+    def unread() -> tuple[Pipeline, tuple[str, ...]]:
+        raise AssertionError("nothing is reloaded here")
+
+    app = create_app(ReloadablePipeline(pipeline, lambda *_: unread()), ledger)
+
+    async def asked(sql: str, name: str) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key}"}
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://noisegate.test", headers=headers) as http:
+            return await http.post("/v1/query", json={"sql": sql, "epsilon": 2.0, "mechanism": name})
+
+    reply = asyncio.run(asked(PER_TOWN, "gs"))
+    body = reply.json()
+    assert (reply.status_code, body["mechanism"], body["covers"]) == (200, "gs", "smoothed"), body
+    assert (len(body["rows"]), body["charge"]) == (3, {"epsilon": 2.0, "delta": 0.0})
+    refused = asyncio.run(asked("SELECT place, count(*) FROM visit GROUP BY place", "gs"))
+    assert (refused.status_code, refused.json()["code"]) == (422, "22023")
+    assert "COUNT(DISTINCT" in refused.json()["hint"]
+    assert ledger.budget("eve").epsilon_left == 2.0
+
+
+def test_a_mean_of_people_whose_number_is_public_is_a_sum(backend: DuckdbBackend) -> None:
+    """What `sampled_mean` is without a sample, which none improves: its refusal says to write this."""
+    policy = visits_policy()
+    with pytest.raises(InvalidSetting) as refused:
+        plan_visits(backend, policy, "SELECT avg(age) FROM person", mechanism="sampled_mean")
+    assert "SUM(x) / N" in str(refused.value.hint)
+    sql = f"SELECT sum(age) / {PEOPLE}.0 FROM person"
+    answer = answer_visits(backend, policy, plan_visits(backend, policy, sql, nobody_adds_more_than=99.0))
+    ((mean,),), ((cell,),) = answer.rows, answer.intervals
+    assert answer.covers == "truth"
+    assert cell is not None and cell.low is not None and cell.high is not None
+    assert cell.low - 0.1 <= 49.5 <= cell.high + 0.1
+    assert cell.high - cell.low == pytest.approx(2 * 99 * math.log(20) / 4.0 / PEOPLE, rel=0.01)
+    assert isinstance(mean, float)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_tables_are_answered(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "empty.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(TABLES)
+        connection.execute("DELETE FROM meeting; DELETE FROM visit; DELETE FROM person")
+    answer = answered(DuckdbBackend(path), PER_PLACE, name)
+    assert len(answer.rows) == PLACES
+    found = answered(DuckdbBackend(path), "SELECT town, count(*) FROM person GROUP BY town", name)
+    assert list(found.rows) == []

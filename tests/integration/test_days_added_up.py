@@ -1,0 +1,185 @@
+"""Numbers as sums over days, load after load: what is kept, what is charged; and every row is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from server.query import QueryRequest, QueryResponse
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.support.asking import ask
+from tests.support.growing_clinic import MONTHLY, Engine, GrowingClinic, growing_clinic
+
+TOTAL = "SELECT count(*) FROM visit WHERE admitted_at >= DATE '2026-01-01'"
+BY_WARD = "SELECT ward, count(*) FROM visit WHERE admitted_at >= DATE '2026-01-01' GROUP BY ward ORDER BY 1"
+COST = "SELECT sum(cost), count(*) FROM visit WHERE admitted_at >= DATE '2026-01-01'"
+SHARES = (
+    "SELECT ward, count(*) AS n, 100.0 * count(*) / sum(count(*)) OVER () AS share FROM visit "
+    "WHERE admitted_at >= DATE '2026-01-01' GROUP BY ward ORDER BY 1"
+)
+EPSILON = 40.0
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(workers=1, call_s=120.0), preload="server.pipeline")
+    pool.warm()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def clinic(
+    request: pytest.FixtureRequest, tmp_path: Path, workers: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GrowingClinic]:
+    """Visits of every day of three years but the last weeks, each patient once in ten days."""
+    engine: Engine = request.param
+    url = request.getfixturevalue("scratch_url") if engine == "postgres" else ""
+    monkeypatch.setenv("CLINIC_URL", url)
+    with growing_clinic(tmp_path, engine, workers, url, range_from="2023-01-01") as made:
+        for block in range(120):
+            made.admit(str(date(2023, 1, 3) + timedelta(days=10 * block)), 1, start=1000 * block)
+        assert made.note("2026-04-20")
+        yield made
+
+
+def _load(clinic: GrowingClinic, number: int) -> None:
+    day = date(2026, 4, 20) + timedelta(days=number)
+    clinic.admit(str(day), 1, start=1_000_000 + 1000 * number)
+    assert clinic.bump(str(day + timedelta(days=1))).version == number + 2
+
+
+def _total(text: str) -> str:
+    return text.replace("2026-01-01", "2023-01-01")
+
+
+def _value(answer: QueryResponse) -> float:
+    return float(str(next(iter(answer.rows))[0]))
+
+
+def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_alone(clinic: GrowingClinic) -> None:
+    first = clinic.ask(_total(TOTAL), EPSILON)
+    assert first.epsilon == EPSILON and first.kept == ()
+    _load(clinic, 0)
+    left = clinic.left()
+    second = clinic.ask(_total(TOTAL), EPSILON)
+    assert second.epsilon <= EPSILON and left - clinic.left() == pytest.approx(second.epsilon, abs=1e-9)
+    assert any("measured in two parts" in note for note in second.notes)
+    again = clinic.ask(_total(TOTAL), EPSILON)
+    assert again.epsilon == 0.0 and _value(again) == _value(second)
+    for number in (1, 2):
+        _load(clinic, number)
+        left = clinic.left()
+        later = clinic.ask(_total(TOTAL), EPSILON)
+        assert 0 < later.epsilon < EPSILON / 2 and left - clinic.left() == pytest.approx(later.epsilon, abs=1e-9)
+        assert [one.version for one in later.kept] == [2] and later.kept[0].last == "2026-04-13"
+        assert abs(_value(later) - (4800 + 40 * (number + 1))) < 400, "every row once"
+
+
+@pytest.mark.parametrize("text", [BY_WARD, COST, SHARES], ids=["wards", "two sums", "shares"])
+def test_groups_sums_and_shares_are_kept_in_part_as_well(clinic: GrowingClinic, text: str) -> None:
+    sql = _total(text)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 0)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 1)
+    third = clinic.ask(sql, EPSILON)
+    assert 0 < third.epsilon < EPSILON / 2, third.notes
+    n = 1 if text == COST else [column.name for column in third.columns].index("count" if text == BY_WARD else "n")
+    assert abs(sum(row[n] for row in third.rows) - 4880) < 600  # type: ignore[misc]
+
+
+def test_a_total_follows_from_a_series_that_several_loads_have_measured(clinic: GrowingClinic) -> None:
+    series = MONTHLY.replace("admitted_at <", "admitted_at >= DATE '2023-01-01' AND admitted_at <")
+    clinic.ask(series, EPSILON)
+    _load(clinic, 0)
+    measured = clinic.ask(series, EPSILON)
+    assert 0 < measured.epsilon < EPSILON
+    left = clinic.left()
+    sql = "SELECT count(*) FROM visit WHERE admitted_at >= DATE '2023-01-01' AND admitted_at < DATE '2026-07-01'"
+    request = QueryRequest("ada", sql, epsilon=EPSILON, request_id="r", reuse="only")
+    followed = ask(clinic.pipeline(), request)
+    assert followed.epsilon == 0.0 and clinic.left() == left
+    released = [(str(row[0]), float(str(row[1]))) for row, _ in measured.as_released()]  # below 0 where nobody came
+    assert abs(_value(followed) - sum(count for _, count in released)) <= len(released) / 2 + 1, "but for rounding"
+    assert {one.version for one in followed.kept} == {1, 2}
+    yearly = sql.replace("SELECT", "SELECT extract(year FROM admitted_at) AS y,") + " GROUP BY 1"
+    years = ask(clinic.pipeline(), replace(request, sql=yearly))
+    assert years.epsilon == 0.0
+    for row in years.rows:
+        of_year = [count for month, count in released if month.startswith(str(row[0]))]
+        assert abs(row[1] - sum(of_year)) <= len(of_year) / 2 + 1  # type: ignore[operator]
+
+
+def test_a_part_of_another_question_is_not_taken_for_this_one_s(clinic: GrowingClinic) -> None:
+    """Of another ward, of another table beside, of another analyst: nothing is kept."""
+    clinic.ask(_total(TOTAL), EPSILON)
+    _load(clinic, 0)
+    clinic.ask(_total(TOTAL), EPSILON)
+    _load(clinic, 1)
+    for sql in (
+        f"{_total(TOTAL)} AND ward = 'A'",
+        "SELECT count(*) FROM visit v JOIN patient p ON p.id = v.patient_id WHERE admitted_at >= DATE '2023-01-01'",
+        "SELECT count(*) FROM visit WHERE admitted_at >= DATE '2023-02-05'",
+        "SELECT sum(cost) FROM visit WHERE admitted_at >= DATE '2023-01-01'",
+    ):
+        answer = clinic.ask(sql, EPSILON)
+        assert answer.epsilon == EPSILON and answer.kept == (), sql
+    assert clinic.ask(_total(TOTAL), EPSILON, analyst="bob").epsilon == EPSILON
+
+
+def test_rows_without_a_day_are_counted(clinic: GrowingClinic) -> None:
+    """Without a condition on the day they are of no stretch of days, and the number is measured as a whole."""
+    sql = "SELECT count(*) FROM visit"
+    clinic.run("INSERT INTO visit SELECT 9000000 + i, i % 40, 'A', NULL, 1 FROM generate_series(0, 1999) AS t(i)")
+    clinic.ask(sql, EPSILON)
+    for number in (0, 1):
+        _load(clinic, number)
+        answer = clinic.ask(sql, EPSILON)
+        assert answer.epsilon == EPSILON and answer.kept == ()
+    assert abs(_value(answer) - 6880) < 600
+
+
+def test_a_reopened_period_is_measured_again(clinic: GrowingClinic) -> None:
+    clinic.ask(_total(TOTAL), EPSILON)
+    _load(clinic, 0)
+    clinic.ask(_total(TOTAL), EPSILON)
+    clinic.run("DELETE FROM visit WHERE admitted_at < TIMESTAMP '2024-06-01'")
+    refused = clinic.bump("2026-04-23")
+    assert refused.version is None
+    assert clinic.bump("2026-04-23", "changed").version == 3
+    answer = clinic.ask(_total(TOTAL), EPSILON)
+    assert all(one.version != 1 and one.version != 2 for one in answer.kept)
+    assert abs(_value(answer) - 2760) < 500
+
+
+def test_never_asks_for_all_anew_and_explain_says_what_is_kept(clinic: GrowingClinic) -> None:
+    sql = _total(TOTAL)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 0)
+    request = QueryRequest("ada", sql, epsilon=EPSILON, request_id="r")
+    told = clinic.pipeline().explain(request)
+    assert "measured apart" in str(told)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 1)
+    told = clinic.pipeline().explain(request)
+    assert "the other days alone are measured" in str(told)
+    whole = ask(clinic.pipeline(), replace(request, reuse="never"))
+    assert whole.epsilon == EPSILON and whole.kept == ()
+
+
+def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingClinic) -> None:
+    sql = _total(TOTAL)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 0)
+    clinic.ask(sql, EPSILON)
+    _load(clinic, 1)
+    request = QueryRequest("ada", sql, request_id="r", epsilon=50.0, max_absolute_error=150.0)
+    answer = ask(clinic.pipeline(), request)
+    (interval,) = next(iter(answer.intervals))
+    assert interval is not None and interval.high is not None and interval.low is not None
+    assert (interval.high - interval.low) / 2 <= 150.0 * 1.05

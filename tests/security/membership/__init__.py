@@ -1,0 +1,1 @@
+"""Games of an adversary who tells two neighbouring databases apart, and what a claim allows."""
