@@ -58,6 +58,23 @@ def sign_in(page: Page, key: str) -> None:
     expect(page.locator("#session:not([hidden]), #sign-in-problem:not([hidden])")).to_be_visible()
 
 
+@pytest.mark.parametrize("path", ["/", "/admin"])
+def test_no_key_is_sent_by_a_page_whose_script_has_not_run(path: str, browser: Browser, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        posted: list[str] = []
+        page.on("request", lambda request: posted.append(request.method) if request.method != "GET" else None)
+        page.goto(address + path)
+        page.get_by_label("Your key").fill("ng_nobody")
+        page.get_by_label("Your key").press("Enter")
+        expect(page.get_by_role("button", name="Sign in")).to_be_disabled()
+        expect(page.get_by_text("This page needs JavaScript.")).to_be_visible()
+        assert (page.url, posted) == (address + path, [])
+    finally:
+        context.close()
+
+
 def test_a_first_visit_to_a_charted_answer_in_six_actions(open_page: Open, demonstration: Demonstration) -> None:
     page = open_page()
     page.get_by_label("Your key").fill(add_analyst(demonstration, 3.0))  # 1

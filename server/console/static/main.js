@@ -371,6 +371,7 @@ byId("share").addEventListener("click", () => {
 spend.addEventListener("change", () => later());
 editor.addEventListener("change", () => later());
 editor.addEventListener("run", () => (statements(editor.sql).length > 1 ? runAll() : run()));
+byId("sign-in-button").disabled = false; // before this line the browser itself would have sent the form, and the key in it
 
 if (key.get()) {
   signIn().catch((error) => {

@@ -7,25 +7,24 @@ out with the first answers are counted, and left out of every figure. A lever th
 row that says so (`levers.py`), and what is measured of all is measured of those that are there.
 
 CASES="dashboards;roll-ups;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two
-of each data set. A full run takes hours: RESUME=x takes up a run of the same x that was broken off, pass by pass.
+of each data set. A full run takes hours: RESUME=x takes up a run of the same x that was broken off, dashboard by
+dashboard.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
-from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.budget.figures import dashboards
+from tests.benchmarks.budget.passes import reading_workers
 from tests.benchmarks.budget.pooled import pooled
 from tests.benchmarks.budget.racing import racing
 from tests.benchmarks.budget.rollups import rollups
 from tests.benchmarks.rows import Row
 
 CASES = ("dashboards", "roll-ups", "pooled", "race")
-_WORKERS = 2
 
 
 def run(quick: bool) -> list[Row]:
@@ -36,9 +35,9 @@ def run(quick: bool) -> list[Row]:
     wanted = [name for name in os.environ.get("CASES", "").split(";") if name] or list(CASES)
     assert set(wanted) <= set(CASES), f"CASES names some of: {'; '.join(CASES)}"
     rows: list[Row] = []
-    with _workers() as workers:
+    with reading_workers() as workers:
         sections: dict[str, Callable[[], list[Row]]] = {
-            "dashboards": lambda: dashboards(workers, quick),
+            "dashboards": lambda: dashboards(quick),
             "roll-ups": lambda: rollups(workers, quick),
             "pooled": lambda: pooled(workers),
             "race": lambda: racing(workers, quick),
@@ -47,13 +46,3 @@ def run(quick: bool) -> list[Row]:
             found = sections[name]()
             rows += [replace(row, least=None, most=None) for row in found] if quick and name == CASES[0] else found
     return rows
-
-
-@contextmanager
-def _workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=_WORKERS, call_s=300.0), preload="server.pipeline")
-    try:
-        pool.warm()
-        yield pool
-    finally:
-        pool.close()

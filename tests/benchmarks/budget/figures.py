@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-import pickle
-import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from statistics import median
 
-from server.workers.pool import WorkerPool
 from tests.benchmarks.budget.dashboards import DAYS, LOADS, Dashboard, recorded
-from tests.benchmarks.budget.growing_data import FOLDER, GrowingData, data_of
+from tests.benchmarks.budget.growing_data import GrowingData, data_of
 from tests.benchmarks.budget.levers import Levers, missing
-from tests.benchmarks.budget.replay import Cost, Replay, by, replay
+from tests.benchmarks.budget.passes import Bench, Pass
+from tests.benchmarks.budget.replay import Cost, by
 from tests.benchmarks.budget.typical_error import TARGET
 from tests.benchmarks.rows import Row
 
@@ -27,17 +22,16 @@ _QUICK_LOADS = 3
 _ALONE_LOADS, _ALONE_DASHBOARDS = 10, 1
 """Loads with one lever alone, and dashboards of each data set, beside as many with none: all of them would take three
 times as long as everything else together."""
-_PASSES = FOLDER / "budget" / "passes"
 _LESS = 5.0
 _WITHIN = 0.99
 _NONE = "no lever"
 
 
-def dashboards(workers: WorkerPool, quick: bool) -> list[Row]:
+def dashboards(quick: bool) -> list[Row]:
     """All figures of the dashboards."""
     chosen, found = _chosen(quick)
     loads = int(os.environ.get("LOADS", _QUICK_LOADS if quick else LOADS))
-    bench = _Bench(workers, chosen, found, loads, os.environ.get("RESUME", ""))
+    bench = Bench(chosen, found, os.environ.get("RESUME", ""))
     plain = bench.passed(Levers(), loads)
     rows = [*_costs(_NONE, plain), *_left_out(plain), *_new_every_time(plain, chosen)]
     absent = {name: missing(data) for name, data in found.items()}
@@ -77,79 +71,7 @@ def _first(dashboards: Sequence[Dashboard], count: int) -> tuple[Dashboard, ...]
     return tuple(chosen)
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """All dashboards with some levers."""
-
-    replays: Sequence[Replay]
-    loads: int
-    seconds: float
-
-    @property
-    def skipped(self) -> frozenset[str]:
-        """The templates of which no figure speaks."""
-        return frozenset(template for one in self.replays for template in (*one.excluded, *one.beyond, *one.refused))
-
-    @property
-    def costs(self) -> list[Cost]:
-        """Of every question that figures speak of."""
-        skipped = self.skipped
-        early = (cost for one in self.replays for cost in one.costs if cost.load < self.loads)
-        return [cost for cost in early if cost.template not in skipped]
-
-    @property
-    def epsilon(self) -> float:
-        """What they were charged together."""
-        return sum(cost.epsilon for cost in self.costs)
-
-    def part(self, dashboards: Sequence[Dashboard], loads: int) -> _Pass:
-        """The first loads of some dashboards."""
-        names = {one.name for one in dashboards}
-        return _Pass([one for one in self.replays if one.dashboard in names], loads, self.seconds)
-
-    def of(self, skipped: frozenset[str]) -> float:
-        """The epsilon of all but these."""
-        return sum(cost.epsilon for cost in self.costs if cost.template not in skipped)
-
-
-@dataclass(frozen=True)
-class _Bench:
-    """What is looked at, and where."""
-
-    workers: WorkerPool
-    dashboards: Sequence[Dashboard]
-    data: dict[str, GrowingData]
-    loads: int
-    run: str
-
-    def passed(self, levers: Levers, loads: int, skipped: frozenset[str] | None = None) -> _Pass:
-        """Every dashboard, the data sets beside one another; or what an earlier run of the same has left."""
-        names = ", ".join(sorted(one.name for one in self.dashboards))
-        asked = (levers, loads, names, sorted(self.data), self.run, skipped and tuple(sorted(skipped)))
-        left = _PASSES / f"{hashlib.sha256(repr(asked).encode()).hexdigest()[:16]}.pickle"
-        if os.environ.get("RESUME") and left.exists():
-            found: _Pass = pickle.loads(left.read_bytes())
-            return found
-        passed = self._passed(levers, loads, skipped)
-        _PASSES.mkdir(parents=True, exist_ok=True)
-        left.write_bytes(pickle.dumps(passed))
-        return passed
-
-    def _passed(self, levers: Levers, loads: int, skipped: frozenset[str] | None) -> _Pass:
-        started = time.perf_counter()
-        with ThreadPoolExecutor(len(self.data)) as threads:
-            one = partial(self._replay, levers=levers, loads=loads, skipped=skipped)
-            replays = [found for passed in threads.map(one, self.data.values()) for found in passed]
-        return _Pass(replays, loads, time.perf_counter() - started)
-
-    def _replay(
-        self, data: GrowingData, levers: Levers, loads: int, skipped: frozenset[str] | None
-    ) -> Sequence[Replay]:
-        dashboards = [one for one in self.dashboards if one.data == data.name]
-        return replay(dashboards, data, levers, self.workers, loads, skipped)
-
-
-def _costs(case: str, passed: _Pass) -> list[Row]:
+def _costs(case: str, passed: Pass) -> list[Row]:
     """What one pass came to."""
     costs = passed.costs
     true_errors = [error for one in passed.replays for error in one.true_errors]
@@ -189,7 +111,7 @@ def _share(held: Sequence[bool]) -> float:
     return sum(held) / len(held) if held else 1.0
 
 
-def _left_out(passed: _Pass) -> list[Row]:
+def _left_out(passed: Pass) -> list[Row]:
     """The questions that no figure speaks of, and the messages of those that were refused."""
     known = {cost.template for cost in passed.costs}
     excluded = sum(len(one.excluded) for one in passed.replays)
@@ -206,7 +128,7 @@ def _left_out(passed: _Pass) -> list[Row]:
     return rows + [Row(case, f"{name}: {why}", 1, "questions") for name, why in sorted(beyond.items())]
 
 
-def _new_every_time(plain: _Pass, dashboards: Sequence[Dashboard]) -> list[Row]:
+def _new_every_time(plain: Pass, dashboards: Sequence[Dashboard]) -> list[Row]:
     """What of a pass with no lever nothing can be kept of: windows that slide by a day, and what is asked first.
 
     A window of the last 30 days is another question every day, and measuring its days one by one, to add up thirty of
@@ -231,7 +153,7 @@ def _new_every_time(plain: _Pass, dashboards: Sequence[Dashboard]) -> list[Row]:
     ]
 
 
-def _saved(case: str, plain: _Pass, passed: _Pass, least: float | None) -> list[Row]:
+def _saved(case: str, plain: Pass, passed: Pass, least: float | None) -> list[Row]:
     """How many times less a pass took, over the questions that both speak of."""
     skipped = plain.skipped | passed.skipped
     spent = passed.of(skipped)

@@ -70,4 +70,5 @@ byId("sign-in").addEventListener("submit", async (event) => {
   }
 });
 byId("sign-out").addEventListener("click", () => signOut());
+byId("sign-in-button").disabled = false; // before this line the browser itself would have sent the form, and the key in it
 if (key.get()) open().catch(() => undefined);
