@@ -43,12 +43,14 @@ class Row:
       status: the HTTP status.
       sentence: what clients read instead of the error's own message and hint; None if that was written for them.
       hint: goes with `sentence`.
+      uncharged: `sentence` goes on to say that nothing was charged, unless other parts of the statement were.
     """
 
     code: str
     status: int
     sentence: str | None = None
     hint: str | None = None
+    uncharged: bool = False
 
 
 _FAILED = Row(
@@ -58,8 +60,9 @@ _NOT_READY = Row("F0000", 500, "The proxy is not set up to serve.", "Tell the cu
 _LEDGER = Row(
     "58030",
     503,
-    "The budget ledger cannot be used, so nothing is answered; nothing was charged for this.",
+    "The budget ledger cannot be used, so nothing is answered.",
     "Tell the custodian.",
+    uncharged=True,
 )
 _UNSETTLED = Row(
     "58030",
@@ -67,6 +70,7 @@ _UNSETTLED = Row(
     "The budget ledger could not keep the answer, so it is not given; it was charged.",
     "Tell the custodian. Asked again, the question is charged again.",
 )
+_CHARGED_BEFORE = "What of the statement was answered before was charged and is kept: asked again, it is free."
 _NO_DATABASE = Row("08006", 503, "The database cannot be reached.", "Try again later.")
 
 TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
@@ -157,14 +161,16 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.LedgerFull: Row(
             "53100",
             503,
-            "The budget ledger's disk is full, so nothing is answered; nothing was charged for this.",
+            "The budget ledger's disk is full, so nothing is answered.",
             _LEDGER.hint,
+            uncharged=True,
         ),
         serving.LedgerReadOnly: Row(
             "25006",
             503,
-            "The budget ledger is read-only, so nothing is answered; nothing was charged for this.",
+            "The budget ledger is read-only, so nothing is answered.",
             _LEDGER.hint,
+            uncharged=True,
         ),
         serving.LedgerUncertain: Row(
             "58030",
@@ -197,8 +203,19 @@ def problem(error: BaseException) -> Problem:
     """
     row = row_of(error)
     if row.sentence is not None:
-        return Problem(row.code, row.sentence, row.hint, None, row.status)
+        return _fixed(row, charged_before=getattr(error, "charged_before", False))
     assert isinstance(error, planning.PlannerError | serving.ServerError), "only these carry words for clients"
     position = error.position if isinstance(error, planning.PlannerError | serving.WireError) else None
     code = error.code if isinstance(error, serving.WireError) else row.code
     return Problem(code, error.message, error.hint, position, row.status)
+
+
+def _fixed(row: Row, *, charged_before: bool) -> Problem:
+    """The sentence of a row, with what it says of charges."""
+    assert row.sentence is not None, "the caller has looked"
+    sentence, hint = row.sentence, row.hint
+    if charged_before:
+        hint = " ".join(filter(None, (_CHARGED_BEFORE, hint)))
+    elif row.uncharged:
+        sentence = f"{sentence.removesuffix('.')}; nothing was charged for this."
+    return Problem(row.code, sentence, hint, None, row.status)

@@ -9,7 +9,10 @@ class ServerError(Exception):
     Attributes:
       message: safe to send to a client.
       hint: what to do, or None.
+      charged_before: other parts of the same statement were charged before this happened, and are kept.
     """
+
+    charged_before = False
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

@@ -64,6 +64,8 @@ def after_charges() -> Iterator[list[str]]:
     except (ServerError, PlannerError) as error:
         if charged:
             error.hint = _ARE_KEPT
+            if isinstance(error, ServerError):
+                error.charged_before = True
         raise
 
 

@@ -90,7 +90,8 @@ class Bench:
     def passed(self, levers: Levers, loads: int, skipped: frozenset[str] | None = None) -> Pass:
         """Every dashboard over its loads; see `replay` for the templates that are skipped."""
         started = time.perf_counter()
-        with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
+        at_once = 2 * (os.cpu_count() or 1)  # a viewer and the worker who reads for it take turns
+        with ProcessPoolExecutor(at_once, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
             one = partial(_replay, levers=levers, loads=loads, skipped=skipped, run=self.run)
             data = [self.data[each.data] for each in self.dashboards]
             replays = list(processes.map(one, self.dashboards, data))

@@ -19,8 +19,10 @@ from server.errors import (
     BackendUnavailable,
     BudgetExhausted,
     ConfigurationInvalid,
+    LedgerFull,
     LedgerInvalid,
     LedgerMissing,
+    LedgerReadOnly,
     LedgerUnavailable,
     QueryCancelled,
     ServerError,
@@ -28,6 +30,7 @@ from server.errors import (
     WireError,
     WorkerFailed,
 )
+from server.postprocessing.computed_response import after_charges
 
 SECRET = "Key (o_custkey)=(4711) is not present"
 BASES = (PlannerError, PrivacyError, ServerError)
@@ -155,3 +158,24 @@ def test_the_unforeseen_is_xx000() -> None:
 def test_a_more_specific_error_takes_its_ancestors_row() -> None:
     kind = type("Narrower", (SolverFailed,), {"__module__": "tests.elsewhere"})
     assert problem(kind(SECRET)) == problem(SolverFailed())
+
+
+@pytest.mark.parametrize("kind", [LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerMissing])
+def test_a_ledger_that_fails_says_that_nothing_was_charged_unless_parts_were(kind: type[ServerError]) -> None:
+    alone = problem(kind(SECRET))
+    assert alone.message.endswith("; nothing was charged for this.")
+    with pytest.raises(kind) as raised, after_charges() as charged:
+        charged.append("the first part")
+        raise kind(SECRET)
+    told = problem(raised.value)
+    assert "nothing was charged" not in told.message
+    assert told.hint is not None
+    assert told.hint.startswith("What of the statement was answered before was charged and is kept")
+    assert "Tell the custodian." in told.hint
+    assert SECRET not in f"{told}"
+
+
+def test_where_no_part_was_charged_an_error_stays_as_it_is() -> None:
+    with pytest.raises(BackendUnavailable) as raised, after_charges():
+        raise BackendUnavailable(SECRET)
+    assert problem(raised.value) == problem(BackendUnavailable(SECRET))
