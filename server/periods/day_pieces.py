@@ -38,6 +38,7 @@ class KeptSource:
       match: how its rows are the question's.
       releases: per release of the question, which of the kept one's it is.
       older: the oldest version of the data that a release which was combined with this one was measured over.
+      combined: of how many answers it is the mean.
     """
 
     owned: Owned
@@ -45,6 +46,7 @@ class KeptSource:
     match: DayMatch
     releases: tuple[int, ...]
     older: int | None = None
+    combined: int = 1
 
     @property
     def version(self) -> int:
@@ -62,12 +64,14 @@ class Piece:
       days: whose rows it counts.
       rows: (P,) places of the kept groups.
       place: (P,) the question's group that each is a part of.
+      lacks_others: rows of these days were left out of the kept answer, whose value of a key is not a declared one.
     """
 
     source: KeptSource
     days: Days
     rows: NDArray[np.int64]
     place: NDArray[np.int64]
+    lacks_others: bool = False
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
         """(G,) half the width of an interval of each group's part, as if widths added up as their squares do."""
@@ -132,7 +136,7 @@ def _mean(sources: Sequence[KeptSource]) -> KeptSource:
     )
     released = replace(first.released, noisy=noisy)
     oldest = min(one.version for one in sources)
-    return replace(first, released=released, releases=tuple(range(len(noisy))), older=oldest)
+    return replace(first, released=released, releases=tuple(range(len(noisy))), older=oldest, combined=len(sources))
 
 
 def pieces(
@@ -152,7 +156,8 @@ def pieces(
       stands: are the rows of some days what they were at a version of the data?
     """
     domain, match = source.released.domain, source.match
-    if match.match.lacking(domain.keys, own.values).null:
+    lacking = match.match.lacking(domain.keys, own.values)
+    if lacking.null:
         return
     combined = combinations(domain, match.relevant)
     if combined is None:
@@ -187,4 +192,4 @@ def pieces(
             of_number[number] = place
         group = of_number[index]
         rows = np.flatnonzero(group != NOWHERE)
-        yield Piece(source, days, rows, group[rows])
+        yield Piece(source, days, rows, group[rows], lacking.others)

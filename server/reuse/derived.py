@@ -20,14 +20,14 @@ _CUT_APART = (
     "A value is the sum of up to {most} of its groups. In each of them what a person adds was cut at tau by itself, "
     "so that one who is in all of them may count {most} times tau; a question of its own would have cut it once."
 )
-_MEANS = (
+MEANS = (
     "{count} releases of the same number were combined, weighted by their inverse variances: at equal tau they were "
     "cut alike."
 )
 _LACKS_NULL = (
     "Rows whose value of a group key is NULL were left out there, as was said with it, and are not in these values."
 )
-_LACKS_OTHERS = (
+LACKS_OTHERS = (
     "Rows whose value of a group key is not among those that the policy declares were left out there, as was said "
     "with it, and are not in these values; if the policy is right there are none."
 )
@@ -123,11 +123,11 @@ class Derived:
         if self.most_groups > 1:
             yield _CUT_APART.format(most=self.most_groups)
         if self.combined > 1:
-            yield _MEANS.format(count=self.combined)
+            yield MEANS.format(count=self.combined)
         if self.lacking.null:
             yield _LACKS_NULL
         if self.lacking.others:
-            yield _LACKS_OTHERS
+            yield LACKS_OTHERS
 
 
 def half_width(noisy: NoisyAnswer) -> float:

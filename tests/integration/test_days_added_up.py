@@ -183,3 +183,24 @@ def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingCl
     (interval,) = next(iter(answer.intervals))
     assert interval is not None and interval.high is not None and interval.low is not None
     assert (interval.high - interval.low) / 2 <= 150.0 * 1.05
+
+
+def test_what_a_kept_answer_left_out_is_said_and_is_no_part_beside_what_is_measured(
+    tmp_path: Path, workers: WorkerPool
+) -> None:
+    """Ward C is not among the declared ones: the rows of C are in no group by ward."""
+    by_ward = MONTHLY.replace("AS month,", "AS month, ward,").replace("BY 1 ORDER BY 1", "BY 1, 2")
+    with growing_clinic(tmp_path, "duckdb", workers) as clinic:
+        clinic.run("ALTER TABLE visit ALTER ward SET NOT NULL; INSERT INTO ward VALUES ('C', 3)")
+        clinic.admit("2026-01-01", 160)
+        clinic.run("INSERT INTO visit SELECT 500000 + id, patient_id, 'C', admitted_at, 1 FROM visit")
+        assert clinic.note("2026-06-10")
+        assert any("not among" in note for note in clinic.ask(by_ward, EPSILON).notes)
+        free = clinic.ask("SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-06-01'", 1.0)
+        assert free.epsilon == 0.0
+        assert any("not among those that the policy declares were left out" in note for note in free.notes)
+        clinic.admit("2026-06-10", 1, start=1_000_000)
+        assert clinic.bump("2026-06-11").version == 2
+        series = clinic.ask(MONTHLY, EPSILON)
+        assert series.epsilon == EPSILON and series.kept == (), "all months are counted alike: with C"
+        assert _value(clinic.ask("SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-06-01'", EPSILON)) > 9000
