@@ -1,4 +1,9 @@
-"""The periods that are vouched for one by one: closed months, closed days behind them, and all that lies before."""
+"""The periods that are vouched for one by one: closed months, closed days behind them, and all that lies before.
+
+A month is a period once it is over for `_BY_DAYS`. Until then its days are, as what was measured of the first half of
+a month is still good after the second half was closed, too; of a period there is one version only since which it is
+what it is.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ _EARLIEST = date(2000, 1, 1)
 
 _MOST_MONTHS = 1_200
 
+_BY_DAYS = timedelta(days=92)
+
 
 def closed_periods(before: date, declared_first: date | None = None) -> Iterator[str]:
     """The names of the periods that tile all days before one, in order; what they are is public.
@@ -19,14 +26,15 @@ def closed_periods(before: date, declared_first: date | None = None) -> Iterator
       before: the first day that is not closed.
       declared_first: of the declared range, in whose month they begin.
 
-    >>> list(closed_periods(date(2024, 3, 3), date(2024, 1, 15)))
-    ['<2024-01-01', '2024-01', '2024-02', '2024-03-01', '2024-03-02']
+    >>> found = list(closed_periods(date(2024, 6, 3), date(2024, 1, 15)))
+    >>> found[:4], found[-2:]
+    (['<2024-01-01', '2024-01', '2024-02', '2024-03-01'], ['2024-06-01', '2024-06-02'])
     >>> list(closed_periods(date(2024, 3, 3), date(2025, 1, 1)))
     ['<2024-03-03']
     """
     month = max((declared_first or _EARLIEST).replace(day=1), _months_before(before))
     yield f"{_BEFORE}{min(month, before)}"
-    while (after := _next_month(month)) <= before:
+    while (after := _next_month(month)) + _BY_DAYS <= before:
         yield f"{month:%Y-%m}"
         month = after
     for ordinal in range(month.toordinal(), before.toordinal()):

@@ -144,11 +144,11 @@ class Covering:
 def foreseen_tau(sources: Sequence[KeptSource], release: int, days: Days, horizon: Horizon) -> float | None:
     """The threshold that a sum over some days is foreseen to choose, by those of the analyst's earlier answers.
 
-    The answer about the most similar number of days says it. Of fewer days a person adds less, though not quite in
-    proportion (`_EVENLY`): most come evenly, some at once.
+    The answer about the most similar number of days says it, the newest of several. Of fewer days a person adds less,
+    though not quite in proportion (`_EVENLY`): most come evenly, some at once.
 
     Args:
-      sources: the earlier answers.
+      sources: the earlier answers, the newest first.
       release: of the question.
       days: of the sum.
       horizon: by which days are counted.
@@ -162,4 +162,4 @@ def foreseen_tau(sources: Sequence[KeptSource], release: int, days: Days, horizo
             tau = float(source.released.noisy[source.releases[release]].tau.max(initial=0.0))
             yield abs(math.log(ratio)), tau * (ratio**_EVENLY if ratio < 1 else ratio)
 
-    return min(told(), default=(0.0, None))[1]
+    return min(told(), key=lambda one: one[0], default=(0.0, None))[1]

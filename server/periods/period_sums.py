@@ -54,9 +54,9 @@ from server.reuse.regroup import own_groups
 from server.scheduling.lru_cache import LruCache
 
 _MOST_GROUPS = 20_000
-_MOST_SOURCES, _MOST_OTHERS = 24, 8
-"""Kept answers that are looked at, the newest first: those of which something may stand, and those that only say what
-was asked before, and at which thresholds."""
+_NEWEST, _LONGEST, _OTHERS = 16, 16, 8
+"""Kept answers that are looked at: of those of which something may stand the newest, and of the rest those of the
+most days, as each load leaves one of few days; and those that only say what was asked before, at which thresholds."""
 
 _RECENT, _RECENT_BYTES = 64, 64 << 20
 _YEARS = timedelta(days=3653)
@@ -220,7 +220,10 @@ class PeriodSums:
             and (match := by_days.follows(owned.outline, noted.loads[owned.outline.data_version])) is not None
         ]
         may_stand = [pair for pair in matches if pair[1].by_days or stands(pair[1].kept_days, _version(pair[0]))]
-        matches = [*may_stand[:_MOST_SOURCES], *[pair for pair in matches if pair not in may_stand][:_MOST_OTHERS]]
+        horizon = _horizon(scope, noted, self.policy)
+        longest = sorted(may_stand[_NEWEST:], key=lambda pair: -horizon.length(pair[1].kept_days))[:_LONGEST]
+        others = [pair for pair in matches if pair not in may_stand][:_OTHERS]
+        matches = [*may_stand[:_NEWEST], *longest, *others]
         if not matches:
             return None
         domain = self.groups(question.query, request.analyst) if plan.group_keys else Domain(())
@@ -237,7 +240,6 @@ class PeriodSums:
             if (released := self.kept.released_to(owned.answer_key, request.analyst)) is not None
             and (source := kept_source(plan, asked.releases, owned, match, released)) is not None
         ]
-        horizon = _horizon(scope, noted, self.policy)
         measuring = question.measuring.of_groups(domain)
         tables = [sorted(one.expected_noise(len(domain))) for one in measuring.releases]
         covering = Covering(

@@ -80,6 +80,29 @@ def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_a
         assert abs(_value(later) - (4800 + 40 * (number + 1))) < 400, "every row once"
 
 
+def test_what_is_kept_of_a_month_stays_once_all_of_it_is_closed(clinic: GrowingClinic) -> None:
+    clinic.ask(_total(TOTAL), EPSILON)
+    _load(clinic, 0)
+    clinic.ask(_total(TOTAL), EPSILON)
+    assert clinic.bump("2026-05-12").version == 3
+    later = clinic.ask(_total(TOTAL), EPSILON)
+    assert 0 < later.epsilon < EPSILON / 2
+    assert [(one.version, one.last) for one in later.kept] == [(2, "2026-04-13")]
+
+
+def test_what_is_kept_of_many_days_stays_after_many_loads(tmp_path: Path, workers: WorkerPool) -> None:
+    """Each of them leaves an answer about a few days, more than are looked at."""
+    with growing_clinic(tmp_path, "duckdb", workers, range_from="2023-01-01") as clinic:
+        for block in range(120):
+            clinic.admit(str(date(2023, 1, 3) + timedelta(days=10 * block)), 1, start=1000 * block)
+        assert clinic.note("2026-04-20")
+        clinic.ask(_total(TOTAL), EPSILON)
+        for number in range(22):
+            assert clinic.bump(str(date(2026, 4, 21) + timedelta(days=number))).version == number + 2
+            answer = clinic.ask(_total(TOTAL), EPSILON)
+        assert (2, "2026-04-13") in [(one.version, one.last) for one in answer.kept], answer.kept
+
+
 @pytest.mark.parametrize("text", [BY_WARD, COST, SHARES], ids=["wards", "two sums", "shares"])
 def test_groups_sums_and_shares_are_kept_in_part_as_well(clinic: GrowingClinic, text: str) -> None:
     sql = _total(text)

@@ -5,8 +5,9 @@ asked with a little more than any of the last answers would have needed; an answ
 much more, or where two answers are combined with the rest. What has been answered today is not asked again.
 
 Who keeps what was measured of closed periods knows two things more. What is measured of them stays, so that it is
-asked for with a margin. And a number of all days of which the closed ones are kept is asked for with the epsilon that
-did before: with more, what is kept would not do. One that was measured anew is asked for with what it needed.
+asked for with a margin. And a number of all days of which the closed ones are kept is asked for with ever less, as
+this makes the open days alone less accurate, until an answer does not do; from then on with a little more than then.
+One that was measured anew is asked for with what it needed.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ _IN_TWO = 1.25
 """The same where closed days and the others are measured apart: both are a little wider than one answer would be."""
 _ANEW = 0.5
 """The part of the epsilon that was asked for from which on an answer counts as measured anew."""
+_LESS, _NOT_LESS = 0.6, 1.3
+"""How much of the epsilon that did before is asked for where closed days are kept, and how far above one that did
+not."""
 _SAME = 1.5
 """How much more is asked for after an answer that was free, and did not do."""
 _TRIED = 1.25
@@ -148,6 +152,7 @@ class Viewer:
     _cut_at: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     _today: dict[str, Answered] = field(default_factory=dict)
     _in_parts: dict[str, float] = field(default_factory=dict)
+    _too_little: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def new_load(self) -> None:
         """Forget today's answers; what they took is remembered."""
@@ -189,7 +194,7 @@ class Viewer:
 
     def _settled(self, one: _Pending, answer: QueryResponse | Refusal, load: int) -> bool:
         """Is it answered, refused or beyond reach? Otherwise it is to be asked with its new epsilon."""
-        template = one.asked.template
+        template, asked = one.asked.template, one.epsilon
         one.attempts += 1
         if not isinstance(answer, QueryResponse):
             return self._refused(one, answer)
@@ -204,10 +209,13 @@ class Viewer:
         if error <= TARGET:
             if in_parts:  # what is kept does for the same epsilon; what was measured anew may have been too much
                 anew = answer.epsilon > _ANEW * one.epsilon
-                self._in_parts[template] = min(one.epsilon, rounded_up(_IN_TWO * need)) if anew else one.epsilon
+                less = max(_LESS * one.epsilon, _NOT_LESS * self._too_little[template])
+                self._in_parts[template] = min(one.epsilon, rounded_up(_IN_TWO * need if anew else less))
             if not (in_parts and self._needs[template]):
                 self._needs[template].append(need)
         elif self._asks_again(one, answer, need):
+            if in_parts:
+                self._too_little[template] = max(self._too_little[template], asked)
             one.paid_before = one.charged
             return False
         if template not in self.beyond:
