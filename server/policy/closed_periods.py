@@ -137,13 +137,23 @@ def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Comp
     """
     if noted is None or noted.key != key_name(key):
         return Compared((), 0, incomparable=True)
-    changed, count = [], 0
+    changed: list[tuple[str, str, str]] = []
+    seen: set[tuple[str, str, str]] = set()
     for table, way, told, read in _comparable(prints, noted):
         for period, (_, digest) in told["periods"].items():
-            count += 1
+            named = (table, way, _called(period, noted, table))
+            seen.add(named)
             if _digest(key, read.shape, _of_period(read, period)) != digest:
-                changed.append((table, way, period))
-    return Compared(tuple(changed), count, incomparable=False)
+                changed.append(named)
+    return Compared(tuple(dict.fromkeys(changed)), len(seen), incomparable=False)
+
+
+def _called(period: str, noted: PeriodsNoted, table: str) -> str:
+    """A period, or the month of a day whose month is closed: nothing finer is compared, told of or reopened."""
+    first, last = days_of(period)
+    month = f"{first:%Y-%m}"
+    over = first == last and days_of(month)[1] < date.fromisoformat(noted.tables[table]["before"])
+    return month if over else period
 
 
 def noted_load(
@@ -220,7 +230,7 @@ def _held(
         (table, way): {
             period: int(since)
             for period, (since, _) in told["periods"].items()
-            if (table, way, period) not in otherwise
+            if (table, way, _called(period, noted, table)) not in otherwise
         }
         for table, way, told, _ in _comparable(prints, noted)
     }
@@ -258,11 +268,12 @@ def _noted_whole(
 
 def _reopened(noted: PeriodsNoted | None, found: Compared, version: int, reopen: Reopen | None) -> list[list[object]]:
     if reopen == "all" and noted is not None:
-        return [
-            [table, period, version]
+        every = [
+            (table, _called(period, noted, table))
             for table, told in noted.tables.items()
             for period in told["ways"].get(OWN, {}).get("periods", {})
         ]
+        return [[table, period, version] for table, period in dict.fromkeys(every)]
     return [[table, period, version] for table, period in dict.fromkeys((one[0], one[2]) for one in found.changed)]
 
 
