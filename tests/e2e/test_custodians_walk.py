@@ -213,7 +213,7 @@ def _ask_as_analysts_do(running: WireProxy, key: str) -> None:
 
 def _look_after(walk: Walk) -> None:
     lines = [line for line in commands("--reason") + commands("admin accounts") if "ledger restore" not in line]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         walk.step(line)
     verify, again = commands("ledger verify")
