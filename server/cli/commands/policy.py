@@ -181,9 +181,7 @@ def check(
     tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
     if number["error"]:
         if any(finding.severity == "error" and finding.rows is not None for finding in findings):
-            tell(
-                "`noisegate serve` counts none of these rows but those that share a declared key: no other stops a proxy"
-            )
+            tell("`noisegate serve` counts none of these rows but those that share a declared key: no other stops it")
         raise typer.Exit(ExitCode.REFUSED)
 
 
