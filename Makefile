@@ -181,6 +181,7 @@ docs: .venv/installed ## the documentation as pages: .noisegate/docs/html/index.
 readme: .venv/installed ## write the demonstration's output and measured figures into README.md, docs/ and other READMEs
 	@$(BIN)/python -m tests.release.readme
 	@$(BIN)/python -m tests.release.sql_reference
+	@$(BIN)/python -m tests.release.policy_reference
 	@$(BIN)/python -m tests.benchmarks.engines.cost_table
 	@$(BIN)/python -m tests.benchmarks.published.errors_table
 	@$(BIN)/python -m tests.benchmarks.comparison.tables

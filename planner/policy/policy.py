@@ -75,7 +75,8 @@ class TablePolicy:
       rows: the most rows of the table, a number that is public; None says nothing.
       keys: columns that identify a row though no constraint enforces it: believed where the rows of this version of
         the data have been checked, and nothing is answered where they have not (server/policy/verified_keys.py).
-      accepted_null_owners: how many rows may belong to nobody, an exact number that the custodian has acknowledged.
+      accepted_null_owners: up to how many rows may belong to nobody: a number that the custodian has acknowledged,
+        for `policy check` alone.
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
       append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
@@ -103,7 +104,8 @@ class DeclaredForeignKey:
         false, samples are charged too little (planner/README.md, Promises).
       depth: of a self-reference or circle: how often ownership follows the key on one path. A row whose chain goes
         on beyond that is left out of every answer, since nobody could say who owns it.
-      accepted_orphans: how many rows may reference nothing, an exact number that the custodian has acknowledged.
+      accepted_orphans: up to how many rows may reference nothing: a number that the custodian has acknowledged, for
+        `policy check` alone.
     """
 
     table: str
@@ -274,7 +276,7 @@ def parse_policy(text: str) -> Policy:
     Raises: PolicyInvalid naming the setting: a wrong type, an unknown key, a secret written out.
     """
     document = TomlSection.document(text)
-    name = document.text("name")
+    name = document.text("name", "hospital")
     schemas = read_schemas(document)
     database = document.section("database")
     ledger = document.section("ledger")
@@ -285,7 +287,7 @@ def parse_policy(text: str) -> Policy:
     names = TableNames(schemas[0])
     policy = Policy(
         name=name,
-        database_url=_secret(database.text("url")),
+        database_url=_secret(database.text("url", "env:NOISEGATE_DATABASE_URL")),
         ledger_path=_ledger(ledger),
         epsilon=epsilon,
         max_epsilon=privacy.number("max_epsilon", epsilon),
@@ -315,7 +317,7 @@ def parse_policy(text: str) -> Policy:
 def _ledger(section: TomlSection) -> str:
     """The file, or the database."""
     if "url" not in section.names():
-        path = section.text("path")
+        path = section.text("path", "ledger.sqlite")
         if path.startswith(_REFERENCES):
             raise section.problem("path", "is a file; a database is named by `url`")
         return path

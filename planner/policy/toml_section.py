@@ -26,6 +26,13 @@ def _meant(written: object, names: Sequence[str]) -> str:
     return "" if hint is None else f" ({hint})"
 
 
+def _hint(fault: str) -> str | None:
+    """What to do about TOML that is not, where its own words do not say it."""
+    if fault.startswith(("Cannot declare", "Cannot overwrite")):
+        return "A section, and a setting in it, stands in a policy once: edit the one that is there."
+    return None
+
+
 class TomlSection:
     """One TOML table that keeps count of what was read of it."""
 
@@ -42,7 +49,7 @@ class TomlSection:
         try:
             return cls(tomllib.loads(text), "")
         except tomllib.TOMLDecodeError as error:
-            raise PolicyInvalid(f"the policy is not TOML: {error}") from None
+            raise PolicyInvalid(f"the policy is not TOML: {error}", hint=_hint(str(error))) from None
 
     def problem(self, key: str, what: str) -> PolicyInvalid:
         """An error that names the setting."""
@@ -85,19 +92,24 @@ class TomlSection:
             raise self.problem(key, "must be an array of tables")
         return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(value)]
 
-    def text(self, key: str) -> str:
-        """A string that is not empty. Raises: PolicyInvalid."""
+    def text(self, key: str, example: str | None = None) -> str:
+        """A string that is not empty; an example of one is shown where it is missing. Raises: PolicyInvalid."""
         value = self._taken(key, None)
         if value is None:
-            raise self._missing(key)
+            raise self._missing(key, example)
         if not isinstance(value, str) or not value:
             raise self.problem(key, "must be text")
         return value
 
-    def _missing(self, key: str) -> PolicyInvalid:
+    def _missing(self, key: str, example: str | None = None) -> PolicyInvalid:
         """A setting that must be there is not, or another one is that looks like it."""
         instead = nearest(key, self._values) or self._instead
-        return self.problem(key, "is missing" + ("" if instead is None else f"; is it what you call `{instead}`?"))
+        if instead is not None:
+            return self.problem(key, f"is missing; is it what you call `{instead}`?")
+        if example is None:
+            return self.problem(key, "is missing")
+        where = f"below [{self._path.removesuffix('.')}]" if self._path else "at the top, before any section"
+        return self.problem(key, f'is missing; write, {where}: {key} = "{example}"')
 
     def key(self, key: str) -> tuple[str, ...]:
         """The name of a column, or a list of names."""

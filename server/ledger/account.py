@@ -132,8 +132,50 @@ class Accounts(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class GrantChange:
+    """What a custodian says of a grant; None: it stays as it is, so that raising an epsilon ends no renewal.
+
+    Attributes:
+      epsilon, delta, accounting, event_delta, window_s: as of `Grant`.
+      per_query_epsilon: UNLIMITED ends the cap.
+      renew: takes a window's place; `never` ends either.
+      most_in_total: as of `Grant`.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    accounting: Accounting | None = None
+    event_delta: float | None = None
+    window_s: int | None = None
+    per_query_epsilon: float | None = None
+    renew: Renewal | Literal["never"] | None = None
+    most_in_total: float | None = None
+
+    def of(self, before: Grant) -> Grant:
+        """The grant that this makes of the one before; the ledger refuses it where its parts do not go together."""
+        window_s, renew, most = self.window_s, self.renew, self.most_in_total
+        if renew is None and window_s is None:
+            window_s, renew = before.window_s, before.renew
+        if renew == "never":
+            renew = None
+        elif renew is not None and most is None:
+            most = before.most_in_total
+        cap = before.per_query_epsilon if self.per_query_epsilon is None else self.per_query_epsilon
+        return Grant(
+            self.epsilon,
+            before.delta if self.delta is None else self.delta,
+            before.accounting if self.accounting is None else self.accounting,
+            before.event_delta if self.event_delta is None else self.event_delta,
+            window_s,
+            None if cap == UNLIMITED else cap,
+            renew,
+            most,
+        )
+
+
 def grant_before(ledger: Accounts, account: str, usual_delta: float) -> Grant:
-    """What a new grant leaves as it is where it says nothing: its delta, how it counts, what events' deltas have.
+    """What a new grant leaves as it is where it says nothing: all but its epsilon (`GrantChange`).
 
     Of a new account: basic composition, and of a group what the policy gives an analyst of delta, since without any
     no member could ask for groups that are found; its epsilon means nothing. The dataset's delta bounds what all

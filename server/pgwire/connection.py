@@ -220,7 +220,11 @@ class Connection:
     def _check_database(self, name: str) -> None:
         """After the proof, as PostgreSQL does: checks of balancers and poolers name some database and no more."""
         if name != self._reception.database:
-            raise WireError("there is no such database", "3D000", hint="connect to the data set's name")
+            raise WireError(
+                "there is no such database",
+                "3D000",
+                hint=f"the data set's name is {self._reception.database}: dbname={self._reception.database}",
+            )
 
     async def _authenticate(self, user: str) -> None:
         """SCRAM; a name that nobody has goes the same way to the same end."""

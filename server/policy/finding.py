@@ -35,7 +35,7 @@ class Probe:
     """A statement that counts the rows of one finding; zero rows are no finding.
 
     Attributes:
-      accepted: how many the custodian has acknowledged; None: nothing was said.
+      accepted: up to how many the custodian has acknowledged; None: nothing was said.
       next_step: what to do about them; `{rows}` stands for their number.
     """
 
@@ -52,7 +52,7 @@ class Probe:
         if self.accepted is None:
             return Finding(self.severity, self.subject, self.message, rows, step)
         if rows <= self.accepted:
-            return Finding("accepted", self.subject, f"{self.message}; {self.accepted} are acknowledged", rows)
+            return Finding("accepted", self.subject, f"{self.message}; up to {self.accepted} are acknowledged", rows)
         return Finding(
             self.severity, self.subject, f"{self.message}; only {self.accepted} are acknowledged", rows, step
         )

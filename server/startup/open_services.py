@@ -20,12 +20,14 @@ from server.backends.backend import Backend
 from server.backends.custody.open_custody import open_policy_custody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.http.app import create_app
+from server.ledger.account import DATASET
 from server.ledger.analyst import Act
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.dataset_budget import dataset_budget
 from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
 from server.policy.policy_texts import policy_changes
@@ -100,6 +102,9 @@ def open_services(
         if crashed:
             announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
         file = prepared.file
+        other_budget = dataset_budget(file.policy, ledger)
+        if other_budget is not None:
+            announce(f"warning: {DATASET}: {other_budget.message}. Next: {other_budget.next_step}")
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
         public = PublicReads(public_workers)
         keys = question_keys(file.policy, policy_path.parent)

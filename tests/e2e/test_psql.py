@@ -210,7 +210,10 @@ def test_who_may_not_come_in(wire: WireProxy) -> None:
     nobody = wire.conninfo("nobody", psql.key)
     assert "There is no analyst of this name with this key" in psql.run("SELECT 1", conninfo=nobody).stderr
     elsewhere = wire.conninfo(psql.name, psql.key).replace("dbname=demo", "dbname=other")
-    assert "there is no such database" in psql.run("SELECT 1", conninfo=elsewhere).stderr
+    refused = psql.run("SELECT 1", conninfo=elsewhere).stderr
+    assert "there is no such database" in refused and "dbname=demo" in refused
+    unproved = psql.run("SELECT 1", conninfo=wrong.replace("dbname=demo", "dbname=other")).stderr
+    assert "dbname=demo" not in unproved, "who has no key is not told what there is"
 
 
 def test_the_disabled_are_told_so_once_the_key_is_right(wire: WireProxy) -> None:

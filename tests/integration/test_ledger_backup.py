@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerInvalid, LedgerUnavailable
-from server.ledger.analyst import Act
+from server.ledger.account import Grant
+from server.ledger.analyst import Act, Credentials
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
 from server.ledger.sqlite import backup
 from server.ledger.sqlite.backup import Place, back_up, restore
 from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.sqlite.undone import undone_by
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.cli.commands.test_open_ledger import POLICY
 
@@ -124,7 +126,7 @@ def test_an_old_copy_is_taken_only_when_that_is_meant(place: Place, tmp_path: Pa
         place.marker.unlink()
     with pytest.raises(LedgerInvalid, match="lacks 6 entries") as refused:
         restore(copy.ledger, place, WHY)
-    told = "gives spent budgets back (analyst:ada epsilon 1.5)" in refused.value.message
+    told = "undoes 3 charges (analyst:ada epsilon 1.5)." in refused.value.message
     assert told == (known_by == "ledger"), "the ledger in place tells how much"
     if known_by == "ledger":
         assert _spent(place) == 1.5
@@ -134,6 +136,39 @@ def test_an_old_copy_is_taken_only_when_that_is_meant(place: Place, tmp_path: Pa
         assert ledger.entries()[-1].content["missing"] == 6
     kept = list(tmp_path.glob("ledger.sqlite.replaced-*"))
     assert len(kept) == (0 if known_by == "marker" else 1)
+
+
+def test_what_custodians_did_since_the_copy_is_named(place: Place, tmp_path: Path) -> None:
+    """Keys that were rotated and analysts who were disabled open again: whoever restores has to know whose."""
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        for name in ("bob", "eve"):
+            ledger.add_analyst(name, key_hash(f"ng_{name}"), 5.0, 0.0)
+    back_up(place, copy)
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        ledger.set_credentials("ada", Credentials(key_hash("ng_new")), WHY)
+        ledger.set_enabled("eve", False, WHY)
+        ledger.add_analyst("zoe", key_hash("ng_zoe"), 5.0, 0.0)
+        ledger.set_credentials("zoe", Credentials(key_hash("ng_zoe2")), WHY)
+        ledger.grant("analyst:bob", Grant(9.0), WHY)
+        ledger.bump_data(WHY)
+    undoes = "keys rotated: ada; disabled: eve; added: zoe; grants: analyst:bob; loads of the data: 2"
+    with pytest.raises(LedgerInvalid, match=f"to restore it undoes {undoes}\\.") as refused:
+        restore(copy.ledger, place, WHY)
+    assert "ended again" in str(refused.value.hint)
+    done = restore(copy.ledger, place, WHY, forget=True)
+    assert (done.missing, done.undone.told) == (7, undoes)
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        assert ledger.analyst("eve").enabled
+
+
+def test_a_long_list_of_names_is_cut(place: Place, tmp_path: Path) -> None:
+    copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
+    there = back_up(place, copy).number
+    with closing(open_ledger(place.ledger, place.marker)) as ledger:
+        for number in range(12):
+            ledger.add_analyst(f"a{number:02}", key_hash(f"ng_{number}"), 5.0, 0.0)
+    assert undone_by(there, place.ledger).told.endswith("a08, a09, and 2 more")
 
 
 def test_a_pair_that_was_copied_from_a_running_proxy_has_a_way_out(place: Place, tmp_path: Path) -> None:
@@ -146,7 +181,7 @@ def test_a_pair_that_was_copied_from_a_running_proxy_has_a_way_out(place: Place,
         shutil.copyfile(place.marker, pair.marker)
     with pytest.raises(LedgerInvalid, match="lacks charges"):
         open_ledger(pair.ledger, pair.marker)
-    with pytest.raises(LedgerInvalid, match="gives spent budgets back"):
+    with pytest.raises(LedgerInvalid, match="undoes"):
         restore(pair.ledger, pair, WHY)
     restore(pair.ledger, pair, WHY, forget=True)
     assert _spent(pair) == 0
@@ -189,6 +224,7 @@ def test_the_backup_commands_write_and_restore_a_ledger(
     assert run("restore", str(tmp_path / "monday"), *why) == 1
     assert "--forget-charges" in capsys.readouterr().err
     assert run("restore", str(tmp_path / "monday"), *why, "--forget-charges") == 0
+    assert "warning: undone since the copy: 1 charge (analyst:ada epsilon 0.5)." in capsys.readouterr().err
     assert run("verify", "--head", noted) == 0
 
 

@@ -242,6 +242,10 @@ def test_left_out_with_the_reason(hospital: str) -> None:
         "clinic.event_2023": "a partition and 1 more",
         '"a.b"': "the role has no SELECT privilege",
     }
+    assert left_out["closed.*"].partition(": ")[2] == (
+        f"GRANT USAGE ON SCHEMA closed TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA closed TO {role};"
+    )
+    assert left_out['"a.b"'].endswith(f'GRANT SELECT ON "a.b" TO {role};')
     assert "closed.person" not in tables and "clinic.event" in tables and "clinic.secret" not in tables
 
 
@@ -268,10 +272,12 @@ def test_what_the_role_may_not_read_of_a_view_is_said_by_column(scratch_url: str
         connection.rollback()
     assert left_out == {
         "adult": "it reads patient.contact, which the role may not SELECT, so nothing of it can be asked",
-        "born": "the role may not SELECT born, and a view is asked as a whole: GRANT SELECT of all of it",
+        "born": "the role may not SELECT born, and a view is asked as a whole: GRANT SELECT ON born "
+        "TO reads_columns_of_the_hospital;",
         "old": "it reads patient.contact, which the role may not SELECT, so nothing of it can be asked",
         "patient": "asked without contact, which the role may not SELECT",
-        "secret": "the role has no SELECT privilege",
+        "secret": "the role has no SELECT privilege; if it is to be asked: GRANT SELECT ON secret "
+        "TO reads_columns_of_the_hospital;",
         "secrets": "it reads secret, which the role may not SELECT, so nothing of it can be asked",
     }
     text = draft(schema, "hospital", left_out=left_out.items())

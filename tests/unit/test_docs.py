@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.release import sql_reference
+from planner.policy.policy import parse_policy
+from tests.release import policy_reference, sql_reference
 from tests.release.readme import BLOCKS, RESULTS, ROOT, written
 
 MOST_LINES = 150
@@ -66,12 +67,33 @@ def test_the_reference_is_what_the_planner_decides_by() -> None:
     assert set(sql_reference.ABOUT) == set(sql_reference.allowed_aggregates())
 
 
+def test_the_policy_s_page_has_every_setting_that_is_read() -> None:
+    """Where this fails: `python -m tests.release.policy_reference`."""
+    text = policy_reference.PAGE.read_text(encoding="utf-8")
+    assert policy_reference.written(text) == text
+    settings = policy_reference.asked()
+    assert {section for section, _ in settings} == policy_reference.SECTIONS.keys()
+    readers = "".join(path.read_text() for path in (ROOT / "planner" / "policy").glob("*.py"))
+    methods = "|".join(policy_reference.METHODS)
+    named = set(re.findall(rf"\b\w+\.(?:{methods})\(\"(\w+)\"", readers))
+    assert len(named) > 30 and named <= {key for _, key in settings}, "one is read only where it is there"
+
+
+def test_the_sample_of_a_policy_is_one() -> None:
+    (sample,) = re.findall(r"(?ms)^```toml\n(name = .*?)^```$", (ROOT / "docs" / "first-policy.md").read_text())
+    assert parse_policy(sample).budgets.analyst is not None
+    optional = re.sub(r"(?m)^# (\w+ = )", r"\1", sample)
+    assert parse_policy(optional).budgets.analyst != parse_policy(sample).budgets.analyst
+
+
 QUESTIONS = {
     "How do I add an analyst?": "noisegate analyst add",
     "What does it protect against, and what not?": "**What does it protect against?**",
     "How do I choose epsilon for a question?": "Twice the epsilon halves the noise",
     "How large should a budget be?": "[budgets.dataset]",
     "How do I connect Superset, Metabase, Grafana?": "SQLAlchemy URI",
+    "How do I say that the rows are new?": "noisegate data bump",
+    "What may a policy say?": "`max_epsilon`",
     "How do I back up the ledger?": "noisegate ledger backup",
     "What do `cut`, `weak` and the interval mean?": "| `cut` |",
     "My table has no person column": "belongs to nobody",

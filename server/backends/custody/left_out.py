@@ -68,17 +68,22 @@ def read_left_out(connection: psycopg.Connection[Any], namespaces: Sequence[str]
     """
     parameters = {"namespaces": list(namespaces)}
     found: dict[str, str] = {}
+    (role,) = connection.execute("SELECT current_user").fetchone() or ("",)
+    to_role = f"TO {_shown(sql_identifier(role))};"
     for namespace, relation, kind, usable, *rights, inherited in connection.execute(_RELATIONS, parameters):
+        name = table_name(namespace, relation)
         if not usable:
             schema = _shown(sql_identifier(namespace))
             found[table_name(namespace, "*")] = (
-                f"the role has no USAGE of the schema; if it is to be asked, GRANT USAGE ON SCHEMA {schema} and "
-                f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema}"
+                "the role has no USAGE of the schema; if it is to be asked: "
+                f"GRANT USAGE ON SCHEMA {schema} {to_role} GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
             )
-        elif (reason := _unreadable(kind, *rights)) is not None:
-            found[table_name(namespace, relation)] = reason
+        elif (
+            reason := _unreadable(f"GRANT SELECT ON {_shown(sql_name(name))} {to_role}", kind, *rights)
+        ) is not None:
+            found[name] = reason
         elif inherited and kind == "r":
-            found[table_name(namespace, relation)] = "other tables inherit from it, whose rows its keys do not cover"
+            found[name] = "other tables inherit from it, whose rows its keys do not cover"
     behind: dict[str, list[str]] = {}
     for view_schema, view, namespace, relation, column in connection.execute(_BEHIND, parameters):
         read = sql_name(table_name(namespace, relation))
@@ -95,17 +100,17 @@ def read_left_out(connection: psycopg.Connection[Any], namespaces: Sequence[str]
     return tuple(sorted(found.items()))
 
 
-def _unreadable(kind: str, whole: bool, part: bool, columns: Sequence[str]) -> str | None:
-    """What the role may not read of a relation; None where that is nothing."""
+def _unreadable(grant: str, kind: str, whole: bool, part: bool, columns: Sequence[str]) -> str | None:
+    """What the role may not read of a relation, and the statement that lets it; None where that is nothing."""
     if whole:
         return None
     if not part:
-        return "the role has no SELECT privilege"
+        return f"the role has no SELECT privilege; if it is to be asked: {grant}"
     shown = _some([_shown(sql_identifier(column)) for column in columns])
     if kind in ("r", "p"):
         return f"asked without {shown}, which the role may not SELECT" if columns else None
     what = f"the role may not SELECT {shown}" if columns else "the role may SELECT its columns one by one"
-    return f"{what}, and a view is asked as a whole: GRANT SELECT of all of it"
+    return f"{what}, and a view is asked as a whole: {grant}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -105,21 +105,35 @@ def grant(
         typer.Option(help="zcdp, renyi: what of delta is for events that have one. Left out: as it is."),
     ] = None,
     window_days: Annotated[
-        float | None, typer.Option(help="Start again from nothing after so many days.", min=0.001)
+        float | None,
+        typer.Option(
+            help="Start again from nothing after so many days. Left out: as it is.",
+            min=0.001,
+        ),
     ] = None,
-    per_query_epsilon: Annotated[float | None, typer.Option(help="The most that one query may spend.")] = None,
+    per_query_epsilon: Annotated[
+        str | None,
+        typer.Option(help="The most that one query may spend, or unlimited. Left out: as it is.", metavar="EPSILON"),
+    ] = None,
     renew: Annotated[
         str | None,
         typer.Option(
-            help="Start again with each day, week, month, quarter or year of the calendar.", metavar="PERIOD"
+            help="Start again with each day, week, month, quarter or year of the calendar; never ends a renewal, or "
+            "windows. Left out: as it is.",
+            metavar="PERIOD",
         ),
     ] = None,
     most_in_total: Annotated[
         str | None,
-        typer.Option(help="Beside --renew: the epsilon all periods may come to, or unlimited.", metavar="EPSILON"),
+        typer.Option(
+            help="Of an account that renews: the epsilon all periods may come to, or unlimited. Left out: as it is.",
+            metavar="EPSILON",
+        ),
     ] = None,
 ) -> None:
-    """Set what an account may spend, all of it; what was spent stays spent.
+    """Set what an account may spend, all of it; what was spent stays spent, and what is left out stays as it is.
+
+    So a budget that renews goes on renewing with another --epsilon, unless --renew never ends that.
 
     The accounts of groups and of the dataset are made by it. The dataset pays for every release, whoever asks.
 
@@ -128,35 +142,35 @@ def grant(
     Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
     --reason "a report each month, for half a year"
     """
-    from server.ledger.account import Grant, grant_before
+    from server.ledger.account import GrantChange, grant_before
     from server.ledger.accounts.guarantee import guarantee
     from server.ledger.accounts.named_account import named_account
     from server.policy.accepted_policy import read_policy
 
     if accounting not in (None, "basic", "zcdp", "renyi"):
         raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
-    if renew not in (None, "day", "week", "month", "quarter", "year"):
-        raise typer.BadParameter("must be day, week, month, quarter or year", param_hint="--renew")
+    if renew not in (None, "never", "day", "week", "month", "quarter", "year"):
+        raise typer.BadParameter("must be day, week, month, quarter, year or never", param_hint="--renew")
     window_s = None if window_days is None else round(window_days * 86_400)
     if window_s is not None:
         tell(
             "warning: with renewal windows nothing bounds what is learned over all time: k windows are k budgets",
             style="yellow",
         )
+    change = GrantChange(
+        epsilon,
+        delta,
+        accounting,  # type: ignore[arg-type]
+        event_delta,
+        window_s,
+        _or_unlimited(per_query_epsilon, "--per-query-epsilon"),
+        renew,  # type: ignore[arg-type]
+        _or_unlimited(most_in_total, "--most-in-total"),
+    )
     usual = read_policy(policy).delta_of_analyst
     with opened(policy) as ledger:
         account = named_account(ledger, account)
-        before = grant_before(ledger, account, usual)
-        made = Grant(
-            epsilon,
-            before.delta if delta is None else delta,
-            before.accounting if accounting is None else accounting,  # type: ignore[arg-type]
-            before.event_delta if event_delta is None else event_delta,
-            window_s,
-            per_query_epsilon,
-            renew,  # type: ignore[arg-type]
-            _most(most_in_total),
-        )
+        made = change.of(grant_before(ledger, account, usual))
         ledger.grant(account, made, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
@@ -168,8 +182,8 @@ def _analyst(name: str | None) -> str | None:
     return None if name is None else name.removeprefix("analyst:")
 
 
-def _most(text: str | None) -> float | None:
-    """What all periods may come to. Raises: BadParameter."""
+def _or_unlimited(text: str | None, option: str) -> float | None:
+    """An epsilon, or no end to it. Raises: BadParameter."""
     if text is None or text == UNLIMITED:
         return None if text is None else math.inf
     try:
@@ -177,7 +191,7 @@ def _most(text: str | None) -> float | None:
     except ValueError:
         most = math.nan
     if not (math.isfinite(most) and most > 0):
-        raise typer.BadParameter(f"must be a number above 0, or {UNLIMITED}", param_hint="--most-in-total")
+        raise typer.BadParameter(f"must be a number above 0, or {UNLIMITED}", param_hint=option)
     return most
 
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from server.cli.output.answer_view import answer_table
 from server.cli.output.terminal import printable, show, tell, tell_failure, write
 
 if TYPE_CHECKING:
-    from planner.schema import Schema
+    from planner.schema import Schema, Table
 
 T = TypeVar("T")
 
@@ -39,6 +39,7 @@ _START_S = 600.0  # seconds on a quiet machine; longer than its workers may take
 _STOP_S = 60.0
 _FIRST_EPSILON = 0.5
 _SHOWN = 12
+_LISTED = 12  # tables in an error
 _LISTENS = re.compile(r"https?://[\w.:\[\]-]+:\d+")
 
 
@@ -166,13 +167,18 @@ def _database(said: str, base: Path, *, typed: bool) -> _Database:
 def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
     from planner.policy.draft import with_likely_keys
     from planner.policy.ownership import row_key
-    from planner.suggestions import did_you_mean
+    from planner.schema import sql_name
 
     tables = with_likely_keys(database.schema).tables
-    named = [table for table in tables.values() if name in (table.name, table.relation)]
+    named = [table for table in tables.values() if name in _spellings(table)]
     table = tables.get(name) or (named[0] if len(named) == 1 else None)
+    if table is None and named:
+        several = " or ".join(f"'{sql_name(one.name)}'" for one in named)
+        raise CommandFailed(
+            f"{printable(name)} is a table of several schemas", hint=f"name one: {printable(several)}"
+        )
     if table is None:
-        raise CommandFailed(f"there is no table {printable(name)}", hint=did_you_mean(name, database.schema.tables))
+        raise CommandFailed(f"there is no table {printable(name)}", hint=_tables_there(name, tables))
     key = row_key(table)
     if key is None:
         raise CommandFailed(
@@ -180,6 +186,25 @@ def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
             hint="ALTER TABLE ... ADD PRIMARY KEY, or choose another table",
         )
     return table.name, key
+
+
+def _spellings(table: Table) -> tuple[str, ...]:
+    """How a person may write a table's name: as a policy has it, as SQL has it, and either without its schema."""
+    from planner.schema import sql_identifier, sql_name
+
+    return (table.name, f'"{table.name}"', sql_name(table.name), table.relation, sql_identifier(table.relation))
+
+
+def _tables_there(name: str, tables: Mapping[str, Table]) -> str:
+    """The likeliest table first, then others, as SQL names them."""
+    from planner.schema import sql_name
+    from planner.suggestions import nearest
+
+    likely = nearest(name, tables)
+    listed = [sql_name(one) for one in sorted(tables, key=lambda one: (one != likely, one))]
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    there = f"the role can read {', '.join(listed[:_LISTED])}{more}"
+    return printable(there if likely is None else f"did you mean {listed[0]}? {there}")
 
 
 def _analyst(name: str) -> str:

@@ -54,7 +54,8 @@ def restore(
         bool,
         typer.Option(
             "--forget-charges",
-            help="Take a copy that lacks charges: what they spent can be spent again, on the same people.",
+            help="Take a copy that lacks entries: all of them are undone. What charges spent can be spent again, on"
+            " the same people; keys that were rotated and analysts who were disabled since open again.",
         ),
     ] = False,
     output: Output = Format.TABLE,
@@ -62,8 +63,8 @@ def restore(
     """Put a copy in the ledger's place. The proxy must be stopped; the ledger that was there is kept beside it.
 
     The copy may be one of `ledger backup`, or a ledger file with its -wal that was copied by other means. One that
-    lacks charges which the marker or the ledger in place knows is refused without --forget-charges. Who restored, why
-    and how much was forgotten stands in the ledger for good.
+    lacks entries which the marker or the ledger in place knows is refused without --forget-charges; what is undone is
+    named. Who restored, why and how much was forgotten stands in the ledger for good.
 
     Example:  noisegate ledger restore --policy policy.toml backups/monday --reason "the disk was lost"
 
@@ -74,9 +75,22 @@ def restore(
 
     here = _place(policy)
     try:
-        last = put_back(_copy_in(directory, here).ledger, here, act(reason), forget=forget_charges)
+        done = put_back(_copy_in(directory, here).ledger, here, act(reason), forget=forget_charges)
     except LedgerInvalid as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
+    last, told = done.head, done.undone.told
+    if told:
+        tell(
+            f"warning: undone since the copy: {told}. Rotate and disable again what is named before you start the"
+            " proxy; after a load of the data, `noisegate data bump` again.",
+            style="yellow",
+        )
+    elif done.missing != 0:
+        tell(
+            "warning: nothing in place tells what was done since the copy: look through keys, analysts and budgets"
+            " before you start the proxy.",
+            style="yellow",
+        )
     if output is not Format.TABLE:
         show_rows(_COLUMNS, [(last.number, last.hash.hex(), str(directory))], output)
         return

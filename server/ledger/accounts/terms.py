@@ -104,7 +104,10 @@ def _check_renewal(grant: Grant) -> None:
             hint="Give a number, or `unlimited` where nothing is to bound what is learned over all time.",
         )
     if grant.most_in_total is not None and not grant.most_in_total >= grant.epsilon:
-        raise InvalidSetting("What all periods may come to is at least what one of them may spend.")
+        raise InvalidSetting(
+            "What all periods may come to is at least what one of them may spend.",
+            hint="Say a larger total with it, or a smaller epsilon.",
+        )
 
 
 def _total(grant: Grant, nano: int, atto: int) -> tuple[int | None, int | None]:

@@ -37,8 +37,8 @@ def check_marker(reading: Reading, identity: str, path: Path, name: str) -> None
         raise LedgerInvalid(
             f"{name} is an older copy, or went on from one: it lacks charges that the marker {path.name} knows.",
             hint="Restore the newest copy. If this is the newest: noisegate ledger restore --policy FILE DIRECTORY"
-            " --reason WHY --forget-charges takes it, and gives back what those charges spent. Of a running proxy's"
-            " ledger, only `noisegate ledger backup` makes copies that are whole.",
+            " --reason WHY --forget-charges takes it, and undoes all that was charged and done since. Of a running"
+            " proxy's ledger, only `noisegate ledger backup` makes copies that are whole.",
         )
     write_marker(path, HighWaterMark(identity, last.number, last.hash.hex()))
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.errors import LedgerInvalid, LedgerUnavailable
-from server.ledger.accounts.amounts import delta_of, epsilon_of
 from server.ledger.analyst import Act
 from server.ledger.integrity.disk_space import refused
 from server.ledger.integrity.high_water_mark import (
@@ -30,10 +29,8 @@ from server.ledger.sqlite.open import open_ledger
 from server.ledger.sqlite.process_lock import is_open
 from server.ledger.sqlite.store import SqliteView
 from server.ledger.sqlite.triggers import APPLICATION_ID
+from server.ledger.sqlite.undone import Undone, undone_by
 from server.ledger.store import Head
-from server.ledger.tables.charge_rows import reserved_in
-
-_NAMED = 10  # accounts in an error
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,21 @@ class Place:
 
     ledger: Path
     marker: Path
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """A ledger that a copy has taken the place of.
+
+    Attributes:
+      head: its last entry, which says who restored it, why, and how many entries were forgotten.
+      missing: how many entries are known that the copy lacks; None: nothing there told.
+      undone: what the ledger that was there held and the copy lacks.
+    """
+
+    head: Head
+    missing: int | None
+    undone: Undone
 
 
 def back_up(source: Place, target: Place) -> Head:
@@ -71,13 +83,13 @@ def back_up(source: Place, target: Place) -> Head:
     return last
 
 
-def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> Head:
+def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> Restoration:
     """Put a copy in a ledger's place; the ledger that was there is kept beside it under another name.
 
     Args:
       source: the copy's file, by `back_up` or plainly copied; it may be the file in place itself.
-      forget: take a copy that lacks charges which are known: what they spent is given back, although it was spent.
-    Returns: the last entry, which says who restored it, why, and how many entries were forgotten.
+      forget: take a copy that lacks entries which are known: what charges spent is given back, although it was
+        spent, and keys that were rotated and analysts who were disabled since are as they were.
     Raises: LedgerInvalid (it does not hold, is of another ledger, or lacks charges), LedgerUnavailable (also: a
       proxy has the ledger open).
     """
@@ -91,6 +103,7 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> H
             with _aside(target.ledger) as old:
                 # What was charged while the copy was made and verified: nobody can open what has another name.
                 missing = _lacking(copied, last, identity, Place(old, target.marker), forget)
+                undone = undone_by(last.number, old)
                 copied.rename(target.ledger)
         sync_directory(target.ledger.parent)
     except OSError as error:
@@ -99,7 +112,7 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> H
     with closing(open_ledger(target.ledger, target.marker)) as ledger:
         ledger.note_restored(missing, act)
         found = ledger.verify()
-    return Head(found.entries, 0, bytes.fromhex(found.head))
+    return Restoration(Head(found.entries, 0, bytes.fromhex(found.head)), missing, undone)
 
 
 def _check_unused(ledger: Path) -> None:
@@ -116,10 +129,15 @@ def _lacking(copied: Path, last: Head, identity: str, there: Place, forget: bool
             if missing is None
             else (f"The copy lacks {missing} entries that are known")
         )
+        told = undone_by(last.number, there.ledger).told
+        if told:
+            undoes = f"to restore it undoes {told}"
+        else:
+            undoes = "to restore it undoes what they say: it may give spent budgets back, and open ended keys again"
         raise LedgerInvalid(
-            f"{lacks}: to restore it gives spent budgets back{_told(_given_back(last, there.ledger))}.",
-            hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since"
-            " can spend the same budget again, on the same people.",
+            f"{lacks}: {undoes}.",
+            hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since can"
+            " spend the same budget again, on the same people, and what was ended since has to be ended again.",
         )
     return missing
 
@@ -193,35 +211,3 @@ def _missing(copied: Path, identity: str, target: Place) -> int | None:
         if any(one.ledger != identity for one in lacking):
             raise LedgerInvalid("The copy is of another ledger.", hint="Restore a copy of this policy's ledger.")
         return max((max(1, one.entries - view.head.number) for one in lacking), default=0)
-
-
-def _given_back(copied: Head, ledger: Path) -> dict[str, tuple[int, int]]:
-    """By account, nano-epsilon and atto-delta of the charges that a copy lacks and the ledger in place holds; nothing
-    where it holds none, or is not there to tell."""
-    if not ledger.exists():
-        return {}
-    lost: dict[str, tuple[int, int]] = {}
-    with closing(connect(ledger)) as connection, read_transaction(connection):
-        view = SqliteView(connection, time.time)
-        for (content,) in view.rows(
-            "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
-            " WHERE e.number > ? AND c.state <> 'released'",
-            copied.number,
-        ):
-            charge = reserved_in(content)
-            for account in charge.accounts:
-                nano, atto = lost.get(account, (0, 0))
-                lost[account] = nano + charge.nano_epsilon, atto + charge.atto_delta
-    return lost
-
-
-def _told(lost: dict[str, tuple[int, int]]) -> str:
-    """What would be given back, for people; at most so many accounts by name."""
-    if not lost:
-        return ""
-    named = [
-        f"{account} epsilon {epsilon_of(nano):g}" + (f", delta {delta_of(atto):g}" if atto else "")
-        for account, (nano, atto) in sorted(lost.items())[:_NAMED]
-    ]
-    more = f", and {len(lost) - _NAMED} more accounts" if len(lost) > _NAMED else ""
-    return f" ({', '.join(named)}{more})"

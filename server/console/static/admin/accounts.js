@@ -55,7 +55,7 @@ function day(ms) {
   return new Date(ms).toLocaleDateString("en", { dateStyle: "medium" });
 }
 
-// What the form says, as the API takes it. A delta that is left empty stays as it is.
+// What the form says, as the API takes it: what is left empty stays as it is.
 export function grantOf({ account, epsilon = 0, delta, renew, most, reason }, act) {
   const body = { epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), reason };
   const path = `/accounts/${encodeURIComponent(account)}`;

@@ -12,7 +12,7 @@ from server.http.bodies.budget_body import Protection, protection
 from server.http.openapi import problems
 from server.http.routes.admin.admin_common import AccountName, ActBody, Delta, Epsilon, Name, admin_router
 from server.http.services import Custody
-from server.ledger.account import UNLIMITED, AccountBalance, Accounting, Grant, Renewal, grant_before
+from server.ledger.account import UNLIMITED, AccountBalance, Accounting, GrantChange, Renewal, grant_before
 from server.ledger.accounts.low import is_low
 from server.ledger.accounts.named_account import named_account
 from server.ledger.analyst import Act
@@ -23,13 +23,20 @@ _ACCOUNTING = "Fixed when the account is made; left out, it is basic for a new o
 _DELTA = "Left out, it stays as it is; a new group's is the policy's for an analyst, and the dataset's 0."
 _EVENT_DELTA = "The part of delta for events that have one themselves. Left out, it stays as it is."
 _WINDOW = (
-    "Seconds after which the account starts again from nothing; null: never. With windows nothing bounds what is "
-    "learned over all time: k windows are k budgets."
+    "Seconds after which the account starts again from nothing. Left out, it stays as it is. With windows nothing "
+    "bounds what is learned over all time: k windows are k budgets."
+)
+
+_CAP = "The most that one query may spend, or `unlimited`. Left out, it stays as it is."
+
+_RENEW = (
+    "Start again with each such period of the calendar, in the place of a window; `never` ends either. Left out, it "
+    "stays as it is."
 )
 
 _TOTAL = (
-    "Beside `renew`, and there it must be said: the epsilon that all periods may come to, where renewal stops, or "
-    "`unlimited`."
+    "Where it renews, and there it must be said: the epsilon that all periods may come to, where renewal stops, "
+    "or `unlimited`. Left out, it stays as it is."
 )
 
 
@@ -67,29 +74,29 @@ class AccountBody(Protection):
 
 
 class GrantBody(ActBody):
-    """What an account may spend, all of it; what was spent stays spent."""
+    """What an account may spend, all of it; what was spent stays spent, and what is left out stays as it is."""
 
     epsilon: Epsilon
     delta: Annotated[Delta | None, Field(description=_DELTA)] = None
     accounting: Annotated[Accounting | None, Field(description=_ACCOUNTING)] = None
     event_delta: Annotated[Delta | None, Field(description=_EVENT_DELTA)] = None
     window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
-    per_query_epsilon: Annotated[Epsilon | None, Field(description="The most that one query may spend.")] = None
-    renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
+    per_query_epsilon: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_CAP)] = None
+    renew: Annotated[Renewal | Literal["never"] | None, Field(description=_RENEW)] = None
     most_in_total: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_TOTAL)] = None
 
-    def grant(self, before: Grant) -> Grant:
-        """The grant as the ledger takes it; what it says nothing of is as it was before."""
-        most = UNLIMITED if self.most_in_total == "unlimited" else self.most_in_total
-        return Grant(
+    @property
+    def change(self) -> GrantChange:
+        """What is said of the grant, as the ledger takes it."""
+        return GrantChange(
             self.epsilon,
-            before.delta if self.delta is None else self.delta,
-            before.accounting if self.accounting is None else self.accounting,
-            before.event_delta if self.event_delta is None else self.event_delta,
+            self.delta,
+            self.accounting,
+            self.event_delta,
             self.window_s,
-            self.per_query_epsilon,
+            _number(self.per_query_epsilon),
             self.renew,
-            most,
+            _number(self.most_in_total),
         )
 
 
@@ -130,7 +137,7 @@ async def top_up(request: Request, admin: Admin, account: AccountName, body: Top
 
 def _granted(ledger: Custody, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
     account = named_account(ledger, named)
-    ledger.grant(account, body.grant(grant_before(ledger, account, usual_delta)), act)
+    ledger.grant(account, body.change.of(grant_before(ledger, account, usual_delta)), act)
     return _balance(ledger, account)
 
 
@@ -142,3 +149,7 @@ def _topped_up(ledger: Custody, named: str, body: TopUpBody, act: Act) -> Accoun
 
 def _balance(ledger: Custody, account: str) -> AccountBalance:
     return next(balance for balance in ledger.accounts() if balance.name == account)
+
+
+def _number(said: float | Literal["unlimited"] | None) -> float | None:
+    return UNLIMITED if said == "unlimited" else said

@@ -98,6 +98,8 @@ def test_a_minimal_policy_grants_no_delta_and_declares_nothing() -> None:
         ("[tables.person]", "[tables.person.columns]\nx = { domain = 1 }", "list"),
         ("[tables.person]", "[tables.person.columns]\nx = { domain = [[1]] }", "text"),
         ('name = "x"', "name = [", "TOML"),
+        ('name = "x"', "", 'name: is missing; write, at the top, before any section: name = "hospital"'),
+        ("[tables.person]", "[tables.person]\n[tables.person]", "Cannot declare"),
     ],
 )
 def test_mistakes_are_named(before: str, after: str, word: str) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from planner.schema import Column, Schema, Table
 from privacy.accounting.event import ZCDP
+from server.ledger.account import Grant
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
 from server.ledger.question_texts import AskedText, QuestionKeys
@@ -154,6 +155,22 @@ def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "unlimited")
     assert "in total nothing bounds it: k periods are k budgets" in shell.err
     shell("admin", "grant", "analyst:ada", "--epsilon", "1", "--renew", "fortnight", *WHY, code=2)
+
+
+def test_another_epsilon_ends_no_renewal_and_no_cap(shell: Shell) -> None:
+    monthly = ("--renew", "month", "--most-in-total", "30", "--per-query-epsilon", "1")
+    shell("admin", "grant", "ada", "--epsilon", "5", *monthly, *WHY)
+    shell("admin", "grant", "ada", "--epsilon", "6", *WHY)
+    assert "may spend epsilon 6 per month" in shell.err and "at most epsilon 30 in total" in shell.err
+    shell("admin", "grant", "ada", "--epsilon", "40", *WHY, code=2)
+    assert "Say a larger total" in shell.err
+    shell("admin", "grant", "ada", "--epsilon", "6", "--most-in-total", "60", *WHY)
+    assert "at most epsilon 60 in total" in shell.err
+    shell("admin", "grant", "ada", "--epsilon", "6", "--renew", "never", "--per-query-epsilon", "unlimited", *WHY)
+    assert "per month" not in shell.err
+    with closing(shell.ledger()) as ledger:
+        (ada,) = (one.grant for one in ledger.accounts() if one.name == "analyst:ada")
+    assert ada == Grant(6.0)
 
 
 def test_who_asks_nothing_has_no_budget(shell: Shell) -> None:

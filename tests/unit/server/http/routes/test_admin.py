@@ -184,6 +184,19 @@ def test_a_grant_by_the_calendar_says_up_to_which_total(ask: Send) -> None:
     assert_problem(ask("PUT", "/accounts/analyst:ada", json={**monthly, "most_in_total": "all", **WHY}), 422, "08P01")
 
 
+def test_a_grant_leaves_renewal_and_cap_as_they_are_unless_it_names_them(ask: Send) -> None:
+    said = {"epsilon": 2.0, "renew": "month", "most_in_total": 9.0, "per_query_epsilon": 1.0}
+    ask("PUT", "/accounts/analyst:ada", json={**said, **WHY})
+    body = ask("PUT", "/accounts/analyst:ada", json={"epsilon": 3.0, **WHY}).json()
+    assert {name: body[name] for name in said} == {**said, "epsilon": 3.0}
+    ask("PUT", "/accounts/group:lab", json={"epsilon": 3.0, "window_s": 86_400, **WHY})
+    assert ask("PUT", "/accounts/group:lab", json={"epsilon": 4.0, **WHY}).json()["window_s"] == 86_400
+    assert ask("PUT", "/accounts/group:lab", json={**said, **WHY}).json()["window_s"] is None
+    ended = {"epsilon": 3.0, "renew": "never", "per_query_epsilon": "unlimited", **WHY}
+    body = ask("PUT", "/accounts/analyst:ada", json=ended).json()
+    assert (body["renew"], body["window_s"], body["per_query_epsilon"]) == (None, None, None)
+
+
 def test_an_analyst_is_added_in_another_accounting(ask: Send) -> None:
     new = {"name": "eve", "epsilon": 1.0, "delta": 1e-6, "accounting": "zcdp", **WHY}
     assert ask("POST", "/analysts", json=new).status_code == 201

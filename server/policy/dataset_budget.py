@@ -1,0 +1,80 @@
+"""A budget of the dataset that is not its account's: what a policy says counts when the ledger is made."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from planner.policy.policy import Policy
+from server.ledger.account import DATASET, UNLIMITED, AccountBalance, Grant
+from server.ledger.accounts.terms import Terms
+from server.policy.finding import Finding
+from server.policy.open_ledger_of_policy import grant_of
+
+
+class Accounts(Protocol):
+    """The part of the ledger that knows accounts."""
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        """The accounts that pay for an analyst's questions; all accounts for None."""
+        ...
+
+
+def dataset_budget(policy: Policy, ledger: Accounts) -> Finding | None:
+    """A warning where `[budgets.dataset]` says another budget than the account has, or there is no account of it."""
+    if policy.budgets.dataset is None:
+        return None
+    said = grant_of(policy.budgets.dataset)
+    there = next((one.grant for one in ledger.accounts() if one.name == DATASET), None)
+    if there is not None and Terms.of(there) == Terms.of(said):
+        return None
+    stands = (
+        "there is no such account, so nothing bounds what all analysts together learn"
+        if there is None
+        else f"the account stands at {_words(there)}"
+    )
+    return Finding(
+        "warning",
+        DATASET,
+        f"{stands}; [budgets.dataset] says {_words(said)}, which counts only when a ledger is made",
+        next_step=f"noisegate admin grant dataset {_options(said, there)} --policy FILE --reason WHY; or write into "
+        "the policy what the account is to keep",
+    )
+
+
+def _words(grant: Grant) -> str:
+    """A grant as its settings, without those that say nothing."""
+    parts = [f"epsilon {grant.epsilon:g}"]
+    if grant.delta:
+        parts.append(f"delta {grant.delta:g}")
+    if grant.accounting != "basic":
+        parts.append(grant.accounting)
+    if grant.renew is not None:
+        parts.append(f"per {grant.renew}, at most {_or_unlimited(grant.most_in_total)} in total")
+    if grant.window_s is not None:
+        parts.append(f"per {grant.window_s / 86_400:g} days")
+    if grant.per_query_epsilon is not None:
+        parts.append(f"at most {grant.per_query_epsilon:g} a question")
+    return ", ".join(parts)
+
+
+def _options(said: Grant, there: Grant | None) -> str:
+    """The options of `admin grant` that make an account what the policy says."""
+    before = Grant(0.0) if there is None else there
+    options = [f"--epsilon {said.epsilon:g}", f"--delta {said.delta:g}"]
+    if there is None and said.accounting != "basic":
+        options.append(f"--accounting {said.accounting}")
+    if said.event_delta != before.event_delta:
+        options.append(f"--event-delta {said.event_delta:g}")
+    if said.renew is not None:
+        options.append(f"--renew {said.renew} --most-in-total {_or_unlimited(said.most_in_total)}")
+    elif said.window_s is not None:
+        options.append(f"--window-days {said.window_s / 86_400:g}")
+    elif before.renew is not None or before.window_s is not None:
+        options.append("--renew never")
+    if said.per_query_epsilon != before.per_query_epsilon:
+        options.append(f"--per-query-epsilon {_or_unlimited(said.per_query_epsilon)}")
+    return " ".join(options)
+
+
+def _or_unlimited(epsilon: float | None) -> str:
+    return "unlimited" if epsilon is None or epsilon == UNLIMITED else f"{epsilon:g}"
