@@ -372,7 +372,7 @@ class Pipeline:
         self, told: Explanation, charges: Sequence[Charge | None], request: QueryRequest
     ) -> Explanation:
         """With how it would be refused now, before it is asked: the accounts of group and dataset pay, too."""
-        wanted = {one.answer_key: self.kept.as_charged(one) for one in charges if one is not None}
+        wanted = {one.answer_key: one for one in charges if one is not None}
         refusal = self.ledger.foreseen(list(wanted.values())) if wanted else None
 
         def without_delta() -> ServerError | None:

@@ -101,7 +101,7 @@ def highest_number(select: exp.Query) -> int:
 def _write_elements(node: exp.Parameter, value: Value) -> None:
     """Write the elements of an array in its place of an IN list. Raises: InvalidSetting."""
     index = number_of(node)
-    elements = array_elements(value) if isinstance(value, str) else value
+    elements = array_elements(value, MAX_ELEMENTS) if isinstance(value, str) else value
     if not isinstance(elements, tuple):
         hint = "send a list, or the text of an array: {a,b}"
         raise InvalidSetting(f"the value of ${index} is no array of one dimension", hint=hint, position=_place(node))

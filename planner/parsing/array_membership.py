@@ -66,7 +66,7 @@ def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | No
     if isinstance(array, exp.Array):
         return [_typed(element, kind) for element in array.expressions]
     if isinstance(array, exp.Literal) and array.is_string:
-        texts = array_elements(array.name)
+        texts = array_elements(array.name, most=len(array.name))  # a statement is no longer than the proxy reads
         return None if texts is None else [_typed(_element(text, array), kind) for text in texts]
     if isinstance(array, exp.Parameter):
         array.meta[BOUND_ARRAY] = True

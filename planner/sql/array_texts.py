@@ -11,13 +11,18 @@ _ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"\s*|((?:[^"\\{},]|\\.)+))(,|\Z)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-def array_elements(text: str) -> tuple[str | None, ...] | None:
+def array_elements(text: str, most: int) -> tuple[str | None, ...] | None:
     r"""The elements of an array of one dimension, None for NULL; None for any other text.
 
-    Cost: linear.
+    Args:
+      text: of the array.
+      most: of more elements than that, only one more is read: the text is a client's, and may have a million.
+    Cost: linear in what is read.
 
-    >>> array_elements('{CA, "a \\"b\\", c",NULL,"NULL"}'), array_elements("{}"), array_elements("{{1},{2}}")
+    >>> array_elements('{CA, "a \\"b\\", c",NULL,"NULL"}', 9), array_elements("{}", 9), array_elements("{{1},{2}}", 9)
     (('CA', 'a "b", c', None, 'NULL'), (), None)
+    >>> array_elements("{1,2,3,4}", 2)
+    ('1', '2', '3')
     """
     stripped = text.strip()
     if not (len(stripped) >= 2 and stripped[0] == "{" and stripped[-1] == "}"):
@@ -38,6 +43,6 @@ def array_elements(text: str) -> tuple[str | None, ...] | None:
             if not word:
                 return None
             elements.append(None if word.upper() == "NULL" else _ESCAPED.sub(r"\1", word))
-        if not separator:
+        if not separator or len(elements) > most:
             return tuple(elements)
         place = found.end()

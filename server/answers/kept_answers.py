@@ -118,11 +118,6 @@ class KeptAnswers:
         kept = self._lookup(charge) if earlier is None else earlier
         return None if kept is None or not kept.paid else self._paid(kept, charge)
 
-    def as_charged(self, charge: Charge) -> Charge:
-        """What would be charged: the dataset pays nothing for what another analyst has bought. One indexed read."""
-        kept = self._lookup(charge)
-        return charge if kept is None else replace(charge, repeats=kept.number)
-
     def again(self, paid: Paid) -> Served:
         """Serve it again, free. Reads no ledger.
 

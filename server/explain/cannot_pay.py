@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from planner.errors import PlannerError
 from server.errors import BudgetExhausted, ServerError
+from server.ledger.writes.refusal import OF_DATASET
 from server.query import CannotPay
 
 _OF_MOST, _FITS = "With delta 0 ", "still fits. "
 """What the refusal says of most questions, and how that ends."""
+
+UNLESS_KEPT = "Where another analyst has its answer, the dataset does not pay, and it is given for your own budget."
 
 WITHOUT_DELTA = "Asked without a delta it fits, at more noise."
 
@@ -28,6 +31,8 @@ def cannot_pay(
     if refusal is None:
         return None
     hint = refusal.hint or ""
+    if OF_DATASET in refusal.message:
+        hint = f"{hint} {UNLESS_KEPT}".strip()
     if not delta or not isinstance(refusal, BudgetExhausted):
         return CannotPay(refusal.message, hint)
     if hint.startswith(_OF_MOST):  # here it is known of this very question

@@ -48,7 +48,7 @@ class ArrayParameter:
 
 def _from_text(element: Parameter) -> Callable[[bytes], tuple[Element, ...]]:
     def read(raw: bytes) -> tuple[Element, ...]:
-        texts = array_elements(raw.decode())
+        texts = array_elements(raw.decode(), MAX_ELEMENTS)
         if texts is None:
             raise ValueError
         return tuple(None if text is None else element.text(text.encode()) for text in texts)
@@ -86,4 +86,4 @@ ARRAY_PARAMETERS: Mapping[int, ArrayParameter] = MappingProxyType(
         for oid, array in ARRAY_OIDS.items()
     }
 )
-"""By the array's OID; one dimension, at most MAX_ELEMENTS elements."""
+"""By the array's OID; one dimension. Of a text with more than MAX_ELEMENTS one more is read, and refused later on."""

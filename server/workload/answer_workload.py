@@ -92,7 +92,7 @@ def explain_workload(asking: Asking, request: WorkloadRequest) -> WorkloadExplan
     delta = sum(one.charge.delta for one in planned.wanted)
 
     def refused(one: PlannedWorkload) -> ServerError | None:
-        return asking.ledger.foreseen([asking.kept.as_charged(part.charge) for part in one.wanted])
+        return asking.ledger.foreseen([part.charge for part in one.wanted])
 
     def without_delta() -> ServerError | None:
         return refused(_planned(asking, replace(request, delta=0.0), None))

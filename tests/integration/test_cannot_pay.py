@@ -97,12 +97,25 @@ def test_who_can_pay_is_told_nothing_and_what_is_paid_for_costs_nothing(
     assert pipeline.explain(asked(AGES, epsilon=2.0)).cannot_pay is None
 
 
-def test_what_another_analyst_bought_is_no_charge_of_the_dataset(pipeline: Pipeline, ledger: StoreLedger) -> None:
+def test_whether_another_analyst_has_an_answer_is_told_to_nobody_for_nothing(
+    pipeline: Pipeline, ledger: StoreLedger
+) -> None:
+    """Grace has bought the first of two questions; the dataset could pay for neither now."""
+    ledger.grant("dataset", Grant(2.5), ACT)
     ask(pipeline, asked(AGES, "grace", epsilon=2.0))
-    ledger.grant("dataset", Grant(1.0), ACT)
-    assert pipeline.explain(asked(AGES, epsilon=2.0)).cannot_pay is None
-    other = pipeline.explain(asked(f"{AGES} AND age < 90", epsilon=2.0)).cannot_pay
-    assert other is not None and "for the dataset as a whole" in other.message
+    both = AGES, f"{AGES} AND age < 90"
+    told = [pipeline.explain(asked(sql, epsilon=2.0)).cannot_pay for sql in both]
+    assert told[0] is not None and told[0] == told[1]
+    assert "for the dataset as a whole" in told[0].message and "another analyst has its answer" in told[0].hint
+    ledger.grant("analyst:ada", Grant(1.0, 1e-5), ACT)
+    refused = []
+    for sql in both:
+        with pytest.raises(BudgetExhausted) as raised:
+            ask(pipeline, asked(sql, epsilon=2.0))
+        refused.append((raised.value.message, raised.value.hint))
+    assert refused[0] == refused[1] and "At most epsilon 0.5 still fits." in str(refused[0][1])
+    ledger.grant("analyst:ada", Grant(5.0, 1e-5), ACT)
+    assert ask(pipeline, asked(AGES, epsilon=2.0)).epsilon == 2.0, "the dataset does not pay again"
 
 
 def test_a_cap_and_the_parts_of_a_statement_are_foreseen(pipeline: Pipeline, ledger: StoreLedger) -> None:

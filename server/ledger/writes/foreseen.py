@@ -21,6 +21,9 @@ def foreseen(
 ) -> tuple[Charge, Short] | QueryTooExpensive | None:
     """The first of several charges that would not fit, taken one after the other, and by what; None: all would.
 
+    The dataset pays in it for every charge, also for what is kept of another analyst's: whether it is, EXPLAIN would
+    tell for nothing.
+
     Args:
       charges: of one analyst, as they would be reserved together.
       now: the ledger's time and the clock's, in milliseconds since the epoch.
@@ -32,7 +35,7 @@ def foreseen(
     known: dict[str, Balance] = {}
     for charge in charges:
         payer = account_rows.analyst(reading, charge.analyst)
-        names = paying_accounts(payer, releases=charge.repeats is None)
+        names = paying_accounts(payer)
         if missing := tuple(name for name in names if name not in known):
             known |= {one.name: one.as_of(*now) for one in account_rows.balances(reading, missing)}
         paying = tuple(known[name] for name in names if name in known)

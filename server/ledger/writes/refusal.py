@@ -10,6 +10,9 @@ from server.ledger.accounts.balance import Balance
 from server.ledger.accounts.periods import day_of
 from server.ledger.charge import Charge
 
+OF_DATASET = " for the dataset as a whole"
+"""Whose budget is short, where it is that of all analysts together."""
+
 
 def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance, ...]) -> BudgetExhausted:
     """The refusal of a charge.
@@ -121,4 +124,4 @@ def _of(charge: Charge, account: Balance) -> str:
     """Whose account it is, unless it is the analyst's own."""
     if account.name == analyst_account(charge.analyst):
         return ""
-    return " for the dataset as a whole" if account.name == DATASET else " for the analyst's group"
+    return OF_DATASET if account.name == DATASET else " for the analyst's group"

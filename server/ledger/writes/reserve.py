@@ -5,7 +5,7 @@ Claiming takes it only where nobody else has the question: one measurement, howe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from privacy.accounting.amounts import Charge as Amount
@@ -62,9 +62,8 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     check_renewed(journal, paying)
     check_caps(charge, paying)
     amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
-    short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
-    if short:
-        return Short(short, paying)
+    if not all(one.admits(amounts[one.terms.accounting]) for one in paying):
+        return shortage(charge, account_rows.balances(journal.writing, paying_accounts(payer)), journal.at_ms)
     number = last_number() + 1
     entry = journal.append(charge_rows.reserved_content(number, charge, paying, amounts))
     charge_rows.insert(journal.writing, number, entry, charge, journal.instance)
@@ -72,6 +71,17 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     for one in paying:
         account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting], basic))
     return Reservation(number, charge)
+
+
+def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
+    """Which accounts a charge does not fit, the dataset's among them even where it would not pay.
+
+    A kept answer costs the dataset nothing. Said to somebody who cannot pay for it, that would tell for nothing that
+    another analyst has asked the question.
+    """
+    every = tuple(one.at(at_ms) for one in accounts)
+    short = tuple(one for one in every if not one.admits(amount_of(one.terms.accounting, charge)))
+    return Short(short, every)
 
 
 def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]:
