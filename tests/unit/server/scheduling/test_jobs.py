@@ -185,7 +185,7 @@ def test_whoever_holds_most_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_result_that_is_larger_than_all_room_throws_nobodys_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.scheduling.jobs._MOST_BYTES", 2 * ANSWER.n_bytes)
-    large = replace(ANSWER, rows=ANSWER.rows * 10, intervals=ANSWER.intervals * 10)
+    large = replace(ANSWER, text_bytes=10 * ANSWER.n_bytes)
 
     async def run() -> None:
         jobs = Jobs()
