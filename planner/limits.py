@@ -54,7 +54,7 @@ MAX_PUBLIC_ROWS = 100_000
 """Rows of an answer from public tables."""
 
 MAX_PUBLIC_BYTES = 1 << 25
-"""What the cells of such an answer may take, a few bytes for each and the characters of texts."""
+"""What the cells of such an answer may take, a few bytes for each and what texts take in memory."""
 
 _FEWER = "ask for fewer columns at a time, group by fewer or coarser keys, or name some of the groups in WHERE"
 

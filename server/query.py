@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from planner.sql.result_names import ResultType
@@ -18,9 +20,18 @@ T = TypeVar("T")
 Reuse = Literal["auto", "never", "only"]
 """`auto`: what follows from paid answers is served where it is as accurate as a new one; `never`; `only` that."""
 
-_CELL_BYTES = 64  # of a number or a short text, as an object
+_CELL_BYTES = 64  # of a number, or of the place of a text, as an object
 
 Cell = str | int | float | bool | None
+
+
+def text_bytes(rows: Iterable[Sequence[object]]) -> int:
+    """What the texts among the cells take in memory: one, two or four bytes a character, by the widest of each.
+
+    >>> text_bytes([("a" * 1_000, 1)]) // 1_000, text_bytes([("\N{CAT FACE}" * 1_000, None)]) // 1_000
+    (1, 4)
+    """
+    return sum(sys.getsizeof(cell) for cell in chain.from_iterable(rows) if isinstance(cell, str | bytes))
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,7 @@ class QueryResponse:
       kept: which groups are kept from earlier loads, since their rows are closed; the newest load first.
       derived_from: the numbers of the analyst's charges from whose answers it was computed; empty where it was
         measured.
+      text_bytes: what the texts of its rows take in memory, where they are the answer's own: see `text_bytes`.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -163,6 +175,7 @@ class QueryResponse:
     nobody_adds_more_than: float | None = None
     kept: tuple[KeptPeriods, ...] = ()
     derived_from: tuple[int, ...] = ()
+    text_bytes: int = field(default=0, compare=False)
 
     @property
     def n_cells(self) -> int:
@@ -174,7 +187,7 @@ class QueryResponse:
         """What it takes in memory, about; that of its group keys, which other answers share, apart."""
         parts = (self.rows, self.intervals, self.taus, self.raw, self.raw_intervals)
         lazy = sum(part.n_bytes for part in parts if isinstance(part, LazyRows))
-        return lazy or _CELL_BYTES * self.n_cells
+        return (lazy or _CELL_BYTES * self.n_cells) + self.text_bytes
 
     def as_released(self) -> Iterator[tuple[tuple[Cell, ...], tuple[Interval | None, ...]]]:
         """Each row and its intervals before any value was moved into its range: sums of them lean to no side."""

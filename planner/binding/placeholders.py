@@ -141,7 +141,7 @@ def _literal(value: Value, index: int) -> exp.Expr:
     if isinstance(value, date):
         return moment_sql(value)
     number = Decimal(digits_of(value))
-    if not number.is_finite() or (number and not _SMALLEST <= abs(number) <= _LARGEST):
+    if not number.is_finite() or (number and not _SMALLEST <= number.copy_abs() <= _LARGEST):
         raise InvalidSetting(f"the value of ${index} is beyond 1e100 or below 1e-100, or no number")
     literal = exp.Literal.number(format(number.copy_abs(), "f"))
     return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal

@@ -11,7 +11,7 @@ from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
 from planner.sql.result_names import ResultType
 from server.errors import ComputationFailed
-from server.query import Cell
+from server.query import Cell, text_bytes
 
 Rows = tuple[tuple[Cell, ...], ...]
 
@@ -92,22 +92,23 @@ def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
       types: of its columns.
     Raises: StatementTooComplex for that one row more, and for more than MAX_PUBLIC_BYTES.
     """
-    rows: list[Any] = []
+    numerics = [kind == "numeric" for kind in types]
+    rows: list[tuple[Cell, ...]] = []
     size = 0
-    while block := cursor.fetchmany(_FETCH_ROWS):
+    while fetched := cursor.fetchmany(_FETCH_ROWS):
+        block = [
+            tuple(_numeric(value) if numeric else value for value, numeric in zip(row, numerics, strict=True))
+            for row in fetched
+        ]
         rows += block
-        size += sum(_CELL_BYTES + (len(value) if isinstance(value, str) else 0) for row in block for value in row)
+        size += _CELL_BYTES * len(block) * len(numerics) + text_bytes(block)
         if len(rows) > MAX_PUBLIC_ROWS:
             hint = "add LIMIT, or predicates"
             raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint=hint)
         if size > MAX_PUBLIC_BYTES:
             hint = "add LIMIT or predicates, or select less"
             raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_BYTES >> 20} MiB", hint=hint)
-    numerics = [kind == "numeric" for kind in types]
-    return tuple(
-        tuple(_numeric(value) if numeric else value for value, numeric in zip(row, numerics, strict=True))
-        for row in rows
-    )
+    return tuple(rows)
 
 
 def _numeric(value: int | float | Decimal | None) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from server.query import Budget, Explanation, QueryResponse, ResultColumn
+from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
 """The columns of an explanation, named as PostgreSQL's."""
@@ -66,9 +66,11 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
 def explanation_answer(explanation: Explanation, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to EXPLAIN: rows of text, free, without noise."""
     lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
+    rows = tuple((line,) for line in lines)
     return QueryResponse(
         columns=EXPLANATION,
-        rows=tuple((line,) for line in lines),
+        rows=rows,
+        text_bytes=text_bytes(rows),
         intervals=((None,),) * len(lines),
         confidence=1.0,
         covers="exact",

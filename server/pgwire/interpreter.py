@@ -39,6 +39,7 @@ MAX_HELD_BYTES = 64 << 20
 _WARNING = "01000"
 _TEXT, _BOOL, _INT4 = 25, 16, 23
 _BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
+_NUMBER_DIGITS = 10  # of a session's number at most
 _BUDGET = "noisegate.budget"
 _CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
@@ -414,10 +415,10 @@ class Interpreter:
         """The number of this session; or whether the one of that number was the analyst's own, and is stopped."""
         if command.function == _BACKEND_PID:
             return Table.of([(command.column, "int8")], [(self.number,)])
-        number = _bound(1, values) if command.number is None else command.number
-        if not str(number).isdecimal():
+        number = str(_bound(1, values) if command.number is None else command.number)
+        if len(number) > _NUMBER_DIGITS or not number.isdecimal():
             raise WireError("a session has a number", "22023", hint="SELECT pg_backend_pid() tells it")
-        stopped = self.stop(int(str(number)), session=command.function == _TERMINATE)
+        stopped = self.stop(int(number), session=command.function == _TERMINATE)
         if not stopped:
             self._notices.warning(f"you have no session {number}", _WARNING)
         return Table.of([(command.column, "bool")], [(stopped,)])

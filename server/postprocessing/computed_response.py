@@ -12,7 +12,7 @@ from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
 from server.postprocessing.composition import Composition, DescribedComposition, noisy_places
-from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape
+from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
 from server.results.confidence_note import confidence_notes
 from server.results.public_result import NOTE
@@ -98,6 +98,7 @@ def computed_response(
     return QueryResponse(
         columns=columns,
         rows=rows,
+        text_bytes=text_bytes(rows),
         intervals=intervals,
         confidence=confidence,
         covers=covers[0] if len(covers) == 1 else "truncated_full" if covers else "exact",

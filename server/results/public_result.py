@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planner.public.query import PublicQuery, PublicStatement
 from planner.sql.result_names import ResultType
 from server.backends.public_rows import Rows
-from server.query import Budget, Explanation, QueryResponse, ResultColumn
+from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
 from server.results.result_types import RESULT_TYPES, as_it_is, cells_of
 
 NOTE = "Only public tables were read: the answer is exact and free."
@@ -23,9 +23,10 @@ def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: 
       budget: the analyst's, unchanged.
     """
     nothing = ((None,) * len(query.columns),) * len(rows)
+    cells = _cells(rows, [kind for _, kind in query.columns])
     return QueryResponse(
         columns=tuple(ResultColumn(name, kind) for name, kind in query.columns),
-        rows=_cells(rows, [kind for _, kind in query.columns]),
+        rows=cells,
         intervals=nothing,
         confidence=1.0,
         covers="exact",
@@ -37,6 +38,7 @@ def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: 
         weak=(False,) * len(rows),
         taus=nothing,
         notes=(NOTE if query.reads else _CONSTANT,),
+        text_bytes=text_bytes(cells),
     )
 
 

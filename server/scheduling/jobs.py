@@ -7,6 +7,7 @@ import math
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,7 +26,7 @@ _MOST = 256
 _MOST_OF_ONE = 16
 
 _MOST_BYTES = 64 << 20
-"""Of the results that wait to be fetched; the one that has waited longest is forgotten for a new one."""
+"""Of the results that wait to be fetched, the newest apart where it is all that its analyst has."""
 
 
 @dataclass(frozen=True)
@@ -139,14 +140,22 @@ class Jobs:
         return self._clock() - job.begun
 
     def _forget_heavy(self) -> None:
-        """Results that together are too many bytes, but for the newest; asking again is free."""
+        """Results that together are too many bytes, but for the newest; asking again is free.
+
+        Whoever holds most bytes loses the oldest one, so that nobody's results go for those of one who asks for many.
+        """
         done = sorted((job for job in self._jobs.values() if job.n_bytes), key=lambda job: job.begun)
-        size = sum(job.n_bytes for job in done)
-        for job in done[:-1]:
-            if size <= _MOST_BYTES:
+        held = Counter[str]()
+        for job in done:
+            held[job.analyst] += job.n_bytes
+        while held.total() > _MOST_BYTES:
+            (heaviest, _), *_ = held.most_common(1)
+            oldest = next(job for job in done if job.analyst == heaviest)
+            if oldest is done[-1]:
                 return
-            size -= job.n_bytes
-            self._forget(job)
+            done.remove(oldest)
+            held[heaviest] -= oldest.n_bytes
+            self._forget(oldest)
 
     def _forget_old(self) -> None:
         """Results that nobody fetched."""

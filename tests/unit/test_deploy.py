@@ -20,8 +20,10 @@ import yaml
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from server.backends.duckdb import DuckdbLimits
 from server.cli.main import app
 from server.http.routes import health
+from server.workers.pool import WorkerLimits
 
 ROOT = Path(__file__).parents[2]
 COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
@@ -156,6 +158,17 @@ def test_kubernetes_keeps_the_ledger_and_mounts_what_it_names() -> None:
     folder = next(mount["mountPath"] for mount in CONTAINER["volumeMounts"] if mount["name"] == "ledger")
     assert folder in of("WORKDIR"), "where the proxy of the image works"
     assert KUBERNETES["Deployment"]["spec"]["replicas"] == 1, "a ledger file is one machine's"
+
+
+def test_what_duckdb_may_spill_has_room_under_the_folder_it_spills_to() -> None:
+    (mount,) = (mount for mount in CONTAINER["volumeMounts"] if mount["mountPath"] == "/tmp")
+    (volume,) = (volume for volume in POD["volumes"] if volume["name"] == mount["name"])
+    spills, workers = DuckdbLimits(), WorkerLimits()
+    spilled_mb = workers.workers * spills.spill_mb + workers.public_workers * spills.public.spill_mb
+    gibibytes = re.fullmatch(r"(\d+)Gi", volume["emptyDir"]["sizeLimit"])
+    assert gibibytes is not None and int(gibibytes[1]) * 2**30 > spilled_mb * 10**6
+    assert "TMPDIR" not in {setting["name"] for setting in CONTAINER["env"]}, "the folder is the system's own"
+    assert "medium" not in volume["emptyDir"], "on the node's disk: in memory it would count as the container's"
 
 
 def test_the_probes_ask_for_what_the_proxy_has() -> None:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from planner.sql.result_names import ResultType
 from server.answer_columns import blocks
-from server.connections.outgoing_bytes import Outgoing
+from server.connections.outgoing_bytes import SMALL_BYTES, Outgoing
 from server.errors import NotAcceptable
 from server.http.bodies.answer_body import AnswerBody, json_pieces, without_rows
 from server.http.bodies.answer_stream import AnswerStream
@@ -62,7 +62,7 @@ async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Ou
       outgoing: room for what is being read.
     Raises: AnswersTooLarge where there is no room for it.
     """
-    if response.n_cells <= SHORT_CELLS:
+    if response.n_cells <= SHORT_CELLS and response.text_bytes <= SMALL_BYTES:
         return represented(response, kind)
     return AnswerStream(pieces(response, kind), outgoing.hold(analyst, response), kind, _headers(response, kind))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pytest
 
@@ -31,6 +32,23 @@ def test_an_answer_is_bounded_in_rows_and_in_bytes() -> None:
     assert len(public_rows(Rows([(long,)] * 100), ("text",))) == 100
     with pytest.raises(StatementTooComplex, match="32 MiB"):
         public_rows(Rows([(1,) * 64] * MAX_PUBLIC_ROWS), ("int8",) * 64)
+
+
+@pytest.mark.parametrize(("letter", "taken", "refused"), [("a", 400, 600), ("\N{CAT FACE}", 100, 150)])
+def test_texts_count_as_what_they_take_in_memory(letter: str, taken: int, refused: int) -> None:
+    long = letter * (1 << 16)
+    assert len(public_rows(Rows([(long,)] * taken), ("text",))) == taken
+    with pytest.raises(StatementTooComplex, match="32 MiB"):
+        public_rows(Rows([(long,)] * refused), ("text",))
+
+
+def test_numbers_that_become_texts_count_as_texts() -> None:
+    assert public_rows(Rows([(Decimal(7),), (Decimal("12345678901234567891"),)]), ("numeric",)) == (
+        (7,),
+        ("12345678901234567891",),
+    )
+    with pytest.raises(StatementTooComplex, match="32 MiB"):
+        public_rows(Rows([(Decimal("1e100000"),)] * 500), ("numeric",))
 
 
 def test_no_more_is_taken_in_than_may_be_answered() -> None:

@@ -170,6 +170,7 @@ def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:
     assert any(line.startswith("noise of count(*): 95% within") for line in lines)
     assert not any("\n" in line for line in lines)
     assert len(answer.intervals) == len(answer.taus) == len(lines)
+    assert answer.n_bytes > sum(map(len, lines))
 
 
 def test_an_average_s_error_is_told_in_parts_of_itself() -> None:

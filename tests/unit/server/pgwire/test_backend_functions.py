@@ -134,6 +134,17 @@ def test_a_session_of_ones_own_is_ended(monkeypatch: pytest.MonkeyPatch, busy: b
     together(monkeypatch, work)
 
 
+@pytest.mark.parametrize("number", [b"x", b"-1", b"9" * 11, b"9" * 5_000])
+def test_what_is_no_number_of_a_session_is_refused(monkeypatch: pytest.MonkeyPatch, number: bytes) -> None:
+    async def work(ann: Peer, again: Peer, bob: Peer) -> None:
+        ann.say(parse("SELECT pg_terminate_backend($1)"), bind((number,)), describe(), execute(), SYNC)
+        ((refused,),) = [code(await ann.told())]
+        assert refused in ("22023", "22P02")
+        assert await ann.cell("SELECT pg_backend_pid()")
+
+    together(monkeypatch, work)
+
+
 @pytest.mark.parametrize("around", ["COPY ({}) TO STDOUT", "DECLARE one CURSOR WITH HOLD FOR {}"])
 def test_no_copy_and_no_cursor_tells_a_number_of_the_catalogs(around: str) -> None:
     with pytest.raises(UnsupportedSQL):

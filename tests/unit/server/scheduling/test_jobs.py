@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -160,5 +161,49 @@ def test_results_that_nobody_fetches_are_bounded_by_what_they_take(monkeypatch: 
             with pytest.raises(UnknownJob):
                 jobs.get("ada", forgotten.id)
         assert [jobs.take(job) for job in started[2:]] == [ANSWER, ANSWER]
+
+    asyncio.run(run())
+
+
+def test_whoever_holds_most_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.scheduling.jobs._MOST_BYTES", 4 * ANSWER.n_bytes)
+
+    async def run() -> None:
+        jobs = Jobs()
+        grace, *adas = [jobs.start(analyst, at_once) for analyst in ("grace", *("ada",) * 8)]
+        for job in (grace, *adas):
+            assert await jobs.wait(job, 5.0)
+        await asyncio.sleep(0)
+        assert jobs.take(grace) is ANSWER, "hers is the oldest, and she holds least"
+        for forgotten in adas[:-3]:
+            with pytest.raises(UnknownJob):
+                jobs.get("ada", forgotten.id)
+        assert [jobs.take(job) for job in adas[-3:]] == [ANSWER] * 3
+
+    asyncio.run(run())
+
+
+def test_one_result_that_is_larger_than_all_room_throws_nobodys_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.scheduling.jobs._MOST_BYTES", 2 * ANSWER.n_bytes)
+    large = replace(ANSWER, text_bytes=10 * ANSWER.n_bytes)
+
+    async def run() -> None:
+        jobs = Jobs()
+
+        async def much(cancelled: threading.Event) -> QueryResponse:
+            return large
+
+        jobs_of = {}
+        for analyst, work in (("grace", at_once), ("ada", much)):
+            jobs_of[analyst] = jobs.start(analyst, work)
+            assert await jobs.wait(jobs_of[analyst], 5.0)
+            await asyncio.sleep(0)
+        assert jobs.get("grace", jobs_of["grace"].id) and jobs.get("ada", jobs_of["ada"].id)
+        last = jobs.start("ada", at_once)
+        assert await jobs.wait(last, 5.0)
+        await asyncio.sleep(0)
+        with pytest.raises(UnknownJob):
+            jobs.get("ada", jobs_of["ada"].id)
+        assert [jobs.take(job) for job in (jobs_of["grace"], last)] == [ANSWER, ANSWER]
 
     asyncio.run(run())

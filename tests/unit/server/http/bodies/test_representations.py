@@ -107,6 +107,12 @@ def test_long_answers_are_written_while_they_are_read(kind: str, rows: int, stre
     assert isinstance(sent, AnswerStream) == streamed
 
 
+def test_few_cells_of_long_texts_are_written_while_they_are_read_too() -> None:
+    room = Outgoing()
+    sent = asyncio.run(written(replace(ANSWER, text_bytes=1 << 20), JSON, "ada", room))
+    assert isinstance(sent, AnswerStream) and room.n_bytes > 1 << 20
+
+
 def test_a_form_that_there_is_not_is_refused() -> None:
     with pytest.raises(NotAcceptable):
         accepted("image/png, text/html")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -7,7 +8,8 @@ import pytest
 
 from server.http.services import Custody
 from server.ledger.charge import Charge, ChargeRecord
-from tests.unit.server.http.fakes import FakeKeys, assert_problem, send
+from server.ledger.question_texts import AskedText
+from tests.unit.server.http.fakes import FakeKeys, FakePipeline, assert_problem, send
 
 
 def record(number: int) -> ChargeRecord:
@@ -60,6 +62,27 @@ def test_pages_go_back() -> None:
     past = Past()
     assert send("GET", "/v1/history?before=8&limit=2", ledger=past.custody()).status_code == 200
     assert past.asked == [("ada", 8, 2)]
+
+
+def test_a_page_of_long_words_ends_early_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Long(Past):
+        def newest_charges(self, analyst: str, *, before: int | None, limit: int) -> list[ChargeRecord]:
+            assert threading.current_thread() is not threading.main_thread(), "the event loop has others to serve"
+            super().newest_charges(analyst, before=before, limit=limit)
+            first = 500 if before is None else before - 1
+            return [replace(record(n), sealed_question="1.key.text") for n in range(first, max(0, first - limit), -1)]
+
+    monkeypatch.setattr(FakePipeline, "words", lambda *_: AskedText("\N{CAT FACE}" * 2_500, ()))
+    past, numbers, before = Long(), [], ""
+    while True:
+        sent = send("GET", f"/v1/history?limit=1000{before}", ledger=past.custody())
+        assert len(sent.content) < 1.1 * (1 << 20)
+        if not sent.json()["charges"]:
+            break
+        numbers += [charge["number"] for charge in sent.json()["charges"]]
+        before = f"&before={numbers[-1]}"
+    assert numbers == list(range(500, 0, -1))
+    assert len(past.asked) < 20 and {limit for _, _, limit in past.asked} == {50}
 
 
 @pytest.mark.parametrize(

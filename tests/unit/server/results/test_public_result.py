@@ -1,0 +1,41 @@
+"""What is free takes room for its texts, too: nothing else bounds what one client has the process hold."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlglot import exp
+
+from planner.public.query import PublicQuery
+from server.backends.public_rows import Computed
+from server.connections.outgoing_bytes import Outgoing
+from server.errors import OwnAnswersTooLarge
+from server.postprocessing.computed_response import computed_response
+from server.query import Budget, QueryResponse
+from server.results.public_result import public_response
+
+BUDGET = Budget(1.0, 0.0, 1.0, 0.0)
+ROWS = tuple((number, "\N{CAT FACE}" * 1_000) for number in range(100))
+TEXTS = 4 * 1_000 * 100
+
+
+def free() -> QueryResponse:
+    query = PublicQuery(exp.select("1"), (("n", "int8"), ("t", "text")), ("number",), "schema", {})
+    return public_response(query, ROWS, BUDGET, "r")
+
+
+def test_a_text_counts_as_what_it_takes() -> None:
+    assert TEXTS < free().n_bytes < 1.2 * TEXTS
+    composition: Any = SimpleNamespace(shown=SimpleNamespace(places=(), values=0), parts=())
+    computed = computed_response(composition, (), Computed((("n", "int8"), ("t", "text")), ROWS), BUDGET, "r")
+    assert computed.n_bytes == free().n_bytes, "so does one that was computed from answers"
+
+
+def test_large_texts_need_room_while_they_are_read() -> None:
+    room = Outgoing(4 * TEXTS)
+    held = room.hold("ada", free())
+    with pytest.raises(OwnAnswersTooLarge):
+        room.hold("ada", free())
+    held.close()
