@@ -19,6 +19,7 @@ from tests.benchmarks.comparison.short_table import libraries
 from tests.benchmarks.rows import by_case
 
 ROOT = Path(__file__).parents[2]
+_FIRST_LINE = "TPC-H and a social graph"
 DEMO = ("<!-- demo output: written by `make readme` -->", "<!-- end of demo output -->")
 RESULTS = ROOT / "tests" / "benchmarks" / "results"
 
@@ -52,9 +53,6 @@ _TOTALS = {
 }
 _LARGE = 1e8
 _SMALLER = 0.95
-
-
-FIRST_LINE = "TPC-H and a social graph"
 
 
 def main() -> int:
@@ -168,8 +166,8 @@ def _number(value: float) -> str:
 
 
 def _shown(output: str) -> str:
-    """Nor with what is said the first time only, of the machine: before the first line of the demonstration."""
-    shown = output[output.index(FIRST_LINE) :]
+    """A demonstration's output; without what is said before it, once for a machine."""
+    shown = output[output.index(_FIRST_LINE) :]
     return "\n".join(line.rstrip() for line in shown.strip().splitlines())
 
 
