@@ -30,8 +30,9 @@ _HINT = "Read or close those under way, or ask again in a moment: the answer is 
 class Outgoing:
     """Room for answers that are being read; any thread may use it.
 
-    Several readers of one and the same object take its room once. One owner has half of the room (`FairShares`), or
-    one answer of any size while others have not filled theirs; what is larger than all room is read alone.
+    Several readers of one and the same object take its room once, and once of each owner's share. One owner has half
+    of the room (`FairShares`), or one answer of any size while others have not filled theirs; what is larger than all
+    room is read alone.
 
     Args:
       most_bytes: of all answers together.
@@ -41,6 +42,7 @@ class Outgoing:
         self._room = FairShares(most_bytes // 2, most_bytes)
         self._lock = threading.Lock()
         self._readers: Counter[Hashable] = Counter()
+        self._read_by: Counter[tuple[str, Hashable]] = Counter()
         self._ended: deque[tuple[str, Hashable, int]] = deque()
 
     def hold(self, owner: str, response: QueryResponse) -> Held:
@@ -57,13 +59,15 @@ class Outgoing:
             self._settle()
             is_new = name not in self._readers
             adds = n_bytes if is_new else 0
-            refusal = self._room.refusal(owner, min(n_bytes, self._room.of_one), adds=adds)
+            own = 0 if self._read_by[owner, name] else n_bytes
+            refusal = self._room.refusal(owner, min(own, self._room.of_one), adds=adds)
             if refusal is Refusal.OWN:
                 raise OwnAnswersTooLarge("Too many large answers of yours are being read.", hint=_HINT)
             if refusal is Refusal.ALL:
                 raise AnswersTooLarge("Too many large answers are being read.", hint=_HINT)
             self._readers[name] += 1
-            self._room.take(owner, n_bytes, adds=adds)
+            self._read_by[owner, name] += 1
+            self._room.take(owner, own, adds=adds)
         return Held(self, owner, response, n_bytes)
 
     @property
@@ -85,7 +89,11 @@ class Outgoing:
             is_last = not self._readers[name]
             if is_last:
                 del self._readers[name]
-            self._room.give_back(owner, n_bytes, adds=n_bytes if is_last else 0)
+            self._read_by[owner, name] -= 1
+            own = 0 if self._read_by[owner, name] else n_bytes
+            if own:
+                del self._read_by[owner, name]
+            self._room.give_back(owner, own, adds=n_bytes if is_last else 0)
 
 
 class Held:

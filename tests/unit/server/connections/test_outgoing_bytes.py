@@ -41,6 +41,19 @@ def test_readers_of_one_answer_take_its_room_once() -> None:
     assert room.n_bytes == 0
 
 
+def test_one_owner_s_readers_of_one_answer_take_the_owner_s_share_once() -> None:
+    answer, another = large(), large()
+    room = Outgoing(3 * answer.n_bytes)
+    readers = [room.hold("ada", answer) for _ in range(5)]
+    assert room.n_bytes == answer.n_bytes
+    with pytest.raises(OwnAnswersTooLarge):
+        room.hold("ada", another)
+    for reader in readers:
+        reader.close()
+    assert room.n_bytes == 0
+    room.hold("ada", another).close()
+
+
 def test_who_finds_no_room_is_told_so_until_somebody_has_read() -> None:
     room = Outgoing(2 * SIZE)
     first, _second = room.hold("ada", large()), room.hold("grace", large())
