@@ -12,6 +12,9 @@ from server.query import QueryResponse
 Basis = Literal["public", "released", "kept"]
 """`public`: holds whatever the data; `released`: expected from an answer that the analyst has; `kept`: that one."""
 
+LEAST_ACCURACY = 1e-100
+"""As the smallest number that a statement may hold: what is divided by it stays finite."""
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -33,6 +36,10 @@ class Accuracy:
             raise InvalidSetting("give one of interval_width, max_relative_error and max_absolute_error")
         if not (math.isfinite(self.wanted) and self.wanted > 0):
             raise InvalidSetting("an accuracy is a positive number")
+        if self.wanted < LEAST_ACCURACY:
+            raise InvalidSetting(
+                f"an accuracy is at least {LEAST_ACCURACY:g}", hint="no epsilon brings any answer there"
+            )
 
     @property
     def wanted(self) -> float:

@@ -230,3 +230,10 @@ def test_an_answer_that_stays_weak_says_so() -> None:
     with pytest.raises(NoProposal, match="too weak") as refused:
         office.propose(max_relative_error=0.5)
     assert refused.value.hint is not None and "larger epsilon than 0.1" in refused.value.hint
+
+
+@pytest.mark.parametrize("wanted", [5e-324, 1e-101])
+def test_an_accuracy_that_no_number_can_be_divided_by_is_refused(wanted: float) -> None:
+    for name in ("interval_width", "max_relative_error", "max_absolute_error"):
+        with pytest.raises(InvalidSetting, match="at least 1e-100"):
+            Accuracy(**{name: wanted})
