@@ -16,14 +16,22 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.database import ROLE, load_once
-from tests.support.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+from tests.support.distribution import (
+    pytest_collection_modifyitems,
+    pytest_terminal_summary,
+    pytest_xdist_make_scheduler,
+)
 from tests.support.tpch_duckdb import load_tpch
 
 settings.register_profile("noisegate", deadline=None)  # how fast a machine is, is not a property of the code
 settings.load_profile("noisegate")
 set_hypothesis_home_dir(Path(".noisegate") / "cache" / "hypothesis")
 
-__all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]  # hooks, which pytest finds here
+__all__ = [  # hooks, which pytest finds here
+    "pytest_collection_modifyitems",
+    "pytest_terminal_summary",
+    "pytest_xdist_make_scheduler",
+]
 
 SMALL_SCALE = 0.01
 """TPC-H's scale in tests: 1,500 customers, 60,000 lines, 7,500 edges."""

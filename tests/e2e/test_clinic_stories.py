@@ -88,7 +88,7 @@ def toasted(page: Page, words: str | re.Pattern[str]) -> None:
 
 def test_a_group_made_with_a_blank_delta_discovers_groups_and_its_charge_is_found_by_number(clinic: Clinic) -> None:
     office = clinic.open(clinic.key("cora", 1e-9, role="admin"), "/admin")
-    expect(office.locator("#grant-help")).to_contain_text("a new group’s is the policy’s for an analyst")
+    expect(office.locator("#grant-help")).to_contain_text("left empty, is the policy’s for an analyst")
     office.locator("#grant [name=account]").fill("group:cardiology")
     office.locator("#grant [name=epsilon]").fill("20")
     office.locator("#grant [name=reason]").fill("one budget for a team")

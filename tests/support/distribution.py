@@ -18,6 +18,9 @@ WAITING = ("tests/e2e/", "tests/integration/", "tests/unit/server/")
 
 ATTEMPTS_AFTER_THE_FIRST = 2
 
+MOST_LINES = 40
+"""Of an attempt's failure that another attempt followed."""
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -42,6 +45,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             from _pytest.nodeid import coerce_node_id
 
             item._id = coerce_node_id(f"{item.nodeid}@{mark.args[0]}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why each attempt failed that another followed: the last one may fail for what the first one left behind."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"an attempt of {report.nodeid}", sep="_")
+        lines = report.longreprtext.splitlines()
+        terminalreporter.write_line("\n".join(lines[-MOST_LINES:]))
 
 
 def _folder(item: pytest.Item) -> str:

@@ -23,11 +23,12 @@ export function quiet(words, onclick, more = {}) {
   return element("button", { type: "button", class: "quiet", onclick, ...more }, words);
 }
 
-// Something open that closes on Escape, and once somebody clicks or goes elsewhere; returns how to listen no more.
-export function dismissed(shown, close, also = []) {
-  const outside = (event) => { if (![shown, ...also].some((one) => one.contains(event.target))) close(false); };
+// Something open that closes on Escape, and once somebody clicks or goes elsewhere; returns how to listen no more. What
+// unfolds by itself is listened to always: the word that it did comes later than a quick key.
+export function dismissed(shown, close, { also = [], isOpen = () => true } = {}) {
+  const outside = (event) => { if (isOpen() && ![shown, ...also].some((one) => one.contains(event.target))) close(false); };
   const escape = (event) => {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || !isOpen()) return;
     event.preventDefault();
     close(true);
   };

@@ -14,12 +14,7 @@ export class BudgetGauge {
     this.planned = NOTHING;
     this.charges = [];
     this.upTo = false;
-    let listening = () => {};
-    this.root.addEventListener("toggle", () => {
-      listening();
-      listening = () => {};
-      if (this.root.open) listening = dismissed(this.root, (back) => this.close(back), [byId("help")]);
-    });
+    dismissed(this.root, (back) => this.close(back), { also: [byId("help")], isOpen: () => this.root.open });
   }
 
   close(back) {

@@ -17,19 +17,23 @@ from server.query import Budget, QueryResponse
 from server.results.public_result import public_response
 
 BUDGET = Budget(1.0, 0.0, 1.0, 0.0)
-ROWS = tuple((number, "\N{CAT FACE}" * 1_000) for number in range(100))
 TEXTS = 4 * 1_000 * 100
+
+
+def rows() -> tuple[tuple[int, str], ...]:
+    """Read anew, as each question does."""
+    return tuple((number, "\N{CAT FACE}" * 1_000) for number in range(100))
 
 
 def free() -> QueryResponse:
     query = PublicQuery(exp.select("1"), (("n", "int8"), ("t", "text")), ("number",), "schema", {})
-    return public_response(query, ROWS, BUDGET, "r")
+    return public_response(query, rows(), BUDGET, "r")
 
 
 def test_a_text_counts_as_what_it_takes() -> None:
     assert TEXTS < free().n_bytes < 1.2 * TEXTS
     composition: Any = SimpleNamespace(shown=SimpleNamespace(places=(), values=0), parts=())
-    computed = computed_response(composition, (), Computed((("n", "int8"), ("t", "text")), ROWS), BUDGET, "r")
+    computed = computed_response(composition, (), Computed((("n", "int8"), ("t", "text")), rows()), BUDGET, "r")
     assert computed.n_bytes == free().n_bytes, "so does one that was computed from answers"
 
 
