@@ -39,8 +39,8 @@ async def authenticated(
     key = credentials.credentials if credentials else ""
     holder = None
     if key.startswith(PREFIX) and len(key) <= _MAX_KEY_LENGTH:
-        services = services_of(request)
-        holder = await services.reads.call(_holder, services.ledger, key_hash(key))
+        services, hashed = services_of(request), key_hash(key)
+        holder = await services.reads.look_up(hashed, _holder, services.ledger, hashed)
     if holder is None:
         raise AuthenticationFailed(
             "A valid key is needed.",

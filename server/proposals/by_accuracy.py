@@ -164,7 +164,9 @@ def answered_in_two(
         return first
     kept = f"the first answer was charged, epsilon {first.epsilon:g}, and is kept: the same question goes on from it"
     try:
-        rest = Most(part.most.epsilon - max(part.first_epsilon, first.epsilon), OF_REST)
+        spent = max(part.first_epsilon, first.epsilon)
+        returns = 0.0 if part.most.whose == OF_BUDGET else spent
+        rest = Most(part.most.epsilon - spent, OF_REST, returns)
         found = least(planning, part.request, accuracy, rest, AIM)
         if isinstance(found, Unknown):
             raise found.refusal

@@ -112,7 +112,11 @@ OF_POLICY = "the policy allows one question"
 OF_QUESTION = "you allow this question"
 OF_BUDGET = "is left of your budget"
 OF_REST = "is left for this question after its first release"
-_MORE = {OF_QUESTION: ", or allow it more epsilon", OF_BUDGET: ", or ask a custodian for more budget"}
+_MORE = {
+    OF_QUESTION: ", or allow it more epsilon",
+    OF_BUDGET: ", or ask a custodian for more budget",
+    OF_REST: ", or allow it more epsilon",
+}
 
 
 @dataclass(frozen=True)
@@ -122,10 +126,12 @@ class Most:
     Attributes:
       epsilon: > 0, at most the policy's.
       whose: why not more, after "the most that".
+      spent: by a first release, which is kept: the next asking goes on from it, and has that much more to spend.
     """
 
     epsilon: float
     whose: str
+    spent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -207,11 +213,15 @@ def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float
     if needed > max_epsilon:
         more = f"{more}, more than the {max_epsilon:g} that the policy allows one question"
     wished = accuracy.shown(accuracy.wanted)
+    less = f"ask for {accuracy.shown(reached)}, or about fewer or larger groups"
+    if needed <= min(limit.epsilon + limit.spent, max_epsilon):
+        hint = f"ask the same again, which goes on from that release and has epsilon {needed:g} for it; or {less}"
+    else:
+        hint = less + (_MORE.get(limit.whose, "") if needed <= max_epsilon else "")
     return NoProposal(
         f"the answer would be right within about {accuracy.shown(reached)}, not {wished}, at epsilon"
         f" {limit.epsilon:g}, the most that {limit.whose}: {more}",
-        hint=f"ask for {accuracy.shown(reached)}, or about fewer or larger groups"
-        + (_MORE.get(limit.whose, "") if needed <= max_epsilon else ""),
+        hint=hint,
     )
 
 

@@ -15,7 +15,7 @@ import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -26,11 +26,15 @@ from planner.sql.literals import written_moment
 from planner.sql.result_names import ResultType
 from planner.sql.sql_types import Family
 from server.query import Cell
+from server.results.moment_numbers import days_after, endless, microseconds_after
 from server.results.numeric import binary_numeric, decimal_of
 
 _EPOCH = datetime(2000, 1, 1)
 """PostgreSQL's binary forms of dates and times count from here."""
 
+_ARROW_EPOCH = date(1970, 1, 1)
+
+_INT4_MIN, _INT4_MAX = -(1 << 31), (1 << 31) - 1
 _INT8_MIN, _INT8_MAX = -(1 << 63), (1 << 63) - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,40}\s*", re.ASCII)
 _TRUE, _FALSE = frozenset({"t", "true", "y", "yes", "on", "1"}), frozenset({"f", "false", "n", "no", "off", "0"})
@@ -132,12 +136,26 @@ def _numeric_text(cell: Cell) -> str:
 
 
 def _day_binary(cell: Cell) -> bytes:
-    return struct.pack("!i", (date.fromisoformat(str(cell)) - _EPOCH.date()).days)
+    """PostgreSQL's: the largest and the smallest number are the two infinities."""
+    end = endless(str(cell))
+    number = days_after(str(cell), _EPOCH.date()) if not end else _INT4_MAX if end > 0 else _INT4_MIN
+    return struct.pack("!i", number)
 
 
 def _moment_binary(cell: Cell) -> bytes:
-    passed = datetime.fromisoformat(str(cell)).replace(tzinfo=None) - _EPOCH
-    return struct.pack("!q", (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds)
+    end = endless(str(cell))
+    number = microseconds_after(str(cell), _EPOCH.date()) if not end else _INT8_MAX if end > 0 else _INT8_MIN
+    return struct.pack("!q", number)
+
+
+def _arrow_day(cell: Any) -> int | None:
+    """Arrow counts from 1970, and has no infinity: NULL, as is what does not fit."""
+    return None if endless(str(cell)) else days_after(str(cell), _ARROW_EPOCH)
+
+
+def _arrow_moment(cell: Any) -> int | None:
+    number = None if endless(str(cell)) else microseconds_after(str(cell), _ARROW_EPOCH)
+    return number if number is not None and _INT8_MIN <= number <= _INT8_MAX else None
 
 
 def _read_whole(raw: bytes) -> int:
@@ -243,7 +261,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             text=str,
             binary=_day_binary,
             arrow_type=lambda pa: pa.date32(),
-            arrow=lambda cell: date.fromisoformat(str(cell)),
+            arrow=_arrow_day,
             parameter=Parameter(
                 _written(Family.DATE), lambda raw: _EPOCH.date() + timedelta(days=struct.unpack("!i", raw)[0])
             ),
@@ -255,7 +273,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             text=lambda cell: str(cell).replace("T", " "),
             binary=_moment_binary,
             arrow_type=lambda pa: pa.timestamp("us"),
-            arrow=lambda cell: datetime.fromisoformat(str(cell)),
+            arrow=_arrow_moment,
             parameter=Parameter(_written(Family.TIMESTAMP), _packed_moment),
             csv=_csv,
         ),
@@ -265,7 +283,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             text=lambda cell: str(cell).replace("T", " "),
             binary=_moment_binary,
             arrow_type=lambda pa: pa.timestamp("us", tz="UTC"),
-            arrow=lambda cell: datetime.fromisoformat(str(cell)).replace(tzinfo=UTC),
+            arrow=_arrow_moment,
             parameter=Parameter(_written(Family.TIMESTAMPTZ), _packed_moment),
             csv=_csv,
             cell=lambda value: zoned_text(str(value)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -9,6 +10,12 @@ from server.ledger.ledger import Budgets
 from server.ledger.outlook import Outlook
 from server.query import Budget
 from server.scheduling.thread_pool import ThreadPool
+
+STRANGERS = 2
+"""Of those who are not known yet, this many are looked up at once."""
+
+_WAITING_STRANGERS = 256
+_MOST_KNOWN = 10_000
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -30,6 +37,8 @@ class LedgerReads:
         self._ledger = ledger
         self.at_once = at_once
         self._threads = threads
+        self._strangers = ThreadPool(running=STRANGERS, waiting=_WAITING_STRANGERS)
+        self._known: OrderedDict[str, None] = OrderedDict()
 
     async def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left. Raises: UnknownAnalyst; also as `call`."""
@@ -41,6 +50,42 @@ class LedgerReads:
         Raises: as `budget`; TooManyQueries.
         """
         return await self._threads.call(self._ledger.outlook, analyst)
+
+    async def of_stranger(
+        self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Result:
+        """Read for somebody who has proven nothing yet, in the lane of strangers. Raises: as `call`."""
+        if self.at_once:
+            return function(*args, **kwargs)
+        return await self._strangers.call(function, *args, **kwargs)
+
+    async def look_up(
+        self,
+        shown: str,
+        function: Callable[Parameters, Result],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Result:
+        """Read whose it is what somebody shows who is not known yet.
+
+        What was found once goes the way of all reads. What never was waits in a lane of its own, so that guesses, of
+        which anybody may send any number, delay nobody who holds a key.
+
+        Args:
+          shown: a key's hash, or a name.
+          function: finds whose it is; None for nobody.
+        Raises: as `call`.
+        """
+        lane = self.call if shown in self._known else self.of_stranger
+        found = await lane(function, *args, **kwargs)
+        if found is None:
+            self._known.pop(shown, None)
+        else:
+            self._known[shown] = None
+            if len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        return found
 
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs

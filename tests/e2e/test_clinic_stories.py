@@ -247,3 +247,79 @@ def test_that_rows_are_likely_cut_is_said_before_and_what_became_of_an_accuracy_
     expect(page.locator(".provenance").first).to_contain_text(
         "asked to be right within 20%: reached", timeout=PATIENCE_MS
     )
+
+
+def test_administration_does_all_that_was_filled_in_or_nothing(clinic: Clinic) -> None:
+    office = clinic.open(clinic.key("lucia", 1e-9, role="admin"), "/admin")
+    clinic.key("rosa", 5.0)
+    office.reload()
+    rosa = office.locator(".panel", has_text="analyst:rosa")
+    for name, value in {"account": "rosa", "epsilon": "5", "most": "60", "reason": "monthly"}.items():
+        office.locator(f"#grant [name={name}]").fill(value)
+    office.locator("#grant [name=renew]").select_option("month")
+    office.get_by_role("button", name="Add", exact=True).click()
+    expect(office.locator("#problem")).to_contain_text("it changes no period, and nothing was changed")
+    expect(rosa).to_contain_text("5 of 5 left")
+    office.locator("#grant").get_by_role("button", name="Set anew").click()
+    toasted(office, "Done: analyst:rosa protects at")
+    office.locator("#grant [name=account]").fill("rosa")
+    office.locator("#grant [name=reason]").fill("nothing is said")
+    office.locator("#grant").get_by_role("button", name="Set anew").click()
+    expect(office.locator("#problem")).to_contain_text("Set anew needs an epsilon")
+
+    for name, value in {"name": "vera", "epsilon": "3", "most": "30", "reason": "joins, month by month"}.items():
+        office.locator(f"#add [name={name}]").fill(value)
+    office.get_by_role("button", name="Add analyst").click()
+    expect(office.locator("#problem")).to_contain_text("needs a period, and nobody was added")
+    office.locator("#add [name=renew]").select_option("month")
+    office.get_by_role("button", name="Add analyst").click()
+    toasted(office, "Done: vera is added")
+    vera = clinic.open(office.locator("#secret code").inner_text())
+    vera.locator("#budget summary").click()
+    expect(vera.locator("#budget dl")).to_contain_text("month")
+
+    row = office.locator("#analysts tr", has_text="rosa")
+    row.get_by_role("button", name="Role").click()
+    picture(office, "clinic-role")
+    assert_accessible(office)
+    office.locator("#why-choice").select_option("auditor")
+    office.get_by_label("Reason").last.fill("looks after the others")
+    office.keyboard.press("Enter")
+    toasted(office, "Done: rosa is an auditor from now on")
+    expect(row).to_contain_text("auditor")
+
+
+def test_after_a_new_load_what_was_free_is_not_and_says_why(clinic: Clinic) -> None:
+    office = clinic.open(clinic.key("ines", 1e-9, role="admin"), "/admin")
+    page = clinic.open(clinic.key("dora", 9.0, 1e-5))
+    female = "SELECT sex, count(*) AS patients FROM patient WHERE sex = 'female' GROUP BY sex"
+    answer = ask(page, female, epsilon=4.0)
+    expect(answer.locator(".panel-chart")).to_contain_text("female: patients")
+    answer.get_by_text("Download", exact=True).click()
+    expect(answer.get_by_role("button", name="CSV")).to_be_visible()
+    expect(answer.get_by_role("button", name="PNG")).to_have_count(0)
+    page.keyboard.press("Escape")
+
+    office.locator("#dataset-acts [name=reason]").fill("the load of the night")
+    office.get_by_role("button", name="The data is new").click()
+    expect(office.locator("#why")).to_contain_text("measured anew, and charged")
+    office.locator("#why-cancel").click()
+    expect(office.locator("#dataset-acts [name=reason]")).to_have_value("the load of the night")
+    office.get_by_role("button", name="The data is new").click()
+    office.get_by_role("button", name="Do it").click()
+    toasted(office, "Done: the data is version")
+
+    paid = charged(page)
+    page.get_by_role("button", name="Again, free").click()
+    expect(page.locator("#linked")).to_contain_text("Not free any more", timeout=PATIENCE_MS)
+    expect(explained(page).locator("summary").first).to_contain_text("costs epsilon 4", timeout=PATIENCE_MS)
+    expect(page.locator("#linked")).to_be_visible()
+    picture(page, "clinic-not-free")
+    assert charged(page) == paid
+
+    office.locator("#analysts tr", has_text="dora").get_by_role("button", name="New key").click()
+    office.get_by_label("Reason").last.fill("lost")
+    office.keyboard.press("Enter")
+    toasted(office, "another key")
+    page.locator("#run").click()
+    expect(page.locator("#problem")).to_contain_text("sign out, and in again", timeout=PATIENCE_MS)

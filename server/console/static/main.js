@@ -26,12 +26,14 @@ import { statements } from "./question/tokens.js";
 const PAUSE_MS = 350;
 const PAUSE_BEFORE_ERRORS_MS = 1500;
 const TICK_MS = 1000;
+const UNKNOWN = 401; // the key is replaced, or its holder disabled, since the page was opened
+const UNREACHABLE = "08006";
 const NOT_ENOUGH = "PD003"; // no epsilon that may be spent gives the accuracy
 
 const gauge = new BudgetGauge();
 const told = new Told();
 const together = new Together();
-const explanation = new Explanation(told);
+const explanation = new Explanation(told, () => openPaid(question()));
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
 const mending = new Mending(editor);
 const spend = new Spend();
@@ -107,8 +109,13 @@ function custodian({ name, role, dataset }) {
 function takeLink() {
   if (!opened) return;
   edit(opened);
+  say("From a link. Nothing has been asked: Run charges you, unless you have paid for this answer.");
+}
+
+// Of the question in the editor, until it is another one.
+function say(words) {
+  byId("linked").textContent = words;
   show(byId("linked"), true);
-  byId("linked").textContent = "From a link. Nothing has been asked: Run charges you, unless you have paid for this answer.";
 }
 
 // A question beside those in the editor: several of them are a dashboard.
@@ -148,6 +155,7 @@ function problem(error) {
   if (group && !group.delta && gauge.budget.delta && /cost a delta/.test(error?.message ?? "")) {
     error.hint = `Your group, ${group.name}, pays, too, and was granted none. ${error.hint}`;
   }
+  if (error?.status === UNKNOWN) error.hint = [error.hint, "Then sign out, and in again."].filter(Boolean).join(" ");
   mending.tell(error, tree.tables);
 }
 
@@ -305,9 +313,10 @@ async function openPaid(asked, node = null) {
     if (!answer) return refresh(asked, before);
     return place(answer, { question: asked, at: Date.now(), me, before });
   }, (error) => {
+    edit(asked); // first: what is said of the question before it is cleared
+    if (error.code === UNREACHABLE || error.status === UNKNOWN) return problem(Object.assign(error, { position: null }));
     const anew = statements(asked.sql).length > 1 ? "Ask dashboard measures them" : "Run measures it";
-    problem(Object.assign(error, { position: null, hint: error.code === "08006" ? error.hint : `The data may be new since: ${anew} anew, and is charged.` }));
-    edit(asked);
+    say(`Not free any more: the data may be new since. ${anew} anew, and is charged.`);
   });
 }
 

@@ -30,9 +30,12 @@ class LedgerVerifiers:
         self._reads = reads
 
     async def verifier(self, analyst: str) -> Verifier | None:
-        """The verifier of an analyst's key; None for nobody, and for keys older than verifiers."""
+        """The verifier of an analyst's key; None for nobody, and for keys older than verifiers.
+
+        A name is no secret: who shows one stays a stranger until the key is proven.
+        """
         for enabled in (True, False):
-            written = await self._reads.call(self._keys.scram_verifier, analyst, enabled=enabled)
+            written = await self._reads.of_stranger(self._keys.scram_verifier, analyst, enabled=enabled)
             if written:
                 return replace(Verifier.parse(written), enabled=enabled)
         return None

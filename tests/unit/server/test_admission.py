@@ -175,3 +175,30 @@ def test_a_read_returns_and_raises_what_the_ledger_does(local: bool) -> None:
         return await reads.call(read, 1)
 
     assert asyncio.run(both()) == (1, local)
+
+
+def test_guesses_of_strangers_delay_nobody_whose_key_was_found_before() -> None:
+    free = threading.Event()
+
+    def guess() -> str | None:
+        free.wait()
+        return None
+
+    def nobody() -> str | None:
+        return None
+
+    async def asked() -> None:
+        reads = LedgerReads(MemoryLedger({}), False, ThreadPool(2, 2))
+        assert await reads.look_up("hash of ada's", lambda: "ada") == "ada"
+        assert await reads.look_up("a guess", nobody) is None
+        guesses = [asyncio.ensure_future(reads.look_up(f"guess {place}", guess)) for place in range(100)]
+        guesses += [asyncio.ensure_future(reads.of_stranger(guess)) for _ in range(100)]
+        guesses.append(asyncio.ensure_future(reads.look_up("a guess", guess)))
+        await asyncio.sleep(0)
+        try:
+            assert await asyncio.wait_for(reads.look_up("hash of ada's", lambda: "ada"), 5) == "ada"
+        finally:
+            free.set()
+            assert await asyncio.gather(*guesses) == [None] * 201
+
+    asyncio.run(asked())

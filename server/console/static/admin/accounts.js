@@ -1,6 +1,7 @@
 // Budgets: what is left of each account, at what it protects, and until when it lasts at the pace of the last weeks.
 
 import { panel } from "../charts/burndown.js";
+import { Problem } from "../common/api.js";
 import { byId, element } from "../common/dom.js";
 import { amount, listed, several } from "../common/format.js";
 
@@ -55,11 +56,23 @@ function day(ms) {
   return new Date(ms).toLocaleDateString("en", { dateStyle: "medium" });
 }
 
-// What the form says, as the API takes it: what is left empty stays as it is.
+// What the form says, as the API takes it: what is left empty stays as it is. A problem, where an act would leave out what
+// was filled in.
 export function grantOf({ account, epsilon = 0, delta, renew, most, reason }, act) {
+  if (act !== "grant" && (renew || most !== undefined)) {
+    throw new Problem({ message: "Add only gives more: it changes no period, and nothing was changed.",
+      hint: "Set anew says all that the account may spend, and how it renews." });
+  }
+  if (act === "grant" && !Number(epsilon)) {
+    throw new Problem({ message: "Set anew needs an epsilon: all that the account may spend, of each period where it renews." });
+  }
   const body = { epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), reason };
   const path = `/accounts/${encodeURIComponent(account)}`;
   if (act !== "grant") return ["POST", `${path}/top-up`, body];
-  const total = most === undefined ? {} : { most_in_total: most === "unlimited" ? most : Number(most) };
-  return ["PUT", path, { ...body, ...(renew ? { renew } : {}), ...total }];
+  return ["PUT", path, { ...body, ...(renew ? { renew } : {}), ...totalOf(most) }];
+}
+
+// What all periods may come to, as the API takes it.
+export function totalOf(most) {
+  return most === undefined ? {} : { most_in_total: most === "unlimited" ? most : Number(most) };
 }

@@ -9,7 +9,7 @@ import { Analysts, analystOf, reveal } from "./analysts.js";
 import { Weeks, drawCharges } from "./charges.js";
 import { openLedger } from "./ledger.js";
 import { drawLog } from "./log.js";
-import { get, newest, send, submitted } from "./office.js";
+import { get, newest, send, submitted, why } from "./office.js";
 import { drawChanges, drawPolicy, reload } from "./policy.js";
 
 const SHOWN = 500;
@@ -49,7 +49,10 @@ submitted("add", async (fields) => {
   return `Done: ${fields.name} is added. The key stands above, this once.`;
 }, load);
 submitted("dataset-acts", ({ reason }, act) => (act === "bump" ? bump(reason) : reload(reason, load)), load);
-async function bump(reason) {
+async function bump(entered) {
+  const said = await why("Is another load of the data in the database? What was answered of the load before is not given again: every question is measured anew, and charged.", { reason: entered });
+  if (!said) return null;
+  const { reason } = said;
   const { data_version: version } = await send("POST", "/data/bump", { reason });
   return `Done: the data is version ${version}. What was kept of the load before is measured anew, and charged.`;
 }

@@ -1,6 +1,8 @@
 // Who holds keys: role, group, state; and what an admin changes about them.
 
+import { Problem } from "../common/api.js";
 import { byId, element, quiet, show, toast } from "../common/dom.js";
+import { totalOf } from "./accounts.js";
 import { attempt, fill, send, why } from "./office.js";
 
 export class Analysts {
@@ -14,7 +16,7 @@ export class Analysts {
       name, role, group ?? "", enabled ? "enabled" : element("span", { class: "bad" }, "disabled"),
       ...(!changes ? [] : [element("span", { class: "acts" },
         quiet(enabled ? "Disable" : "Enable", () => this.change(name, enabled ? "Disable" : "Enable", { enabled: !enabled })),
-        quiet("Group", () => this.regroup(name, group)), quiet("New key", () => this.rotate(name)))]),
+        quiet("Group", () => this.regroup(name, group)), quiet("Role", () => this.recast(name, role)), quiet("New key", () => this.rotate(name)))]),
     ]));
   }
 
@@ -28,6 +30,12 @@ export class Analysts {
     const said = await why(`Which group pays beside ${name}? None: leave it empty.`, { field: "Group", value: group ?? "" });
     const done = said?.value ? `group ${said.value} pays beside ${name} from now on.` : `no group pays beside ${name} any more.`;
     if (said) this.patch(name, { group: said.value || null, reason: said.reason }, done);
+  }
+
+  async recast(name, role) {
+    const said = await why(`Which role has ${name}? An analyst asks; an auditor sees all of this page; an admin changes it. Neither of the two asks.`,
+      { field: "Role", value: role, choices: ["analyst", "auditor", "admin"] });
+    if (said && said.value !== role) this.patch(name, { role: said.value, reason: said.reason }, `${name} is an ${said.value} from now on.`);
   }
 
   // done: what is said once it is.
@@ -59,6 +67,10 @@ export function reveal({ name, key: made }) {
 }
 
 // What the form says, as the API takes it.
-export function analystOf({ epsilon, delta, ...fields }) {
-  return { ...fields, epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }) };
+export function analystOf({ epsilon, delta, renew, most, ...fields }) {
+  const period = renew ? { renew, ...totalOf(most) } : {};
+  if (!renew && most !== undefined) {
+    throw new Problem({ message: "The epsilon of all periods needs a period, and nobody was added.", hint: "Say how often the budget is set anew, or leave it empty." });
+  }
+  return { ...fields, epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), ...period };
 }

@@ -54,9 +54,11 @@ export function drawCharges(charges, keepsQuestions) {
   return found();
 }
 
-// Those shown of which number, request or analyst begins so; and by its whole number any charge that there is.
+// The one of that number, also where it is not shown; else those shown of which the request begins so, or whose analyst is.
 async function sought(text, charges) {
-  const shown = charges.filter(({ number, request_id: request, analyst }) => String(number) === text || request.startsWith(text) || analyst.includes(text));
+  const numbered = charges.filter(({ number }) => String(number) === text);
+  if (numbered.length) return numbered;
+  const shown = charges.filter(({ request_id: request, analyst }) => request.startsWith(text) || analyst.includes(text));
   if (shown.length || !/^[1-9]\d{0,14}$/.test(text)) return shown;
   const page = await get(`/charges?limit=1&after=${Number(text) - 1}`);
   return page.filter(({ number }) => String(number) === text);

@@ -45,29 +45,34 @@ export async function newest(path, shown, more = "", each = () => {}) {
 }
 
 // Why something is changed, which stands in the ledger for good; null: it is not.
-export function why(words, { field = null, value = "" } = {}) {
+// field: the name of what else is said; choices: what it may be, else any word; reason: said already.
+export function why(words, { field = null, value = "", choices = null, reason = "" } = {}) {
   const dialog = byId("why");
+  const [entry, other] = choices ? [byId("why-choice"), byId("why-field")] : [byId("why-field"), byId("why-choice")];
   byId("why-words").textContent = words;
-  show(byId("why-field").parentElement, Boolean(field));
-  byId("why-field").previousSibling.textContent = `${field ?? ""} `;
-  byId("why-field").value = value;
-  byId("why-reason").value = "";
+  show(other.parentElement, false);
+  show(entry.parentElement, Boolean(field));
+  entry.previousSibling.textContent = `${field ?? ""} `;
+  if (choices) entry.replaceChildren(...choices.map((one) => element("option", {}, one)));
+  entry.value = value;
+  byId("why-reason").value = reason;
   byId("why-cancel").onclick = () => dialog.close();
   dialog.returnValue = "";   // Escape leaves what the dialog before it returned
   dialog.showModal();
-  (field ? byId("why-field") : byId("why-reason")).focus();
+  (field ? entry : byId("why-reason")).focus();
   return new Promise((resolve) => dialog.addEventListener("close", () => {
-    resolve(dialog.returnValue === "do" ? { reason: byId("why-reason").value, value: byId("why-field").value.trim() } : null);
+    resolve(dialog.returnValue === "do" ? { reason: byId("why-reason").value, value: entry.value.trim() } : null);
   }, { once: true }));
 }
 
-// Fields of a form that are filled in. What `act` returns is said afterwards.
+// Fields of a form that are filled in. What `act` returns is said afterwards; null: nothing was done.
 export function submitted(id, act, done) {
   byId(id).addEventListener("submit", (event) => {
     event.preventDefault();
     const entered = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value !== ""));
     attempt(async () => {
       const said = await act(entered, event.submitter?.value);
+      if (said === null) return;
       event.target.reset();
       await done();
       if (said) toast(said);

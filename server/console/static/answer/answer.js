@@ -1,7 +1,7 @@
 // An answer with its question: what was asked, at what, when, of which data; as chart, as table, and to take along.
 
 import { Problem } from "../common/api.js";
-import { chart, drawable } from "../charts/chart.js";
+import { chart, drawable, pictured } from "../charts/chart.js";
 import { copy, element, menu, quiet, save, show, toast } from "../common/dom.js";
 import { amount, percent, small, several, when } from "../common/format.js";
 import { help } from "../common/glossary.js";
@@ -114,8 +114,7 @@ export class Answer {
     return menu("Download", [
       quiet("CSV", () => save(csv(this.answer), "answer.csv", "text/csv")),
       quiet("Arrow", () => arrow(this.question).catch(told)),
-      quiet("PNG", drawn(savePng)),
-      quiet("SVG", drawn(saveSvg)),
+      ...(pictured(this.answer) ? [quiet("PNG", drawn(savePng)), quiet("SVG", drawn(saveSvg))] : []),
     ]);
   }
 

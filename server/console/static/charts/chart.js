@@ -23,7 +23,7 @@ export function chart(answer, width, { ordered = false } = {}) {
   const values = others.filter(({ index }) => measured(answer, index));
   const boxed = quantiles && boxes(answer, keys, quantiles, width);
   const drawn = answer.rows.length === 1
-    ? values.map((value) => bigNumber(answer, value))
+    ? values.map((value) => bigNumber(answer, keys, value))
     : values.flatMap((value) => figures(answer, keys, value, { width, ordered }));
   if (boxed) drawn.unshift(figure(boxed, "Quantiles", keys));
   return drawn.length ? element("div", {}, drawn) : element("p", {}, "Nothing to draw here: see the table.");
@@ -35,16 +35,23 @@ export function drawable(answer) {
   return columns.some(({ index }) => measured(answer, index)) || Boolean(quantilesOf(columns, answer.rows.length === 1));
 }
 
+// Would `chart` draw, or are its numbers words?
+export function pictured(answer) {
+  const columns = answer.columns.map((column, index) => ({ ...column, index }));
+  return drawable(answer) && (answer.rows.length > 1 || Boolean(quantilesOf(columns, true)));
+}
+
 function measured({ columns, intervals }, index) {
   return isNumber(columns[index].type) && intervals.some((row) => row[index] !== null);
 }
 
-function bigNumber(answer, { index, name, type }) {
+// Of one row: also whose it is, where it is a group's.
+function bigNumber(answer, keys, { index, name, type }) {
   const { rows: [row], intervals: [around], raw } = answer;
   const interval = around[index];
   const own = raw?.[0]?.[index] ?? null;
   const states = statesOf(answer, 0);
-  return element("p", { title: row[index] === null ? null : exact(row[index], own) }, `${name}`,
+  return element("p", { title: row[index] === null ? null : exact(row[index], own) }, [words(keys, row), name].filter(Boolean).join(": "),
     element("span", { class: `big-number ${states.join(" ")}` }, element("br"), worded(row[index], own, type, interval), states.map((state) => ` ${STATES[state].sign}`)),
     interval ? element("span", { class: "hint" }, element("br"), range(interval)) : null);
 }

@@ -46,6 +46,7 @@ export function dismissed(shown, close, { also = [], isOpen = () => true } = {})
 export function menu(words, buttons) {
   const made = element("details", { class: "menu" }, element("summary", {}, words), element("div", { class: "items" }, buttons));
   made.addEventListener("click", (event) => { if (event.target.closest("button")) made.open = false; });
+  made.addEventListener("toggle", () => { if (made.open) show(byId("toast"), false); }); // which may lie over it
   made.addEventListener("focusout", (event) => { if (!made.contains(event.relatedTarget)) made.open = false; });
   made.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && made.open) {

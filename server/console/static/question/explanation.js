@@ -1,13 +1,17 @@
 // Before you run: how exact the answer would be, then what it costs, then whom it protects; how it comes about is folded.
 
-import { byId, element, show } from "../common/dom.js";
+import { byId, element, quiet, show } from "../common/dom.js";
 import { help } from "../common/glossary.js";
 import { charged, listed, number, percent } from "../common/format.js";
 import { estimate } from "./estimate.js";
 
+const ON_REQUEST = /reuse = only/; // what follows is given only to who asks for it
+
 export class Explanation {
-  constructor(told) {
+  // take: show what is free, and measure nothing.
+  constructor(told, take) {
     this.told = told;
+    this.take = take;
     this.root = byId("explanation");
     this.wanted = true; // open, unless it was folded by hand
     this.root.querySelector("summary").addEventListener("click", () => { this.wanted = !this.root.open; });
@@ -41,7 +45,7 @@ export class Explanation {
       element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : short ? "cost short" : "cost" },
         free ? cost : `${short ? "cannot be paid: " : ""}costs ${isUpTo(explanation) ? "up to " : ""}${cost}`),
     );
-    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess, within).flatMap(([name, words, term]) => [
+    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess, within, this.take).flatMap(([name, words, term]) => [
       element("dt", {}, name, term ? help(term) : null), element("dd", {}, words),
     ]));
     this.root.querySelector("dl.how").replaceChildren(...how(explanation).flatMap(([name, words]) => [element("dt", {}, name), element("dd", {}, words)]));
@@ -75,11 +79,14 @@ function isUpTo({ most_epsilon: most }) {
   return most !== null && most !== undefined;
 }
 
-function facts(explanation, guess, within) {
+function facts(explanation, guess, within, take) {
   const found = [["Expect", guess.more, "interval"]];
   if (explanation.likely_cut > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
   if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
-  if (explanation.reuse && !explanation.paid) found.push(["For free", explanation.reuse, "kept"]);
+  if (explanation.reuse && !explanation.paid) {
+    const wider = ON_REQUEST.test(explanation.reuse) ? [" ", quiet("Show that answer, free", take)] : [];
+    found.push(["For free", element("span", {}, explanation.reuse, wider), "kept"]);
+  }
   return found;
 }
 

@@ -10,9 +10,18 @@ from pydantic import Field
 from server.http.authentication import Admin, Reader, services_of
 from server.http.bodies.budget_body import Protection, protection
 from server.http.openapi import problems
-from server.http.routes.admin.admin_common import AccountName, ActBody, Delta, Epsilon, Name, admin_router
+from server.http.routes.admin.admin_common import (
+    AccountName,
+    ActBody,
+    Delta,
+    Epsilon,
+    Most,
+    Name,
+    admin_router,
+    most,
+)
 from server.http.services import Custody
-from server.ledger.account import UNLIMITED, AccountBalance, Accounting, GrantChange, Renewal, grant_before
+from server.ledger.account import AccountBalance, Accounting, GrantChange, Renewal, grant_before
 from server.ledger.accounts.low import is_low
 from server.ledger.accounts.named_account import named_account
 from server.ledger.analyst import Act
@@ -81,9 +90,9 @@ class GrantBody(ActBody):
     accounting: Annotated[Accounting | None, Field(description=_ACCOUNTING)] = None
     event_delta: Annotated[Delta | None, Field(description=_EVENT_DELTA)] = None
     window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
-    per_query_epsilon: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_CAP)] = None
+    per_query_epsilon: Annotated[Most | None, Field(description=_CAP)] = None
     renew: Annotated[Renewal | Literal["never"] | None, Field(description=_RENEW)] = None
-    most_in_total: Annotated[Epsilon | Literal["unlimited"] | None, Field(description=_TOTAL)] = None
+    most_in_total: Annotated[Most | None, Field(description=_TOTAL)] = None
 
     @property
     def change(self) -> GrantChange:
@@ -94,9 +103,9 @@ class GrantBody(ActBody):
             self.accounting,
             self.event_delta,
             self.window_s,
-            _number(self.per_query_epsilon),
+            most(self.per_query_epsilon),
             self.renew,
-            _number(self.most_in_total),
+            most(self.most_in_total),
         )
 
 
@@ -149,7 +158,3 @@ def _topped_up(ledger: Custody, named: str, body: TopUpBody, act: Act) -> Accoun
 
 def _balance(ledger: Custody, account: str) -> AccountBalance:
     return next(balance for balance in ledger.accounts() if balance.name == account)
-
-
-def _number(said: float | Literal["unlimited"] | None) -> float | None:
-    return UNLIMITED if said == "unlimited" else said

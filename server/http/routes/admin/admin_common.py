@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
+from server.ledger.account import UNLIMITED
 from server.ledger.analyst import Act
 
 PREFIX = "/v1/admin"
@@ -24,6 +25,14 @@ Epsilon = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 """The ledger counts in units of 1e-9."""
 
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+
+Most = Epsilon | Literal["unlimited"]
+"""An epsilon, or no bound."""
+
+
+def most(said: Most | None) -> float | None:
+    """What was said, as the ledger takes it."""
+    return UNLIMITED if said == "unlimited" else said
 
 
 class ActBody(BaseModel):

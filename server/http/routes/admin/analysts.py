@@ -9,9 +9,18 @@ from pydantic import BaseModel, Field, model_validator
 
 from server.http.authentication import Admin, Reader, services_of
 from server.http.openapi import problems
-from server.http.routes.admin.admin_common import ActBody, AnalystName, Delta, Epsilon, Name, admin_router
+from server.http.routes.admin.admin_common import (
+    ActBody,
+    AnalystName,
+    Delta,
+    Epsilon,
+    Most,
+    Name,
+    admin_router,
+    most,
+)
 from server.http.services import Custody
-from server.ledger.account import Accounting, Grant
+from server.ledger.account import Accounting, Grant, Renewal
 from server.ledger.analyst import Act, Analyst, Role
 from server.ledger.api_keys import credentials_of, new_key
 
@@ -33,7 +42,7 @@ class AnalystBody(BaseModel):
 
 
 class NewAnalystBody(ActBody):
-    """Somebody new, with a budget; windows, periods and caps follow at /v1/admin/accounts."""
+    """Somebody new, with a budget; windows and caps follow at /v1/admin/accounts."""
 
     name: Name
     epsilon: Epsilon
@@ -42,6 +51,14 @@ class NewAnalystBody(ActBody):
     group: Name | None = None
     accounting: Annotated[Accounting, Field(description="How charges add up; fixed now.")] = "basic"
     event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
+    renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
+    most_in_total: Annotated[
+        Most | None,
+        Field(
+            description="Where it renews, and there it must be said: the epsilon that all periods may come to, where "
+            "renewal stops, or `unlimited`."
+        ),
+    ] = None
 
 
 class ChangedAnalystBody(ActBody):
@@ -123,7 +140,14 @@ async def change(request: Request, admin: Admin, name: AnalystName, body: Change
 def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str:
     key = new_key()
     credentials = credentials_of(key)
-    grant = Grant(body.epsilon, delta, body.accounting, body.event_delta)
+    grant = Grant(
+        body.epsilon,
+        delta,
+        body.accounting,
+        body.event_delta,
+        renew=body.renew,
+        most_in_total=most(body.most_in_total),
+    )
     ledger.add_analyst(
         body.name, credentials, body.epsilon, delta, role=body.role, group=body.group, act=act, grant=grant
     )

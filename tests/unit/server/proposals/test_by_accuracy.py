@@ -212,6 +212,26 @@ def test_both_together_spend_no_more_than_may_be() -> None:
     assert len(answering.asked) == 1
 
 
+def test_what_would_do_beside_the_first_release_does_when_it_is_asked_again() -> None:
+    office = Office()
+    most, value = office.policy.max_epsilon, 15_000.0
+    wished = 1.04 * half(office, most) / value  # less than all that may be spent does, and what is left does not
+    wish = replace(WITHIN_5, max_relative_error=wished)
+    part = first_part(office, wish)
+    with pytest.raises(NoProposal, match="is left for this question after its first release") as refused:
+        answered_in_two(part, office, wish, Answering(office))
+    assert (
+        refused.value.hint is not None and "ask the same again, which goes on from that release" in refused.value.hint
+    )
+    assert isinstance(chosen(office, wish), AtOnce), "as the hint says"
+    poor = replace(part, most=Most(most, OF_BUDGET))
+    with pytest.raises(NoProposal) as again:
+        answered_in_two(poor, Office(), wish, Answering(Office()))
+    assert "the same again" not in (again.value.hint or ""), (
+        "what the first one took of the budget does not come back"
+    )
+
+
 def test_what_fails_in_between_says_that_the_first_was_charged() -> None:
     wish = replace(WITHIN_5, max_relative_error=0.003)
     for error in (BudgetExhausted("too little", hint="less"), BudgetExhausted("too little")):

@@ -1,0 +1,61 @@
+"""Dates and times in the binary form, held against PostgreSQL's own for all of its calendar."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from planner.sql.datetime_texts import zoned_text
+from planner.sql.result_names import ResultType
+from server.pgwire.codec.result_values import encode_cell
+from server.results.result_types import RESULT_TYPES
+
+DAYS = """
+SELECT d::text, date_send(d) FROM (
+  SELECT date '4713-11-24 BC' + n * 7919 AS d FROM generate_series(0, 270000) AS n
+  UNION ALL SELECT unnest(ARRAY['infinity', '-infinity', '0001-12-31 BC', '0001-02-29 BC', '9999-12-31',
+    '10000-01-01', '5874897-12-31', '4714-11-24 BC']::date[])
+) AS q
+"""
+MOMENTS = """
+SELECT t::text, timestamp_send(t) FROM (
+  SELECT timestamp '4713-11-24 00:00:00.000001 BC' + n * interval '39 days 7 hours 11 minutes 1.000031 seconds' AS t
+  FROM generate_series(0, 270000) AS n
+  UNION ALL SELECT unnest(ARRAY['infinity', '-infinity', '0044-03-15 23:59:59.999999 BC',
+    '294276-12-31 23:59:59.999999', '4714-11-24 00:00:00 BC',
+    '2000-01-01 00:00:00', '1999-12-31 23:59:59.5']::timestamp[])
+) AS q
+"""
+
+
+@pytest.mark.parametrize(("kind", "sql"), [("date", DAYS), ("timestamp", MOMENTS)])
+def test_every_date_and_time_of_postgresql_is_sent_as_it_sends_them(
+    tpch_url: str, kind: ResultType, sql: str
+) -> None:
+    with psycopg.connect(tpch_url) as connection:
+        rows = connection.execute(sql.encode()).fetchall()
+    assert len(rows) > 270_000
+    wrong = [(text, sent) for text, sent in rows if encode_cell(text, kind, 1) != bytes(sent)]
+    assert wrong[:5] == []
+    if kind == "timestamp":
+        assert all(encode_cell(zoned_text(text), "timestamptz", 1) == bytes(sent) for text, sent in rows[-5_000:])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("date", "1970-01-02", 1),
+        ("date", "12026-01-01", 3_672_879),
+        ("date", "infinity", None),
+        ("timestamp", "1969-12-31 23:59:59.000001", -999_999),
+        ("timestamptz", "1970-01-01 00:00:01+00", 1_000_000),
+        ("timestamptz", "-infinity", None),
+        ("timestamp", "294276-12-31 23:59:59", None),
+    ],
+)
+def test_arrow_counts_from_1970_and_has_no_end_of_days(kind: ResultType, text: str, expected: int | None) -> None:
+    pa = pytest.importorskip("pyarrow")
+    forms = RESULT_TYPES[kind]
+    column = pa.array([forms.arrow(text), None], forms.arrow_type(pa))
+    stored = column.cast(pa.int32() if kind == "date" else pa.int64())
+    assert stored.to_pylist() == [expected, None]
