@@ -17,7 +17,7 @@ from planner.periods.exact_days import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from privacy.accounting.event import Composed, PrivacyEvent
-from privacy.mechanisms.selection.remembered import Foretold
+from privacy.mechanisms.start_from import Expected
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
 from server.query import QueryRequest, QueryResponse
@@ -228,12 +228,12 @@ class Start:
     Attributes:
       number: of the charge of the newest of these answers, which is no other analyst's.
       rungs: per release, the exponent of the threshold that it starts from, or None where one is chosen.
-      foretold: per release, what its value should be like by the earlier answers; empty where that is not known.
+      expected: per release, what is known of it by the earlier answers; empty where nothing is.
     """
 
     number: int
     rungs: tuple[int | None, ...]
-    foretold: tuple[Foretold | None, ...] = field(default=(), compare=False)
+    expected: tuple[Expected | None, ...] = field(default=(), compare=False)
 
     @property
     def suffix(self) -> str:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.fixed import Fixed
@@ -23,11 +24,17 @@ from privacy.noisy_answer import NoisyAnswer
 
 M = TypeVar("M")
 
+Noisy = tuple[NoisyAnswer, ...]
+
 _HALF_OF_MEAN = 3.0
 """The half-width of a 95% interval in multiples of the noise's mean size: 3.0 of Laplace noise, 2.5 of Gaussian."""
 
 _SPREAD = 0.75
 """The noise of G groups is charged as G^0.75 of it, as where one threshold is chosen for all (`SharedThreshold`)."""
+
+AS_MUCH = 1.3
+"""A threshold is remembered for up to so many times the epsilon that it was chosen with: the best one grows with
+epsilon, and what a choice with less may have overlooked is many times the next answer's noise."""
 
 _NAMES = {"gem": ("gem", "fixed")}
 """Whose answers speak of the same truncated sums, where a mechanism at one threshold has another name."""
@@ -43,6 +50,10 @@ class Earlier:
       value: the released values of all groups together, in normalised weight.
       noise: the standard deviation of their noise.
       selected: was its threshold chosen privately, or its bound tested, rather than remembered?
+      epsilon: what it spent.
+      doubt: in normalised weight, what choosing its threshold cost: a value below `CUT_SIGNAL` times that may be cut
+        to any part (`NoisyAnswer.signal`). None where nothing tells.
+      together: is that of all groups together, rather than of each?
     """
 
     mechanism: str
@@ -50,6 +61,9 @@ class Earlier:
     value: float
     noise: float
     selected: bool
+    epsilon: float
+    doubt: float | None
+    together: bool
 
     @classmethod
     def of(cls, noisy: NoisyAnswer, selected: bool) -> Earlier | None:
@@ -62,7 +76,34 @@ class Earlier:
         noise = times * float(np.sqrt(np.square(noisy.noise_scale).sum()))
         if not (math.isfinite(value) and 0 < noise < math.inf):
             return None
-        return cls(noisy.mechanism, float(noisy.tau[0]), value, noise, selected)
+        doubt, together = _doubt(noisy)
+        return cls(noisy.mechanism, float(noisy.tau[0]), value, noise, selected, noisy.epsilon, doubt, together)
+
+
+def _doubt(noisy: NoisyAnswer) -> tuple[float | None, bool]:
+    """What `Earlier.doubt` and `Earlier.together` say, from the released signals."""
+    signal = noisy.signal
+    together = bool(np.all(signal == signal[0]))
+    if together:
+        seen, size = signal[:1], np.array([max(0.0, float(noisy.values.sum()))])
+    else:
+        seen, size = signal, np.maximum(noisy.values, 0.0)
+    told = (seen > 0) & (size > 0)
+    return (float(np.median(size[told] / seen[told])) if told.any() else None), together
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is known of a release at a remembered threshold, before it is made. Public.
+
+    Attributes:
+      foretold: what its value should be like.
+      doubt, together: as of `Earlier`, of the private choice that the threshold rests on.
+    """
+
+    foretold: Foretold
+    doubt: float
+    together: bool
 
 
 def can_start(one: object) -> bool:
@@ -83,43 +124,57 @@ def start_from(one: object, earlier: Sequence[Earlier], n_groups: int) -> int | 
     Returns: a rung that `at_rung` takes, else None: also for mechanisms that remember nothing, where the earlier
       answers had a threshold for each group, and where there is one threshold anyway.
     """
-    known = _known(one, earlier)
+    known = [told for told, _ in _known(one, earlier)]
     if not known:
         return None
     rung, ladder = remembered_rung(known, _price(one, known[-1].rung, n_groups)), _ladder(one)
     return None if rung is None or ladder is None else min(max(rung, ladder.low), ladder.high)
 
 
-def foretold_from(one: object, earlier: Sequence[Earlier], rung: int, n_groups: int) -> Foretold | None:
+def expected_from(one: object, earlier: Sequence[Earlier], rung: int, n_groups: int) -> Expected | None:
     """What the earlier answers let expect of the release at the threshold that follows from them (`foretold`).
 
     Args:
       one, earlier, n_groups: as in `start_from`, which returned `rung`.
       rung: the exponent of the threshold.
+    Returns: None where nothing is known of its value, or of what the threshold may cut away.
     """
     known = _known(one, earlier)
-    return foretold(known, rung, _price(one, known[-1].rung, n_groups)) if known else None
+    told = foretold([told for told, _ in known], rung, _price(one, known[-1][0].rung, n_groups)) if known else None
+    chosen = [each for told, each in known if told.selected and told.rung <= rung and each.doubt is not None]
+    if told is None or not chosen:
+        return None
+    newest = chosen[-1]
+    assert newest.doubt is not None, "it was looked for"
+    return Expected(told, newest.doubt, newest.together)
 
 
-def marked_if_not(expected: Sequence[Foretold | None], noisy: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, ...]:
-    """Releases, of which those that are not what was foretold have a signal of 0: they may be cut to any part.
+def marked(rungs: Sequence[int | None], expected: Sequence[Expected | None], noisy: Sequence[NoisyAnswer]) -> Noisy:
+    """Releases, of which those at remembered thresholds have the signal of the choices that these rest on.
+
+    Nothing was chosen for such a release, so that it does not say itself how much it may have cut away. Of one that
+    is not what was foretold, or of which nothing is known, the signal is 0: it may be cut to any part.
 
     Args:
-      expected: per release; None, or too few, where nothing was.
+      rungs: per release, the exponent of the threshold that it started from, or None where it chose one.
+      expected: per release; None, or too few, where nothing is known.
       noisy: the releases.
     """
-    return tuple(
-        one if told is None or _is_as_foretold(told, one) else replace(one, signal=np.zeros_like(one.signal))
-        for told, one in zip_longest(expected[: len(noisy)], noisy)
-    )
+    every = zip_longest(rungs, expected[: len(noisy)], noisy)
+    return tuple(one if rung is None else replace(one, signal=_signal(told, one)) for rung, told, one in every)
 
 
-def _is_as_foretold(told: Foretold, noisy: NoisyAnswer) -> bool:
+def _signal(told: Expected | None, noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """As of a release that chose."""
+    nothing = np.zeros(len(noisy.values))
     now = Earlier.of(noisy, selected=False)
-    return now is None or told.allows(now.value, now.noise)
+    if now is not None and told is not None and told.foretold.allows(now.value, now.noise):
+        size = np.maximum(nothing + now.value if told.together else noisy.values, 0.0)
+        return size / told.doubt if told.doubt > 0 else nothing + np.inf
+    return nothing
 
 
-def _known(one: object, earlier: Sequence[Earlier]) -> list[Told]:
+def _known(one: object, earlier: Sequence[Earlier]) -> list[tuple[Told, Earlier]]:
     """Of earlier releases those that speak of the thresholds of a measurement which can start from them."""
     ladder = _ladder(one)
     if ladder is None or not can_start(one):
@@ -127,8 +182,9 @@ def _known(one: object, earlier: Sequence[Earlier]) -> list[Told]:
     bound = one.bound if isinstance(one, BoundFirst) else None
     name = str(getattr(one, "name", ""))
     alike = [each for each in earlier if each.mechanism in _NAMES.get(name, (name,))]
-    told = [_told(each, ladder, bound) for each in alike]
-    return [each for each in told if each is not None]
+    epsilon = float(getattr(one, "epsilon", math.inf))
+    told = [(_told(each, ladder, bound, epsilon), each) for each in alike]
+    return [(found, each) for found, each in told if found is not None]
 
 
 def at_rung(one: M, rung: int) -> M:
@@ -179,8 +235,12 @@ def _ladder(one: object) -> Ladder | None:
     return None
 
 
-def _told(each: Earlier, ladder: Ladder, bound: int | None) -> Told | None:
-    """What a release says of its threshold; None of one that is no power of 2, nor the bound."""
+def _told(each: Earlier, ladder: Ladder, bound: int | None, epsilon: float) -> Told | None:
+    """What a release says of its threshold; None of one that is no power of 2, nor the bound.
+
+    Args:
+      epsilon: what the next release has.
+    """
     mantissa, exponent = math.frexp(each.tau)
     if each.tau == bound:
         rung = math.ceil(math.log2(each.tau))
@@ -188,7 +248,8 @@ def _told(each: Earlier, ladder: Ladder, bound: int | None) -> Told | None:
         rung = exponent - 1
     else:
         return None
-    return Told(rung, each.value, each.noise, each.selected) if ladder.low <= rung <= ladder.high else None
+    selected = each.selected and each.doubt is not None and epsilon <= AS_MUCH * each.epsilon
+    return Told(rung, each.value, each.noise, selected) if ladder.low <= rung <= ladder.high else None
 
 
 def _price(one: object, rung: int, n_groups: int) -> float:

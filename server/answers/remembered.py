@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from privacy.mechanisms.selection.remembered import WINDOW, Foretold
-from privacy.mechanisms.start_from import Earlier, can_start, foretold_from, start_from
+from privacy.mechanisms.selection.remembered import WINDOW
+from privacy.mechanisms.start_from import Earlier, Expected, can_start, expected_from, start_from
 from server.answers.encoding import decoded
 from server.ledger.charge import ChargeRecord, KeptAnswer
 from server.question import Question, Start, base_of
@@ -17,8 +17,8 @@ _RECENT, _RECENT_BYTES = 1024, 16 << 20
 
 _NOTE = (
     "The contribution bound starts from that of your answer of charge {number}, and all of epsilon goes to the "
-    "release: what is cut now is not measured, until a bound is chosen anew. Should the values not be what the "
-    "answers before let expect, the rows are marked cut."
+    "release: what is cut now is not measured, until a bound is chosen anew. Rows are marked cut by what could be "
+    "known when it was chosen, and all of them should the values not be what the answers before let expect."
 )
 
 
@@ -104,7 +104,7 @@ class Remembering:
             if start is not None:
                 records = self.ledger.answers_to(analyst, question.plan_hash, limit=2 * WINDOW)
                 before = [record for record in records if record.number <= start.number][:WINDOW]
-                start = replace(start, foretold=self._foretold(question, start.rungs, before))
+                start = replace(start, expected=self._expected(question, start.rungs, before))
             return self.settled.put((analyst, name), question if start is None else _started(question, start))
         records = self.ledger.answers_to(analyst, question.plan_hash, limit=WINDOW)
         if not records or any(record.charge.repeats for record in records):
@@ -127,15 +127,15 @@ class Remembering:
             for place, (earlier, n_groups) in enumerate(self._earlier(question, records))
         ]
         start = Start(records[0].number, tuple(rungs))
-        return replace(start, foretold=self._foretold(question, start.rungs, records))
+        return replace(start, expected=self._expected(question, start.rungs, records))
 
-    def _foretold(
+    def _expected(
         self, question: Question, rungs: Sequence[int | None], records: Sequence[ChargeRecord]
-    ) -> tuple[Foretold | None, ...]:
-        """What the values of releases at these thresholds should be like, by the answers that they follow from."""
+    ) -> tuple[Expected | None, ...]:
+        """What is known of releases at these thresholds, by the answers that they follow from."""
         measured = zip(question.measuring.releases, rungs, self._earlier(question, records), strict=True)
         return tuple(
-            None if rung is None or not earlier else foretold_from(one, earlier, rung, n_groups)
+            None if rung is None or not earlier else expected_from(one, earlier, rung, n_groups)
             for one, rung, (earlier, n_groups) in measured
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from privacy.mechanisms.start_from import marked_if_not
+from privacy.mechanisms.start_from import marked
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
@@ -53,7 +53,7 @@ class Served:
         with alone_if_large(self.released.n_values):
             noisy = self.released.noisy
             if question.start is not None:
-                noisy = marked_if_not(question.start.foretold, noisy)
+                noisy = marked(question.start.rungs, question.start.expected, noisy)
             shown = response(question.plan, self.released.domain, noisy, self.budget, "")
             shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
         return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)

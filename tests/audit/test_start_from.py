@@ -114,7 +114,7 @@ def _remembered(first: NoisyAnswer) -> np.ndarray:
 @cache
 def _rung_after(tau: float, value: float) -> int:
     """What one answer says, of a whole value, so that few are worked out."""
-    rung = start_from(GEM, [Earlier("gem", tau, value, 2 * tau, True)], 1)
+    rung = start_from(GEM, [Earlier("gem", tau, value, 2 * tau, True, 1.0, 4 * tau, True)], 1)
     assert rung is not None
     return rung
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -33,17 +34,16 @@ class Clinic:
 
     def grant(self, account: str, epsilon: float, delta: float = 0.0) -> None:
         """Make an account, or set it anew."""
-        ledger = ledger_of(self.place)
-        ledger.grant(account, Grant(epsilon, delta), ACT)
-        ledger.close()
+        with closing(ledger_of(self.place)) as ledger:
+            ledger.grant(account, Grant(epsilon, delta), ACT)
 
     def key(
         self, name: str, epsilon: float, delta: float = 0.0, role: Role = "analyst", group: str | None = None
     ) -> str:
         """Somebody new."""
-        ledger, key = ledger_of(self.place), new_key()
-        ledger.add_analyst(name, credentials_of(key), epsilon, delta, role=role, group=group, act=ACT)
-        ledger.close()
+        key = new_key()
+        with closing(ledger_of(self.place)) as ledger:
+            ledger.add_analyst(name, credentials_of(key), epsilon, delta, role=role, group=group, act=ACT)
         return key
 
     def open(self, key: str, path: str = "/", width: int = 1400) -> Page:

@@ -42,7 +42,7 @@ def test_whatever_was_remembered_one_unit_moves_the_release_by_its_threshold_at_
 ) -> None:
     """Both neighbours are released at the same threshold, since it follows from released numbers alone."""
     gem = Gem(1.0, 1, 0.0, Ladder(0, 20), monotone=True, nested=True)
-    rung = start_from(gem, [Earlier("gem", 2.0, value, 1.5, True) for value in values], 1)
+    rung = start_from(gem, [Earlier("gem", 2.0, value, 1.5, True, 1.0, 8.0, True) for value in values], 1)
     if rung is None:
         return
     started = at_rung(gem, rung)

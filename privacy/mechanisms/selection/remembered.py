@@ -46,7 +46,8 @@ class Told:
       rung: the exponent of its threshold, a power of 2 in normalised weight.
       value: the released values of all groups together, in normalised weight.
       noise: > 0, the standard deviation of the noise of that.
-      selected: was the threshold chosen privately for this answer, rather than remembered?
+      selected: was the threshold chosen privately for this answer, rather than remembered, and with about as much
+        budget as the next one has? A choice with less leaves more unseen than the next answer may cut away.
     """
 
     rung: int
@@ -109,7 +110,7 @@ def remembered_rung(told: Sequence[Told], price: float) -> int | None:
     noise says, they are that much less sure. The error at a threshold is its noise, and what larger ones surely add.
     One above the best is tried once after every private choice, which overlooks more than a doubled noise costs where
     the whole budget is the release's; and again after a while if it seemed to be worth it. None below all that were
-    used is: only a private choice can find out that less would do without risking most of the sum.
+    chosen privately is: only such a choice can find out that less would do without risking most of the sum.
 
     Post-processing: a function of released numbers alone. A release at the threshold that it names spends what it
     spends at any public one; by adaptive composition nothing more is lost, however the threshold was found.
@@ -138,7 +139,8 @@ def _rung(known: list[Told], price: float) -> int | None:
     likely, surely = _gains(known, price)
     prices = price * 2.0 ** np.arange(lowest, highest + 1)
     missed = np.concatenate((np.cumsum(surely[::-1])[::-1], [0.0]))
-    best = int(np.argmin(missed + prices))
+    least = min(one.rung for one in known if one.selected) - lowest
+    best = least + int(np.argmin((missed + prices)[least:]))
     still_more = 0 < best == len(likely) and surely[-1] / 2 > prices[-1]
     if still_more or _should_be_tried(known, lowest + best, best < len(likely) and likely[best] > prices[best]):
         return lowest + best + 1

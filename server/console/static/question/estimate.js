@@ -83,7 +83,7 @@ function fromErrors(known, explanation, noise = null) {
   const headline = first.typical > 1
     ? `Nothing but noise, ${about(first.typical)} times ${rows ? "a typical row" : "the answer"}`
     : `${typical[0].toUpperCase()}${typical.slice(1)}${rows ? " for a typical row" : ""}${worst}`;
-  const more = noise ? `± ${about(noise.half)}, and the rows you were told of come to ${about(noise.half / first.typical)} for each.` : "As your own earlier answer lets expect.";
+  const more = noise ? `± ${about(noise.half)}, and the rows you were told of come to ${about(noise.half / first.typical)} for each.` : "Judged by your own earlier answer.";
   return { headline, more, useless: bad(first.typical) ? saysNothing(explanation, noise) : null, poor: first.typical > POOR };
 }
 

@@ -19,7 +19,7 @@ from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.start_from import Earlier, at_rung, can_start, foretold_from, marked_if_not, start_from
+from privacy.mechanisms.start_from import AS_MUCH, Earlier, at_rung, can_start, expected_from, marked, start_from
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
@@ -131,18 +131,72 @@ def test_an_answer_of_data_that_grew_all_at_once_is_marked_and_one_of_the_same_d
     """Everybody adds 10, then 80: at a threshold of 16 the sum leaps from 10 to 16 for each, and shows it."""
     one, people = Gem(0.5, ladder=LADDER), 20_000
     before = earlier(answered("gem", [10.0 * people], 4))
-    told = foretold_from(one, before, 4, 1)
+    told = expected_from(one, before, 4, 1)
     assert told is not None
     generator = np.random.default_rng(3)
     same, grown = (
         [people * load + 40 * generator.laplace() for _ in range(200)] for load in (10.0, 16.0)
     )  # 40: 16 in multiples of 1 / epsilon, and more
-    for values, marked in ((same, False), (grown, True)):
-        released = [marked_if_not([told], [answered("gem", [value], 4)])[0] for value in values]
-        assert [bool(noisy.may_be_cut.any()) for noisy in released] == [marked] * 200
+    for values, is_cut in ((same, False), (grown, True)):
+        released = [marked([4], [told], [answered("gem", [value], 4)])[0] for value in values]
+        assert [bool(noisy.may_be_cut.any()) for noisy in released] == [is_cut] * 200
 
 
-def test_what_was_not_foretold_is_not_marked() -> None:
+@pytest.mark.parametrize(("doubt", "is_cut"), [(100.0, False), (400.0, True)])
+def test_a_release_is_marked_by_what_the_choice_could_know_that_its_threshold_rests_on(
+    doubt: float, is_cut: bool
+) -> None:
+    """Below three times what choosing the threshold cost, a value is marked, as of a release that chose."""
+    one, value = Gem(1.0, ladder=LADDER), 1_000.0
+    chosen = answered("gem", [value], 4)
+    before = earlier(replace(chosen, signal=np.array([value / doubt])))
+    told = expected_from(one, before, 5, 1)
+    assert told is not None and told.doubt == doubt
+    (now,) = marked([5], [told], [answered("gem", [value + 5.0], 5)])
+    assert bool(now.may_be_cut.all()) is is_cut
+    assert now.signal[0] == pytest.approx((value + 5.0) / doubt)
+
+
+def test_the_doubt_of_one_threshold_for_all_groups_is_of_their_sum() -> None:
+    one = ALL["group_lp"]
+    values = [100.0, 700.0, 200.0]
+    before = earlier(replace(answered("group_lp", values, 3), signal=np.full(3, 20.0)))
+    assert (before[0].doubt, before[0].together) == (50.0, True)
+    told = expected_from(one, before, 3, 3)
+    (now,) = marked([3], [told], [answered("group_lp", values, 3)])
+    assert now.signal.tolist() == [20.0] * 3
+    each = earlier(replace(answered("gem", values, 3), signal=np.array([2.0, 14.0, 4.0])))
+    assert (each[0].doubt, each[0].together) == (50.0, False)
+    (now,) = marked([3], [expected_from(ALL["gem"], each, 3, 3)], [answered("gem", values, 3)])
+    assert now.signal.tolist() == [2.0, 14.0, 4.0]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_was_chosen_with_much_less_is_chosen_anew(name: str) -> None:
+    """The threshold of a pilot is right for its noise, and cuts away many times that of the answer after it."""
+    one = ALL[name]
+    values = [5_000.0, 6_000.0, 4_000.0]
+    spent = one.epsilon  # type: ignore[attr-defined]
+    pilot, near = (
+        earlier(replace(answered(one.name, values, 3), epsilon=spent / times))  # type: ignore[attr-defined]
+        for times in (AS_MUCH + 0.1, AS_MUCH - 0.1)
+    )
+    assert start_from(one, pilot, 3) is None
+    assert start_from(one, near, 3) in (3, 4)
+    higher = earlier(replace(answered(one.name, values, 5), epsilon=spent))  # type: ignore[attr-defined]
+    assert start_from(one, [*higher, *pilot, *pilot], 3) in (5, 6), "none below those that were chosen with as much"
+
+
+def test_a_choice_that_tells_nothing_of_what_it_missed_is_made_anew() -> None:
+    one = Gem(1.0, ladder=LADDER)
+    nothing = earlier(replace(answered("gem", [-3.0], 4), signal=np.zeros(1)))
+    assert nothing[0].doubt is None
+    assert start_from(one, nothing, 1) is None
+
+
+def test_what_is_not_known_is_marked_and_what_was_chosen_stays_as_it_is() -> None:
     noisy = [answered("gem", [5.0], 4), answered("gem", [6.0], 4)]
-    assert marked_if_not([None], noisy) == tuple(noisy)
-    assert foretold_from(Gem(0.5, ladder=LADDER), [], 4, 1) is None
+    first, second = marked([None, 4], [None], noisy)
+    assert first is noisy[0]
+    assert second.may_be_cut.all()
+    assert expected_from(Gem(0.5, ladder=LADDER), [], 4, 1) is None
