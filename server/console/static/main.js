@@ -83,9 +83,9 @@ async function signIn() {
   show(byId("welcome"), false);
   show(byId("workbench"), true);
   show(byId("session"), true);
-  offerExamples(schema.examples, (sql) => { editor.sql = sql; editor.area.focus(); });
+  offerExamples(schema.examples, (sql) => edit({ sql, epsilon: Math.min(spend.epsilon ?? spend.usual, spend.usual) }));
   notebook.restore();
-  editor.area.focus();
+  editor.focus();
   takeLink();
   const left = Asking.left();
   if (left) run(left.question, left);
@@ -126,7 +126,7 @@ function collect(asked) {
   spend.accuracy = null;
   spend.changed();
   byId("sql").scrollIntoView({ block: "nearest" });
-  editor.area.focus();
+  editor.focus();
   toast(there.length > 1 ? `A dashboard of ${there.length} questions stands in the editor.` : "Add another question, ended by a semicolon, for a dashboard.");
 }
 
@@ -136,7 +136,7 @@ function edit(asked) {
   editor.sql = asked.sql;
   spend.changed();
   byId("sql").scrollIntoView({ block: "nearest" });
-  editor.area.focus();
+  editor.focus();
 }
 
 // Errors wait until nobody has typed for a while: half a word is no mistake.
@@ -248,6 +248,7 @@ async function during(act, instead) {
 // What has been paid for costs nothing any more, and how well it is known is known.
 async function lookAgain(sql) {
   if (running || editor.sql !== sql) return;
+  if (statements(sql).length > 1) return; // what was told of them would push their answers out of sight
   await look();
   explanation.fold();
 }
@@ -352,6 +353,9 @@ function reopen(asked, answered) {
   edit(asked);
   if (answered) openPaid(asked);
 }
+
+// A link that is opened in this tab, or pasted over its address.
+addEventListener("hashchange", () => { if (location.hash.startsWith("#sql=")) location.reload(); });
 
 const opened = linked();
 explainWords();

@@ -22,6 +22,7 @@ export function drawAccounts(all, charges) {
     made.append(element("p", { class: "forecast" }, forecast(account, own)));
     return made;
   }));
+  byId("group-names").replaceChildren(...accounts.filter(({ account }) => account.startsWith("group:")).map(({ account }) => element("option", { value: account.slice(6) })));
   byId("account-names").replaceChildren(...accounts.map(({ account }) => element("option", { value: account })));
 }
 

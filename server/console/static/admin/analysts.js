@@ -1,7 +1,7 @@
 // Who holds keys: role, group, state; and what an admin changes about them.
 
 import { Problem } from "../common/api.js";
-import { byId, element, quiet, show, toast } from "../common/dom.js";
+import { byId, copy, element, quiet, show, toast } from "../common/dom.js";
 import { totalOf } from "./accounts.js";
 import { attempt, fill, send, why } from "./office.js";
 
@@ -62,6 +62,7 @@ export function reveal({ name, key: made }) {
   const secret = byId("secret");
   secret.querySelector("strong").textContent = name;
   secret.querySelector("code").textContent = made;
+  byId("copy-secret").onclick = () => copy(made, "The key");
   show(secret, true);
   secret.scrollIntoView({ block: "nearest" });
 }

@@ -61,5 +61,6 @@ export async function reload(reason, done, confirm = undefined) {
       hash ? element("button", { type: "button", onclick: () => attempt(async () => { await reload(reason, done, hash); await done(); }) }, "It is meant: take it") : "",
     );
     show(box, true);
+    box.scrollIntoView({ block: "nearest" });
   }
 }

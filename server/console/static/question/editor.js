@@ -24,6 +24,11 @@ export class Editor extends EventTarget {
     this.changed(false);
   }
 
+  // Where there is a keyboard already: on a telephone one would rise over what the question costs.
+  focus() {
+    if (!matchMedia("(pointer: coarse)").matches) this.area.focus();
+  }
+
   // The tables whose names and columns complete themselves.
   complete(tables) {
     this.tables = tables;
@@ -75,6 +80,7 @@ export class Editor extends EventTarget {
     const beyond = at !== null && at > this.sql.length ? [element("span", { class: "tok-problem" }, " ")] : [];
     this.copy.replaceChildren(...pieces, ...beyond, "\n");
     this.area.rows = Math.min(MOST_ROWS, Math.max(LEAST_ROWS, this.sql.split("\n").length));
+    while (this.area.rows < MOST_ROWS && this.area.scrollHeight > this.area.clientHeight) this.area.rows += 1; // lines that wrap
     this.copy.scrollTop = this.area.scrollTop;
   }
 
