@@ -77,7 +77,9 @@ def _costs(case: str, passed: Pass) -> list[Row]:
     true_errors = [error for one in passed.replays for error in one.true_errors]
     paid = sum(cost.epsilon > 0 for cost in costs)
     spent = sum(one.spent for one in passed.replays)
-    near = _share([error <= TARGET for error in true_errors])
+    near = _share([error.typical <= TARGET for error in true_errors])
+    held = sum(error.held for error in true_errors) / max(1, sum(error.unmarked for error in true_errors))
+    typical = median([error.typical for error in true_errors] or [math.nan])
     each = passed.epsilon / passed.loads / len(passed.replays)
     rows = [
         Row(case, "epsilon of all charts, all loads", passed.epsilon, "epsilon"),
@@ -90,7 +92,8 @@ def _costs(case: str, passed: Pass) -> list[Row]:
         Row(case, "answers within 5%, by what was released", _share([cost.within for cost in costs]), "1", _WITHIN),
         Row(case, "answers asked for, per question", sum(cost.attempts for cost in costs) / len(costs), "1"),
         Row(case, "answers whose typical cell is within 5% of the truth", near, "1"),
-        Row(case, "true error of a typical cell, median", 100 * median(true_errors or [math.nan]), "%"),
+        Row(case, "true error of a typical cell, median", 100 * typical, "%"),
+        Row(case, "intervals that hold the truth, of cells that are not marked as cut", held, "1"),
         Row(case, "time of the pass", passed.seconds, "s"),
     ]
     for key in ("kind", "dashboard"):

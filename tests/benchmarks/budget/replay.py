@@ -31,7 +31,7 @@ from tests.benchmarks.budget.growing_data import GrowingData, rows_of
 from tests.benchmarks.budget.levers import ONLY_REUSE, Levers
 from tests.benchmarks.budget.pipelines import pipeline_over
 from tests.benchmarks.budget.reach import out_of_reach
-from tests.benchmarks.budget.truth import true_errors
+from tests.benchmarks.budget.truth import TrueError, true_errors
 from tests.benchmarks.budget.viewer import Refusal, Viewer
 from tests.benchmarks.budget.workload import ask_workload, gains
 from tests.support.asking import ask
@@ -141,7 +141,7 @@ class Replay:
       beyond: those of which it was found out, with what was expected.
       refused: by template, the refusal.
       spent: what the ledger says, of everything, pilots of what was given up included.
-      true_errors: of some answers, how far a typical cell was from the truth, as a part of it.
+      true_errors: of some answers, how far they were from the truth.
     """
 
     dashboard: str
@@ -150,7 +150,7 @@ class Replay:
     beyond: Mapping[str, str]
     refused: Mapping[str, str]
     spent: float
-    true_errors: tuple[float, ...] = field(default=())
+    true_errors: tuple[TrueError, ...] = field(default=())
 
 
 def replay(
@@ -241,7 +241,7 @@ class _Passing:
         ledger.add_analyst(self._analyst, key_hash(self._key), _GRANTED, _GRANTED_DELTA, act=Act("benchmark"))
         self._viewer: Viewer | None = None
         self._judged: dict[str, bool] = {}
-        self._true_errors: list[float] = []
+        self._true_errors: list[TrueError] = []
         self._rows: dict[str, int] = {}
         self._looked = 0
 

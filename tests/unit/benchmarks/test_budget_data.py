@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from server.ledger.analyst import Act
 from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge
 from server.ledger.sqlite.open import create_ledger
+from server.query import Interval
 from tests.benchmarks.budget import growing_data
 from tests.benchmarks.budget.dashboards import Asked, Chart
 from tests.benchmarks.budget.growing_data import Appended, GrowingData, rows_of
@@ -66,7 +68,11 @@ def test_true_errors_compare_cells_of_the_same_key(data: GrowingData, tmp_path: 
     asked = Asked(Chart("by month", "series", "visits", ("n",), (), "month"), "", sql, 1.0)
     told = answer([(6.0,), (1.0,)], [1.0], keys=("2024-01-01 00:00:00", "2024-02-01 00:00:00"), key="time")
     (error,) = true_errors(file, [Answered(asked, 0, 0.0, 0.0, 0.0, 0.1, 1, told)])
-    assert error == pytest.approx(1 / 2.5)  # 5 and 0 are true: each is one off, and 2.5 is their median
+    assert error.typical == pytest.approx(1 / 2.5)  # 5 and 0 are true: each is one off, and 2.5 is their median
+    assert (error.unmarked, error.held) == (2, 2)
+    narrow = replace(told, intervals=((None, Interval(5.5, 6.5)), (None, Interval(0.0, 2.0))), cut=(False, True))
+    (error,) = true_errors(file, [Answered(asked, 0, 0.0, 0.0, 0.0, 0.1, 1, narrow)])
+    assert (error.unmarked, error.held) == (1, 0), "5 is not within 5.5 to 6.5, and what is marked does not count"
 
 
 def test_sums_of_charges_are_what_accounts_have_spent(tmp_path: Path) -> None:
