@@ -264,11 +264,15 @@ _BY_CHANCE = 1e-5
 """How often an attack that is no better than its budget allows is taken for a success."""
 
 
-def play(attack: Attack, present: Opens, absent: Opens, rounds: int) -> Outcome:
+def play(
+    attack: Attack, present: Opens, absent: Opens, rounds: int, anew: Callable[[], None] = lambda: None
+) -> Outcome:
     """Attack the database with the person and the one without.
 
     Args:
       rounds: of an attack on noisy numbers, with each of the two.
+      anew: called before each round: what was answered in one is not given again in another, which would make one
+        draw of noise of all of them.
     """
     if isinstance(attack, BreakIn):
         with _at(present, attack.epsilon) as desk:
@@ -283,6 +287,7 @@ def play(attack: Attack, present: Opens, absent: Opens, rounds: int) -> Outcome:
         return Outcome(told == (True, False), held, f"says {told}; {len(differing)} replies differ: {differing[:1]}")
     right = 0
     for number in range(rounds):
+        anew()
         with _at(present, attack.epsilon) as first, _at(absent, attack.epsilon) as second:
             told = attack.says(first), attack.says(second)
             right += (told[0] is True) + (told[1] is not True)

@@ -24,7 +24,7 @@ import duckdb
 import httpx
 
 from server.demo.workplace import free_port
-from server.ledger.analyst import Role
+from server.ledger.analyst import Act, Role
 from server.ledger.api_keys import credentials_of, new_key
 from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import read_policy
@@ -219,6 +219,11 @@ class Pair:
     present: Opens
     absent: Opens
     proxies: tuple[Proxy, ...] = ()
+
+    def anew(self) -> None:
+        """The data are said to be new: what was answered before is not given again."""
+        for proxy in self.proxies:
+            proxy.ledger.bump_data(Act("custodian", "another round"))
 
 
 @contextmanager

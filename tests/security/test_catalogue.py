@@ -44,7 +44,7 @@ def test_succeeds_against_the_naive_proxy(attack: Attack, naive: Pair) -> None:
 @pytest.mark.parametrize("attack", played(slow=(DIFFERENCING, *BY_THE_CLOCK)))
 def test_fails_here(attack: Attack, real: Pair) -> None:
     """Rounds of noisy numbers take their time, and a busy machine decides what is measured in seconds: slow."""
-    outcome = play(attack, real.present, real.absent, ROUNDS)
+    outcome = play(attack, real.present, real.absent, ROUNDS, real.anew)
     assert outcome.held, outcome.told
 
 

@@ -43,7 +43,7 @@ def attacks(quick: bool) -> Measured:
 
 
 def _count(one: AttackClass, pair: Pair, rounds: int, *, held: bool) -> int:
-    outcomes = (play(attack, pair.present, pair.absent, rounds) for attack in one.attacks)
+    outcomes = (play(attack, pair.present, pair.absent, rounds, pair.anew) for attack in one.attacks)
     return sum(outcome.held if held else outcome.succeeded for outcome in outcomes)
 
 

@@ -34,7 +34,7 @@ CONDITIONS = {
     "a letter of no code": f"chr(CASE WHEN {HERS} THEN -1 ELSE 65 END) = 'A'",
     "a document": "CAST(note AS json) IS NOT NULL",
     "bytes": "CAST(note AS blob) = CAST(unhex(note) AS blob)",
-    "a subquery of two rows": "(SELECT id FROM visit x WHERE x.patient = visit.patient AND x.cost > 1e300) > 0",
+    "a subquery of two rows": "(SELECT id FROM visit x WHERE x.patient = visit.patient AND x.cost > 100) > 0",
     "an error on purpose": f"CASE WHEN {HERS} THEN error('she is there') ELSE 'x' END = 'x'",
     "an assertion": f"CASE WHEN {HERS} THEN CAST('boom' AS integer) ELSE 1 END = 1",
 }

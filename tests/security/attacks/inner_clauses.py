@@ -19,7 +19,7 @@ RELATIONS = {
     "LIMIT": f"(SELECT id FROM patient WHERE id >= {TARGET} ORDER BY id LIMIT 1)",
     "OFFSET": f"(SELECT id FROM patient WHERE id <= {TARGET} ORDER BY id DESC LIMIT 1 OFFSET 0)",
     "ORDER BY of a value": "(SELECT id FROM patient ORDER BY salary LIMIT 1)",
-    "HAVING": "(SELECT min(id) AS id FROM patient GROUP BY town HAVING count(*) = 1)",
+    "HAVING": f"(SELECT min(salary) + {TARGET} AS id FROM patient GROUP BY town HAVING count(*) = 1)",
     "DISTINCT ON": "(SELECT DISTINCT ON (town) id FROM patient ORDER BY town DESC, id)",
     "a window": "(SELECT id FROM (SELECT id, row_number() OVER (ORDER BY salary) AS r FROM patient) s WHERE r = 1)",
     "QUALIFY": "(SELECT id FROM patient QUALIFY row_number() OVER (ORDER BY salary) = 1)",
