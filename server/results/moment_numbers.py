@@ -54,7 +54,11 @@ def days_after(text: str, start: date) -> int:
 
 
 def microseconds_after(text: str, start: date) -> int:
-    """Microseconds from the midnight of a date to the moment of a text; as `days_after`.
+    """Microseconds from the midnight of a date to the moment of a text.
+
+    Args:
+      text, start: as of `days_after`.
+    Raises: ValueError for other texts.
 
     >>> microseconds_after("2000-01-01 00:00:01.5+00", date(2000, 1, 1))
     1500000
