@@ -28,11 +28,19 @@ _LITERALS = {
 _NUMBERS, _KEYS = ("i", "j", "n", "m", "f", "r"), ("t", "v", "c", "b", "i", "j", "town")
 
 
+_PLACEHOLDERS = re.compile(r"\$(\d)")
+_WRONGLY_BOUND = 0.05
+"""Of statements: with a value more than they name, which is refused before anything else is looked at."""
+
+
 def spoken(seed: int) -> QueryRequest:
     """A statement of the fuzzer."""
     draw = random.Random(seed)
-    values = draw.choice(((), (3,), ("1994-01-01", 2.5)))
-    return _request(draw, Speaker(seed).statement(), values)
+    sql = Speaker(seed).statement()
+    named = max(map(int, _PLACEHOLDERS.findall(sql)), default=0)
+    values = draw.choice(((3, 7), ("1994-01-01", 2.5)))
+    wrong = draw.random() < _WRONGLY_BOUND
+    return _request(draw, sql, values[: named + wrong])
 
 
 def composed(seed: int) -> QueryRequest:
