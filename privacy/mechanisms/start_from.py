@@ -24,8 +24,6 @@ from privacy.noisy_answer import NoisyAnswer
 
 M = TypeVar("M")
 
-Noisy = tuple[NoisyAnswer, ...]
-
 _HALF_OF_MEAN = 3.0
 """The half-width of a 95% interval in multiples of the noise's mean size: 3.0 of Laplace noise, 2.5 of Gaussian."""
 
@@ -141,15 +139,17 @@ def expected_from(one: object, earlier: Sequence[Earlier], rung: int, n_groups: 
     """
     known = _known(one, earlier)
     told = foretold([told for told, _ in known], rung, _price(one, known[-1][0].rung, n_groups)) if known else None
-    chosen = [each for told, each in known if told.selected and told.rung <= rung and each.doubt is not None]
+    chosen = [each for told, each in known if told.selected and told.rung <= rung]
     if told is None or not chosen:
         return None
     newest = chosen[-1]
-    assert newest.doubt is not None, "it was looked for"
+    assert newest.doubt is not None, "else it does not count as selected"
     return Expected(told, newest.doubt, newest.together)
 
 
-def marked(rungs: Sequence[int | None], expected: Sequence[Expected | None], noisy: Sequence[NoisyAnswer]) -> Noisy:
+def marked(
+    rungs: Sequence[int | None], expected: Sequence[Expected | None], noisy: Sequence[NoisyAnswer]
+) -> tuple[NoisyAnswer, ...]:
     """Releases, of which those at remembered thresholds have the signal of the choices that these rest on.
 
     Nothing was chosen for such a release, so that it does not say itself how much it may have cut away. Of one that

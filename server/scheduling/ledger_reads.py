@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from server.ledger.ledger import Budgets
 from server.ledger.outlook import Outlook
 from server.query import Budget
+from server.scheduling.lru_cache import LruCache
 from server.scheduling.thread_pool import ThreadPool
 
 STRANGERS = 2
@@ -38,7 +38,7 @@ class LedgerReads:
         self.at_once = at_once
         self._threads = threads
         self._strangers = ThreadPool(running=STRANGERS, waiting=_WAITING_STRANGERS)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: LruCache[str, bool] = LruCache(_MOST_KNOWN)
 
     async def budget(self, analyst: str) -> Budget:
         """What the analyst was granted and what is left. Raises: UnknownAnalyst; also as `call`."""
@@ -77,14 +77,10 @@ class LedgerReads:
           function: finds whose it is; None for nobody.
         Raises: as `call`.
         """
-        lane = self.call if shown in self._known else self.of_stranger
-        found = await lane(function, *args, **kwargs)
-        if found is None:
-            self._known.pop(shown, None)
-        else:
-            self._known[shown] = None
-            if len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+        was_known = self._known.get(shown)
+        found = await (self.call if was_known else self.of_stranger)(function, *args, **kwargs)
+        if was_known or found is not None:  # guesses push nobody out
+            self._known.put(shown, found is not None)
         return found
 
     async def call(

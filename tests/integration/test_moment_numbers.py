@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psycopg
+import pyarrow as pa
 import pytest
 
 from planner.sql.datetime_texts import zoned_text
@@ -54,7 +55,6 @@ def test_every_date_and_time_of_postgresql_is_sent_as_it_sends_them(
     ],
 )
 def test_arrow_counts_from_1970_and_has_no_end_of_days(kind: ResultType, text: str, expected: int | None) -> None:
-    pa = pytest.importorskip("pyarrow")
     forms = RESULT_TYPES[kind]
     column = pa.array([forms.arrow(text), None], forms.arrow_type(pa))
     stored = column.cast(pa.int32() if kind == "date" else pa.int64())

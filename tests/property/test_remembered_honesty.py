@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from privacy.ladder import Ladder
 from privacy.mechanisms import start_from as memory
 from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.start_from import Earlier, at_rung, expected_from, marked, start_from
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.tabulated_answer import TabulatedAnswer
@@ -33,12 +34,10 @@ def gem(epsilon: float) -> Gem:
     return Gem(epsilon, 1, ladder=LADDER, monotone=True, nested=True)
 
 
-def released(one: object, values: NDArray[np.int64], entropy: SimulatedEntropy) -> NoisyAnswer:
-    ladder: Ladder = one.ladder  # type: ignore[attr-defined]
-    units = np.array(ladder.units)
+def released(one: Measurement, values: NDArray[np.int64], entropy: SimulatedEntropy) -> NoisyAnswer:
+    units = np.array(one.ladder.units)
     cut = np.minimum(values[:, None] * LADDER.units[0], units[None]).sum(axis=0)
-    noisy: NoisyAnswer = one.release(TabulatedAnswer(cut[None], ladder), entropy)  # type: ignore[attr-defined]
-    return noisy
+    return one.release(TabulatedAnswer(cut[None], one.ladder), entropy)
 
 
 def astray(kind: str, *, remembers: bool) -> tuple[float, float]:
