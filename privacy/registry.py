@@ -128,8 +128,8 @@ class Mechanism:
         how many units have how much (`LoadHistogram`)?
       takes_exchanges: is it proved where neighbours exchange tuples of a unit for others of its own? It then asks
         of each group's truncated answer no more than that it moves by the threshold at most.
-      by_kind: may units of a relation that reach fewer groups than others contribute more to each
-        (`KindMeasurement`)?
+      by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
+        reach fewer contribute more to each, or is noise for fewer (`KindMeasurement`)?
     """
 
     name: str
@@ -321,9 +321,16 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     return tuple(map(made, of.sums))
 
 
+def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    from privacy.mechanisms.budget import PureBudget
+    from privacy.mechanisms.clipping.l1_clip import L1Clip
+
+    return tuple(L1Clip(PureBudget(one.epsilon), one.ladder) for one in of.sums)
+
+
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     """Equal shares of rho, converted to (epsilon, delta) once, for all sums."""
-    from privacy.mechanisms.groups.l2_clip import L2Clip
+    from privacy.mechanisms.clipping.l2_clip import L2Clip
     from privacy.mechanisms.groups.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
@@ -332,8 +339,8 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
+    from privacy.mechanisms.clipping.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_SELECTION, ScaledSum
     from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
-    from privacy.mechanisms.groups.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_SELECTION, ScaledSum
     from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
     def scaled(one: Sum) -> ScaledSum:
@@ -355,7 +362,7 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 def _released_at_one_scale(
     made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
-    from privacy.mechanisms.groups.joint_scale import ScaledSum, release_at_one_scale
+    from privacy.mechanisms.clipping.joint_scale import ScaledSum, release_at_one_scale
 
     return release_at_one_scale([one for one in made if isinstance(one, ScaledSum)], tuples, entropy)
 
@@ -451,6 +458,15 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         by_loads=True,
         takes_exchanges=True,
         build=_bound_first,
+    ),
+    JointMechanism(
+        "l1_clip",
+        "selects one total for what a unit adds to all groups together, then releases once in each",
+        two_sided=True,
+        needs=(Need.ONE_OWNER,),
+        bounds_vector=True,
+        by_kind=True,
+        build=_l1_clip,
     ),
     JointMechanism(
         "l2_clip",

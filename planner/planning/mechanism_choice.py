@@ -166,6 +166,9 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.gaussian_pays and known.owners == 1 and not known.sampled:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
+    if known.owners == 1 and not known.sampled and not known.one_group and not known.gaussian_pays:
+        why = "the default for one owner and groups: what a unit adds to all groups together is cut to one total"
+        return MechanismChoice("l1_clip", False, why)
     why = "the default for groups: it selects a threshold and releases once in each group"
     return MechanismChoice("group_lp", known.gaussian_pays, why)
 

@@ -20,11 +20,11 @@ from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.tree_hash import text_hash, tree_hash
 from planner.sql.result_names import ResultType
 
-REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l2_clip", "joint_scale", "fixed"})
+REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l1_clip", "l2_clip", "joint_scale", "fixed"})
 """Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a
 public scale then: what is chosen is chosen with noise of its own, and the release draws for each group anew
-(`privacy.mechanisms.noise.release`; `l2_clip` draws one Gaussian per group itself). Not those that race thresholds or
-draw a rank, whose noise is part of the choice."""
+(`privacy.mechanisms.noise.release`; `l1_clip` and `l2_clip` draw one noise per group themselves). Not those that race
+thresholds or draw a rank, whose noise is part of the choice."""
 
 
 @dataclass(frozen=True)
@@ -256,9 +256,11 @@ def written(key: GroupKey) -> exp.Expr:
 
 
 def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[str | None]) -> str:
-    """Truncated group by group, in length, by one factor for all sums, or with capacities of kinds, by the noise."""
+    """Truncated in each group, in total, in length, by one factor for all sums, or with capacities of kinds."""
     facts: list[object] = ["each group"]
-    if mechanism == "l2_clip":
+    if mechanism == "l1_clip":
+        facts = ["total", n_groups]
+    elif mechanism == "l2_clip":
         facts = ["length", n_groups]
     elif mechanism == "joint_scale":
         facts = ["one factor", *together]

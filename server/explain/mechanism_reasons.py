@@ -75,11 +75,11 @@ def groups_reason(plan: Plan, n_groups: int, kinds: GroupsOfKinds = ()) -> str:
         return f"{why}; what is released hides all the groups that one unit counts in, {reached:,} of them"
     if not plan.group_keys or reached <= 1:
         return f"{why}; each group has all of its release's epsilon"
+    if MECHANISMS[plan.mechanism].bounds_vector:
+        return f"{why}; {_VECTOR}"
     if not plan.release_delta:
         return f"{why}; each group has 1/{reached} of its release's epsilon, so its noise is {reached} times as large"
-    if MECHANISMS[plan.mechanism].delta_where_it_pays:
-        return f"{why}; pure or zero-concentrated privacy, whichever leaves less noise for {reached} groups of a unit"
-    return f"{why}; {_VECTOR}"
+    return f"{why}; pure or zero-concentrated privacy, whichever leaves less noise for {reached} groups of a unit"
 
 
 _VECTOR = "what it adds to all of them together is bounded as one vector"

@@ -220,8 +220,10 @@ def _epsilon(
 
 def lower_thresholds(plan: Plan, domain: Domain, groups: Domain) -> float:
     """How much lower a threshold for some groups is than for all, where it bounds the length of a vector."""
-    vectors = MECHANISMS[plan.mechanism].bounds_vector
-    return math.sqrt(max(1.0, len(domain) / max(1, len(groups)))) if vectors else 1.0
+    if not MECHANISMS[plan.mechanism].bounds_vector:
+        return 1.0
+    more = max(1.0, len(domain) / max(1, len(groups)))
+    return more if plan.mechanism == "l1_clip" else math.sqrt(more)
 
 
 Noises = Sequence[Mapping[float, float]]

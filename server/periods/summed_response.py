@@ -18,7 +18,7 @@ from server.question import Question
 from server.results.confidence_note import confidence_notes
 from server.results.response import response
 from server.reuse.derived import LACKS_OTHERS, MEANS
-from server.reuse.usable import one_factor
+from server.reuse.usable import cut_as_vectors, one_factor
 
 _ADDED_UP = (
     "A value is the sum of up to {most} parts, of different days. In each of them what a person adds was cut "
@@ -47,11 +47,10 @@ def summed_response(
     parts = np.concatenate([piece.place for piece in summed.pieces] + [one.place for one in measured])
     most = int(np.bincount(parts, minlength=1).max())
     if most > 1:
-        lengths = any("l2_clip" in one.mechanism for one in noisy)
         joint = any("joint_scale" in one.mechanism for one in noisy)
         plan = replace(
             plan,
-            mechanism="l2_clip" if lengths else plan.mechanism,
+            mechanism=cut_as_vectors(noisy) or plan.mechanism,
             tuples_per_unit=None if joint or one_factor(noisy) else plan.tuples_per_unit,
             group_rule=None,
         )

@@ -14,6 +14,7 @@ from server.query import Budget, QueryResponse
 from server.question import Question
 from server.results.confidence_note import confidence_notes
 from server.results.response import response
+from server.reuse.usable import cut_as_vectors
 
 _FREE = "Nothing was measured or charged: this follows from {which}."
 _CUT_APART = (
@@ -94,11 +95,10 @@ class Derived:
           request_id: as in the request.
         """
         plan = question.plan
-        lengths = any("l2_clip" in one.mechanism for one in self.noisy)
         made = response(
             replace(
                 plan,
-                mechanism="l2_clip" if lengths else plan.mechanism,
+                mechanism=cut_as_vectors(self.noisy) or plan.mechanism,
                 tuples_per_unit=None if self.one_factor else plan.tuples_per_unit,
                 group_rule=None,
                 notes=(*self.notes(), *plan.notes),

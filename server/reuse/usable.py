@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.plan import Plan, Release
 from privacy.noisy_answer import NoisyAnswer
+from privacy.registry import MECHANISMS
 
 
 def usable(noisy: NoisyAnswer) -> bool:
@@ -21,8 +22,16 @@ def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
     most = plan.adds_at_most(release)
     if most is None:
         return True
-    scalar = not one_factor([noisy]) and noisy.mechanism != "l2_clip"
+    scalar = not one_factor([noisy]) and not cut_as_vectors([noisy])
     return scalar and bool(np.all(noisy.tau >= float(most)))
+
+
+def cut_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
+    """The mechanism by which any of them was cut in all groups together, rather than in each; None: by none."""
+    named = (
+        name for one in noisy for name, known in MECHANISMS.items() if known.bounds_vector and name in one.mechanism
+    )
+    return next(named, None)
 
 
 def one_factor(noisy: Sequence[NoisyAnswer]) -> bool:

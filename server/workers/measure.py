@@ -28,10 +28,10 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import one_threshold, useful_ladder
 from privacy.mechanisms.by_key.key_counts import KeyCounts
+from privacy.mechanisms.clipping.joint_scale import finer
 from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.joint_scale import finer
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian

@@ -11,8 +11,9 @@ from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.clipping.clipped_vectors import STEPS
+from privacy.mechanisms.clipping.levelled_vectors import Level
 from privacy.mechanisms.group_measurement import GroupMeasurement
-from privacy.mechanisms.groups.clipped_vectors import STEPS
 from privacy.truncation.encode import encode
 from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
@@ -70,3 +71,21 @@ class PlainVectors:
         length = np.sqrt(np.bincount(self._units, self._loads**2))[self._units]
         clipped = self._loads * np.minimum(1, tau / np.maximum(length, 1))
         return np.bincount(self._group, clipped / tau * STEPS, self.n_groups).astype(np.int64)
+
+
+class ScaledVectors:
+    """Scaled to the total tau: x min(1, tau / sum x). Moves by 2 tau, in two groups already."""
+
+    def __init__(self, tuples: CodedJoinTuples, row: int) -> None:
+        self.n_groups, self._units = tuples.n_groups, tuples.units
+        loads: NDArray[np.int64] = add_loads(tuples.members, tuples.weights[row], len(tuples.units))
+        self._loads = loads.astype(np.float64)
+        self._group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
+
+    def totals(self, ladder: Ladder) -> TabulatedAnswer:
+        return TabulatedAnswer(np.zeros((1, len(ladder)), np.int64), ladder)
+
+    def sums(self, level: Level) -> NDArray[np.int64]:
+        total = np.bincount(self._units, self._loads)[self._units]
+        scaled = self._loads * np.minimum(1, level.tau_units / np.maximum(total, 1)) / level.step
+        return np.bincount(self._group, scaled, self.n_groups).astype(np.int64)

@@ -15,8 +15,8 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
+from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
 from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
-from privacy.mechanisms.groups.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring
 from privacy.units import ONE

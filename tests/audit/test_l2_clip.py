@@ -8,9 +8,9 @@ import pytest
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.groups import l2_clip
-from privacy.mechanisms.groups.clipped_vectors import STEPS
-from privacy.mechanisms.groups.l2_clip import L2Clip
+from privacy.mechanisms.clipping import l2_clip
+from privacy.mechanisms.clipping.clipped_vectors import STEPS
+from privacy.mechanisms.clipping.l2_clip import L2Clip
 from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.clipped import BIG, PlainVectors, Vector, vector_audit
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
+from privacy.mechanisms.clipping.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import join_tuples, owner

@@ -17,7 +17,7 @@ from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.kinds import GroupsOfKinds, capacities_of
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.groups.shared_threshold import NESTED_SHARED_SELECTION, SHARED_SELECTION, SharedThreshold
 from privacy.mechanisms.groups.sums import Sum, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
@@ -184,7 +184,9 @@ def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) ->
     """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
     if sample is not None:
         return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
-    return GroupLp(SharedThreshold(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, nested=one.nested))
+    selection = NESTED_SHARED_SELECTION if one.nested else SHARED_SELECTION
+    known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, selection
+    return GroupLp(SharedThreshold(*known, nested=one.nested))
 
 
 def _typical(sums: Sequence[Sum]) -> PureBudget | None:

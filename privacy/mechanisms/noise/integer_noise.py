@@ -20,6 +20,16 @@ STEP_BITS = 20
 """A step is at most 2^-20 of the sensitivity, as in ThresholdNoise."""
 
 
+def laplace_quantile(tail: float, scale: float) -> int:
+    """The smallest k >= 0 with P(Z > k) <= tail of discrete Laplace noise Z: P(Z > k) = a^(k + 1) / (1 + a).
+
+    a = exp(-1 / scale).
+    """
+    log_tail = math.log(tail) + math.log1p(math.exp(-1 / scale))
+    # The nudge covers the rounding of the product: an interval may be a step too wide, never too narrow.
+    return max(0, math.ceil(-log_tail * scale * (1 + 2.0**-48)) - 1)
+
+
 @dataclass(frozen=True)
 class IntegerNoise:
     """A release of an integer v: step * (v // step + Z), Z discrete Laplace of scale `scale`.
@@ -89,8 +99,7 @@ class IntegerNoise:
         if not 0 < tail <= 0.5 or times < 1:
             raise InvalidParameter("a tail lies in (0, 1/2], of at least one draw")
         if times == 1:
-            log_tail = math.log(tail) + math.log1p(math.exp(-1 / self.scale))
-            return max(0, math.ceil(-log_tail * self.scale * (1 + 2.0**-48)) - 1)
+            return laplace_quantile(tail, self.scale)
 
         def reach(part: float) -> float:
             """Chernoff's bound at x = part / scale."""

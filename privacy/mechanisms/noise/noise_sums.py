@@ -185,7 +185,7 @@ def _length(noise: NoiseSum, spacing: float) -> int:
 def step_at_most(tau: NDArray[np.float64]) -> NDArray[np.float64]:
     """What one step of the grid of a release at these thresholds weighs at most, whichever mechanism released it.
 
-    A step is 2^-20 of tau at most, or one unit (`ThresholdNoise`); in `l2_clip` it is 2^-24 of tau.
+    A step is 2^-20 of tau at most, or one unit (`ThresholdNoise`); in `l1_clip` and `l2_clip` it is 2^-24 of tau.
     """
     return np.maximum(tau * 2.0**-STEP_BITS, 1.0 / ONE)
 

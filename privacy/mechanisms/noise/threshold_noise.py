@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +14,7 @@ from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, quotient_at_least
 from privacy.ladder import Ladder
+from privacy.mechanisms.noise.integer_noise import laplace_quantile
 from privacy.sampling.loss import Loss, laplace_loss
 from privacy.units import ONE
 
@@ -98,10 +98,8 @@ class ThresholdNoise:
         return checked(entropy.laplace(self.scale, size), size)
 
     def upper_quantile(self, tail: float) -> int:
-        """The smallest k >= 0 with P(Z > k) <= tail, where P(Z > k) = a^(k + 1) / (1 + a), a = exp(-1 / scale)."""
-        log_tail = math.log(tail) + math.log1p(math.exp(-1 / self.scale))
-        # The nudge covers the rounding of the product: an interval may be a step too wide, never too narrow.
-        return max(0, math.ceil(-log_tail * self.scale * (1 + 2.0**-48)) - 1)
+        """The smallest k >= 0 with P(Z > k) <= tail."""
+        return laplace_quantile(tail, self.scale)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most.

@@ -29,6 +29,10 @@ At 0.001 one release in a thousand had a threshold from anywhere above the right
 its noise.
 """
 
+MOST_NOISE = 2.0**30
+"""What noise is charged at at most, in multiples of tau: below `MAX_PRICE` with the largest margins. Where it is more
+no value is worth a doubling, and there is no need to refuse the question for its scores."""
+
 DOUBT = 1e-3
 """The chance at which a mark says what a choice may have missed: one row in a thousand is marked too late."""
 

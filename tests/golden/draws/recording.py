@@ -205,10 +205,10 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         started = at_rung(made, 4)
         return lambda seed: _arrays(started.release(coded, 0, SimulatedEntropy(seed)))
 
-    for name, delta in (("group_lp", 0.0), ("group_lp", DELTA), ("bound_first", 0.0), ("l2_clip", DELTA)):
-        if name != "l2_clip" or owners == 1:
-            case = f"{name}{'' if delta else ', pure'} from a remembered threshold"
-            yield f"{case}, {owners} owners, epsilon {epsilon}", remembered(name, delta)
+    clips = (("l1_clip", 0.0), ("l2_clip", DELTA)) if owners == 1 else ()
+    for name, delta in (("group_lp", 0.0), ("group_lp", DELTA), ("bound_first", 0.0), *clips):
+        case = f"{name}{'' if delta else ', pure'} from a remembered threshold"
+        yield f"{case}, {owners} owners, epsilon {epsilon}", remembered(name, delta)
     yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
     for delta in (0.0, DELTA) if owners > 1 else ():
@@ -227,6 +227,7 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         amplified = of("group_lp", 0.0, SampleDesign(0.25, MOST, epsilon))
         yield f"group_lp, amplified, {owners} owners, epsilon {epsilon}", amplified
     if owners == 1:
+        yield f"l1_clip, epsilon {epsilon}", of("l1_clip", 0.0)
         yield f"l2_clip, epsilon {epsilon}", of("l2_clip", DELTA)
     for name in ("pmsja", "s4s_vector"):
         yield f"{name}, {owners} owners, epsilon {epsilon}", of(name, DELTA)

@@ -56,7 +56,7 @@ def hostile(seed: int) -> QueryRequest:
 
 
 def _request(draw: random.Random, sql: str, values: tuple[int | float | str, ...] = ()) -> QueryRequest:
-    mechanism = draw.choice((None,) * 9 + ("group_lp", "gem", "l2_clip"))
+    mechanism = draw.choice((None,) * 9 + ("group_lp", "gem", "l1_clip", "l2_clip"))
     return QueryRequest(
         ANALYST,
         sql,

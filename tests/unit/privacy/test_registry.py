@@ -125,6 +125,7 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
             assert pickle.loads(pickle.dumps(joint)).name == name  # a worker process is given it
     assert {one.name for one in made if measures_together(one)} == {
         "group_lp",
+        "l1_clip",
         "l2_clip",
         "joint_scale",
         "bound_first",

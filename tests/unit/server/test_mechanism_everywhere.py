@@ -106,8 +106,8 @@ def test_each_door_offers_the_same_names() -> None:
     description = send("GET", "/openapi.json", authorized=False).json()
     offered = description["components"]["schemas"]["QueryBody"]["properties"]["mechanism"]["anyOf"][0]["enum"]
     assert tuple(offered) == OFFERED
-    assert OFFERED[:7] == ("gem", "r2t", "s4s", "group_lp", "l2_clip", "pmsja", "s4s_vector")
-    assert OFFERED[7:] == ("lpa", "fpa", "gs_r", "gs_s", "gs")
+    assert OFFERED[:8] == ("gem", "r2t", "s4s", "group_lp", "l1_clip", "l2_clip", "pmsja", "s4s_vector")
+    assert OFFERED[8:] == ("lpa", "fpa", "gs_r", "gs_s", "gs")
     own = Settings("ann", {})
     for name in OFFERED:
         assert QueryBody(sql=SQL, mechanism=name).request("ann", "1").mechanism == name

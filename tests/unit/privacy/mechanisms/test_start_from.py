@@ -11,12 +11,12 @@ import pytest
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.clipping.l2_clip import L2Clip
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.bound_first import BoundFirst
 from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.start_from import AS_MUCH, Earlier, at_rung, can_start, expected_from, marked, start_from

@@ -26,11 +26,16 @@ LINES = "SELECT count(*), count(distinct l_suppkey), sum(l_quantity) FROM lineit
 
 
 def explained(
-    sql: str, *, n_groups: int = 1, sampling_rate: float | None = None, policy: Policy | None = None
+    sql: str,
+    *,
+    n_groups: int = 1,
+    sampling_rate: float | None = None,
+    policy: Policy | None = None,
+    mechanism: str | None = None,
 ) -> Explanation:
     schema, policy = tpch_schema(), policy or demo_policy()
     query = bound(sql, policy=policy)
-    plan = make_plan(query, schema, policy, epsilon=1.0, delta=None, mechanism=None, sampling_rate=sampling_rate)
+    plan = make_plan(query, schema, policy, epsilon=1.0, delta=None, mechanism=mechanism, sampling_rate=sampling_rate)
     found = provenance(query, schema, policy)
     whole = plan_measurements(replace(plan, sampling=None), policy)
     return explanation(query, found, plan, rewrite(plan), plan_measurements(plan, policy), n_groups, whole)
@@ -109,7 +114,9 @@ def test_the_reach_of_a_person_has_its_reason() -> None:
 def test_how_many_groups_a_person_reaches_is_said_with_its_reason() -> None:
     """No more than there are public groups; where nothing bounds it, as many as there are."""
     (both,) = facts(explained(BY_TAX, n_groups=2), "groups per person")
-    assert both.startswith("as many as there are: ") and "1/2 of its release's epsilon" in both
+    assert both.startswith("as many as there are: ") and "bounded as one vector" in both
+    (each,) = facts(explained(BY_TAX, n_groups=2, mechanism="group_lp"), "groups per person")
+    assert each.startswith("as many as there are: ") and "1/2 of its release's epsilon" in each
     (key,) = facts(explained(JOIN, n_groups=25), "groups per person")
     assert key.startswith("at most 1: ") and "all of its release's epsilon" in key
     written = DEMO_POLICY.read_text().replace(
@@ -117,9 +124,9 @@ def test_how_many_groups_a_person_reaches_is_said_with_its_reason() -> None:
         '[tables.orders.columns]\no_orderstatus = { domain = ["A", "B", "C", "D", "E", "F", "O", "P"] }\n',
     )
     ruled = replace(parse_policy(written), groups_per_unit={"customer": 3})
-    (rule,) = facts(explained(BY_STATUS, n_groups=8, policy=ruled), "groups per person")
+    (rule,) = facts(explained(BY_STATUS, n_groups=8, policy=ruled, mechanism="group_lp"), "groups per person")
     assert rule.startswith("at most 6: the policy counts a unit's rows in 3 groups at most")
-    (few,) = facts(explained(BY_STATUS, n_groups=3, policy=ruled), "groups per person")
+    (few,) = facts(explained(BY_STATUS, n_groups=3, policy=ruled, mechanism="group_lp"), "groups per person")
     assert few.startswith("at most 3: one unit may reach every group, of which there are no more")
 
 

@@ -10,9 +10,9 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.clipping.l2_clip import L2Clip
 from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.truncation.encode import encode
 from privacy.units import ONE

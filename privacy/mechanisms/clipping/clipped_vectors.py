@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.l2_clip_kernels import by_unit, clipped_sums, total_lengths
+from privacy.mechanisms.clipping.kernels import clipped_sums, total_lengths
+from privacy.mechanisms.groups.by_unit import by_unit
 from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 

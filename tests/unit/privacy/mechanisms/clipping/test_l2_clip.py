@@ -9,10 +9,10 @@ from privacy.accounting.event import ZCDP
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.clipping.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
+from privacy.mechanisms.clipping.l2_clip import L2Clip
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
 from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.l2_clip import L2Clip
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.control import Control
 from privacy.truncation.encode import encode

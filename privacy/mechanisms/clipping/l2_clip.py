@@ -15,7 +15,7 @@ from privacy.exact import DOWN, check_confidence
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget
-from privacy.mechanisms.groups.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
+from privacy.mechanisms.clipping.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
 from privacy.mechanisms.noise.gaussian_threshold_noise import upper_quantile
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import SelectionSettings
