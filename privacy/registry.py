@@ -339,7 +339,15 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.clipping.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_SELECTION, ScaledSum
+    from privacy.mechanisms.clipping.joint_scale import (
+        ENOUGH_JOINTLY,
+        FINER,
+        JOINT_SELECTION,
+        JOINT_TOTAL_CHARGE,
+        JOINT_TOTAL_SELECTION,
+        ScaledSum,
+    )
+    from privacy.mechanisms.clipping.l1_clip import L1Clip
     from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
     from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
@@ -348,12 +356,16 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
         tested = one.bound is not None and len(one.ladder) > 1
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
         scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=exchanges)
+        total = None
+        if of.groups_per_unit is None or of.groups_per_unit > 2:
+            whole = PureBudget(one.epsilon)  # the test is of one group alone
+            total = L1Clip(whole, one.ladder, JOINT_TOTAL_SELECTION, exchanges=True, charge=JOINT_TOTAL_CHARGE)
         if one.bound is None or not tested:
-            return ScaledSum(scalar, one.centring)
+            return ScaledSum(scalar, one.centring, total=total)
         at = one.bound << (0 if one.centring is None else FINER)
         direct = replace(scalar, ladder=bound_ladder(at))
         return ScaledSum(
-            scalar, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon
+            scalar, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon, total
         )
 
     return tuple(map(scaled, of.sums))

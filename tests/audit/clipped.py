@@ -82,6 +82,10 @@ class ScaledVectors:
         self._loads = loads.astype(np.float64)
         self._group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
 
+    @classmethod
+    def of_sum(cls, tuples: CodedJoinTuples, row: int) -> ScaledVectors:
+        return cls(tuples, row)
+
     def totals(self, ladder: Ladder) -> TabulatedAnswer:
         return TabulatedAnswer(np.zeros((1, len(ladder)), np.int64), ladder)
 

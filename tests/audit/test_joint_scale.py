@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.clipping.l1_clip import L1Clip
+from privacy.mechanisms.clipping.levelled_vectors import Level
 from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, RUNS
+from tests.audit.clipped import BIG, Vector, side_by_side
 from tests.audit.mutants import WeakerNoise
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -121,6 +125,52 @@ def test_a_test_of_the_bound_is_part_of_the_claim() -> None:
     source = SimulatedEntropy(seed=20261127)
     found = epsilon_lower_bound(of([*crowd, 5], source), of(crowd, source), FAILURE_PROBABILITY)
     assert 0.5 < found <= 4.0
+
+
+def _beside(sums: Sequence[ScaledSum], pair: tuple[Vector, Vector], direction: Vector) -> float:
+    """Units with as much in two sums, each in groups of its own: all groups of both sums moved together."""
+    source, signs = SimulatedEntropy(seed=20261128), np.sign(np.array(direction))
+
+    def of(vector: Vector) -> Outputs:
+        tuples = side_by_side(vector, 2 * RUNS)
+        twice = replace(tuples, weights=np.tile(tuples.weights, (2, 1)))
+        values = np.array([one.values.reshape(2 * RUNS, -1) for one in release_at_one_scale(sums, twice, source)])
+        return Outputs((values * signs).min(axis=(0, 2)), np.zeros(2 * RUNS, np.int64))
+
+    return epsilon_lower_bound(of(pair[0]), of(pair[1]), FAILURE_PROBABILITY)
+
+
+TOTALS = [
+    ScaledSum(
+        SharedThreshold(PureBudget(1.0), ladder=ONE_RUNG), total=L1Clip(PureBudget(1.0), ONE_RUNG, exchanges=True)
+    )
+    for _ in range(2)
+]
+PAIRS: list[tuple[tuple[Vector, Vector], Vector]] = [
+    (((1, 0), (0, 0)), (1, 0)),
+    (((BIG, 0), (BIG, BIG**2)), (1, -1)),
+    (((BIG, 0, 0), (BIG, BIG, BIG)), (1, -1, -1)),
+]
+
+
+@pytest.mark.parametrize(("pair", "direction"), PAIRS, ids=lambda value: str(len(value)))
+def test_a_unit_at_one_factor_for_all_groups(pair: tuple[Vector, Vector], direction: Vector) -> None:
+    assert _beside(TOTALS, pair, direction) <= 2.0
+
+
+def test_rows_that_go_move_a_total_from_one_group_to_another() -> None:
+    """By 2 tau in each sum, which is what noise is for."""
+    assert 1.2 < _beside(TOTALS, *PAIRS[1]) <= 2.0
+
+
+def test_catches_noise_for_one_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Level, "sensitivity", property(lambda level: level.steps))
+    assert _beside(TOTALS, *PAIRS[1]) > 2.0
+
+
+def test_a_total_has_noise_for_rows_that_are_exchanged() -> None:
+    with pytest.raises(InvalidParameter, match="scaled by more"):
+        replace(TOTALS[0], total=L1Clip(PureBudget(1.0), ONE_RUNG))
 
 
 def test_catches_sums_that_spend_everything_each() -> None:

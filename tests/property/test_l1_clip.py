@@ -54,7 +54,7 @@ def test_rows_of_one_unit_move_sums_and_totals_by_no_more_than_noise_is_for(
 ) -> None:
     kept, crowd = kept[:groups], crowd[:groups]
     more = [min(MAX_UNITS, before + new) for before, new in zip(kept, added, strict=False)]
-    first, second = LevelledVectors(coded(kept, crowd), 0), LevelledVectors(coded(more, crowd), 0)
+    first, second = LevelledVectors.of_sum(coded(kept, crowd), 0), LevelledVectors.of_sum(coded(more, crowd), 0)
     level = Level(int(LADDER.units[rung]), groups)
     sums = [one.sums(level) for one in (first, second)]
     assert int(np.abs(sums[1] - sums[0]).sum()) <= level.sensitivity
@@ -68,11 +68,22 @@ def test_rows_of_one_unit_move_sums_and_totals_by_no_more_than_noise_is_for(
     ), "what `Scores.nested` asks"
 
 
+@given(st.integers(1, MOST_GROUPS), vectors, vectors, st.integers(0, len(LADDER) - 1))
+@settings(max_examples=200, deadline=None)
+@example(2, [BIG, 0, 0, 0, 0, 0, 0], [0, BIG, 0, 0, 0, 0, 0], 20)
+def test_rows_that_are_exchanged_move_sums_by_no_more_than_twice_a_total(
+    groups: int, one: list[int], other: list[int], rung: int
+) -> None:
+    level = Level(int(LADDER.units[rung]), groups, exchanges=True)
+    sums = [LevelledVectors.of_sum(coded(vector[:groups], [0] * groups), 0).sums(level) for vector in (one, other)]
+    assert int(np.abs(sums[1] - sums[0]).sum()) <= level.sensitivity
+
+
 @given(st.integers(1, MOST_GROUPS), vectors, st.integers(0, len(LADDER) - 1))
 @settings(max_examples=200, deadline=None)
 def test_of_a_unit_all_is_kept_that_its_total_lets_it_keep(groups: int, vector: list[int], rung: int) -> None:
     vector, level = vector[:groups], Level(int(LADDER.units[rung]), groups)
-    kept = LevelledVectors(coded(vector, [0] * groups), 0).sums(level)
+    kept = LevelledVectors.of_sum(coded(vector, [0] * groups), 0).sums(level)
     most = min(level.steps, sum(part // level.step for part in vector))
     assert most - groups < int(kept.sum()) <= most
 
@@ -81,7 +92,7 @@ def test_the_sensitivity_is_reached_and_scaling_exceeds_it() -> None:
     for groups in (2, 4, 8):
         level = Level(ONE, groups)
         pair = [[BIG] + [0] * (groups - 1), [BIG] * groups]
-        sums = [LevelledVectors(coded(vector, [0] * groups), 0).sums(level) for vector in pair]
+        sums = [LevelledVectors.of_sum(coded(vector, [0] * groups), 0).sums(level) for vector in pair]
         assert int(np.abs(sums[1] - sums[0]).sum()) == level.sensitivity
     # Scaled to the total instead, (big, 0) and (big, huge) lie 2 T apart where levels lie T apart.
     scaled = [np.array(vector) / sum(vector) for vector in ([BIG, 0], [BIG, BIG**2])]

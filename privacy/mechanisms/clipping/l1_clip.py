@@ -48,6 +48,8 @@ class L1Clip:
       confidence: of each group's interval, over the release noise, in (0, 1).
       groups_per_unit: L0, as it follows from enforced keys and the public list of groups; None where only their
         number bounds it. No rule that chooses among the groups of a unit.
+      exchanges: may a unit have more in some group where it loses rows? Totals move by tau at most all the same.
+      charge: >= 0, how many times a threshold's noise counts in its score.
     """
 
     budget: PureBudget
@@ -55,6 +57,8 @@ class L1Clip:
     selection: SelectionSettings = NESTED_SHARED_SELECTION
     confidence: float = 0.95
     groups_per_unit: int | None = None
+    exchanges: bool = False
+    charge: float = 1.0
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
@@ -92,10 +96,28 @@ class L1Clip:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
         Cost: linear in m, L passes over the units, some twenty draws and one per group.
         """
-        vectors = LevelledVectors(tuples, row)
+        vectors = LevelledVectors.of_sum(tuples, row)
         control.check("clip")
-        index = self._choose(vectors, entropy)
+        index = self.choose(vectors, entropy)
         control.check("clip")
+        return self.release_at(index, vectors, entropy)
+
+    def choose(self, vectors: LevelledVectors, entropy: Entropy) -> int:
+        """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
+        if len(self.ladder) == 1:
+            return 0
+        scores = self._scores(vectors.n_groups)
+        return int(self.budget.choose(vectors.totals(self.ladder), scores, self._selecting, entropy).index[0])
+
+    def release_at(self, index: int, vectors: LevelledVectors, entropy: Entropy) -> NoisyAnswer:
+        """Level at a threshold, and release with what is left of the budget.
+
+        Args:
+          index: of the threshold, as `choose` found it.
+          vectors: what units have in each group.
+          entropy: where the noise comes from.
+        Raises: EntropyFailed.
+        """
         noise = self._noise(index, vectors.n_groups)
         drawn = checked(entropy.laplace(noise.scale, vectors.n_groups), vectors.n_groups)
         values = (vectors.sums(noise.level) + drawn).astype(np.float64) * np.float64(noise.step_weight)
@@ -145,13 +167,6 @@ class L1Clip:
         reaches = (self._noise(index, n_groups).reach(self.confidence) for index in range(len(self.ladder)))
         return list(zip(self.ladder.taus.tolist(), reaches, strict=True))
 
-    def _choose(self, vectors: LevelledVectors, entropy: Entropy) -> int:
-        """The index of the threshold, for eps_s; nothing is drawn where there is one."""
-        if len(self.ladder) == 1:
-            return 0
-        scores = self._scores(vectors.n_groups)
-        return int(self.budget.choose(vectors.totals(self.ladder), scores, self._selecting, entropy).index[0])
-
     def _signal(self, values: NDArray[np.float64], tau: float) -> float:
         """As in NoisyAnswer, of all groups together."""
         if len(self.ladder) == 1:
@@ -169,15 +184,15 @@ class L1Clip:
         return self.budget.selecting(self._split)
 
     def _noise(self, index: int, n_groups: int) -> LevelNoise:
-        level = Level(int(self.ladder.units[index]), self._reached(n_groups))
+        level = Level(int(self.ladder.units[index]), self._reached(n_groups), self.exchanges)
         return LevelNoise(level, self.budget.releasing(self._split))
 
     def _noise_price(self, n_groups: int) -> float:
         """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""
-        level = Level(1 << 40, self._reached(n_groups))
+        level = Level(1 << 40, self._reached(n_groups), self.exchanges)
         spread = max(1, n_groups) * level.sensitivity / level.steps
         scale = self.budget.mean_noise * self.budget.scale(self.budget.releasing(self._split))
-        return min(spread * scale, MOST_NOISE)
+        return min(self.charge * spread * scale, MOST_NOISE)
 
     def _reached(self, n_groups: int) -> int:
         """L0, or the number of groups where that is less."""

@@ -31,10 +31,12 @@ class Level:
     Attributes:
       tau_units: tau in units of 2^-30, >= 1.
       reached: L0 >= 1, the most groups in which one unit has anything; the number G of all of them is one.
+      exchanges: may a unit have more in some group where it loses rows?
     """
 
     tau_units: int
     reached: int
+    exchanges: bool = False
 
     def __post_init__(self) -> None:
         if self.tau_units < 1 or self.reached < 1:
@@ -54,8 +56,11 @@ class Level:
     def sensitivity(self) -> int:
         """D = max(T, 2 (T - floor(T / L0))) steps: by how much `LevelledVectors.sums` moves in all groups together.
 
-        That is tau in up to two groups, and below 2 tau in any number of them: the proof is at `LevelledVectors`.
+        That is tau in up to two groups, and below 2 tau in any number of them: the proof is at `LevelledVectors`. Two
+        vectors of whatever kind, each of T at most in all, lie no more than 2 T apart.
         """
+        if self.exchanges:
+            return self.steps if self.reached == 1 else 2 * self.steps
         return max(self.steps, 2 * (self.steps - self.steps // self.reached))
 
 
@@ -87,22 +92,32 @@ class LevelledVectors:
     Private: no repr. Memory: 24 bytes per member.
     """
 
-    def __init__(self, tuples: CodedJoinTuples, row: int) -> None:
-        """Add up every unit's weight in every group.
+    def __init__(self, tuples: CodedJoinTuples, loads: NDArray[np.int64]) -> None:
+        """Lay the members of every unit side by side.
+
+        Args:
+          tuples: whose members they are, of one owner position.
+          loads: (n,) what each member adds, in units.
+        Cost: a counting sort of the members; no table of groups by units.
+        """
+        self._n_groups = tuples.n_groups
+        self._start, self._group, self._loads = by_unit(tuples.member_start, tuples.units, loads)
+
+    @classmethod
+    def of_sum(cls, tuples: CodedJoinTuples, row: int) -> LevelledVectors:
+        """Of every unit's weight in every group, added up.
 
         Args:
           tuples: m join tuples with one owner position.
           row: which row of tuples.weights.
         Raises: InvalidParameter for another row, or several owner positions.
-        Cost: one pass over the tuples, a counting sort of the members; no table of groups by units.
+        Cost: one pass over the tuples besides.
         """
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
         if len(tuples.members) != 1:
             raise InvalidParameter("levelling every unit's own vector needs one owner per tuple")
-        loads = add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), len(tuples.units))
-        self._n_groups = tuples.n_groups
-        self._start, self._group, self._loads = by_unit(tuples.member_start, tuples.units, loads)
+        return cls(tuples, add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), len(tuples.units)))
 
     @property
     def n_groups(self) -> int:

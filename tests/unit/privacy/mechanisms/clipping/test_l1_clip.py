@@ -45,14 +45,14 @@ PEOPLE = encode(
 
 def levelled(tau: int) -> list[float]:
     level = Level(tau, 4)
-    return [float(value) for value in LevelledVectors(PAIR, 0).sums(level) * level.step / ONE]
+    return [float(value) for value in LevelledVectors.of_sum(PAIR, 0).sums(level) * level.step / ONE]
 
 
 def test_the_largest_parts_of_a_unit_are_cut_to_one_level() -> None:
     assert levelled(8 * ONE) == pytest.approx([3.0, 4.0, 1.0, 0.0], abs=1e-6)
     assert levelled(6 * ONE) == pytest.approx([3.0, 3.0, 1.0, 0.0], abs=1e-6)
     assert levelled(4 * ONE) == pytest.approx([2.0, 2.0, 1.0, 0.0], abs=1e-6)
-    assert LevelledVectors(PAIR, 0).totals(Ladder(0, 3)).values.tolist() == [
+    assert LevelledVectors.of_sum(PAIR, 0).totals(Ladder(0, 3)).values.tolist() == [
         [2 * ONE, 3 * ONE + 2, 5 * ONE + 2, 8 * ONE + 2]
     ]
 
@@ -109,7 +109,7 @@ def test_is_far_better_than_a_share_for_every_group_where_few_people_have_most()
 def test_the_interval_covers_the_levelled_sum_as_often_as_it_says() -> None:
     """6 groups, 1,000 runs: 5.4 standard deviations either way."""
     clip, level = L1Clip(BUDGET, Ladder(3, 3), confidence=0.9), Level(8 * ONE, WARDS)
-    truth = LevelledVectors(PEOPLE, 0).sums(level) * level.step / ONE
+    truth = LevelledVectors.of_sum(PEOPLE, 0).sums(level) * level.step / ONE
     runs = [clip.release(PEOPLE, 0, SimulatedEntropy(seed)) for seed in range(1_000)]
     covered = np.mean([(one.low <= truth) & (truth <= one.high) for one in runs])
     assert abs(covered - 0.9) < 5.4 * np.sqrt(0.09 / 6_000)
@@ -141,4 +141,4 @@ def test_can_be_watched_and_keeps_its_data_to_itself() -> None:
     stages: list[str] = []
     L1Clip(BUDGET).release(PAIR, 0, SimulatedEntropy(1), Control(progress=lambda stage, _: stages.append(stage)))
     assert set(stages) == {"clip"}
-    assert repr(LevelledVectors(PAIR, 0)) == "LevelledVectors(<private>)"
+    assert repr(LevelledVectors.of_sum(PAIR, 0)) == "LevelledVectors(<private>)"
