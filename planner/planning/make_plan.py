@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery
+from planner.binding.bound_query import BoundQuery, column_type
 from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
@@ -148,6 +148,7 @@ def _plan(
         exchanges=exchanges,
         jointly=released.jointly,
         bounded=nobody_adds_more_than is not None,
+        over_time=_over_time(bound, found),
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     centred = choice.mechanism == CENTRED
@@ -204,6 +205,14 @@ def _plan(
     values = [release for release in asked if not release.is_sum]
     counted = (plan.counts_loads or not summed) and all(map(plan.counts_loads_of, values))
     return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
+
+
+def _over_time(bound: BoundQuery, found: Provenance) -> bool:
+    """Is every group key read from dates and moments alone?"""
+    columns = [column for key in bound.keys for column in key.columns]
+    tables = found.equalities.tables
+    known = bool(bound.keys) and all(key.columns for key in bound.keys)
+    return known and all(column_type(tables[alias], name).is_moment for alias, name in columns)
 
 
 def _source(

@@ -54,6 +54,7 @@ class Circumstances:
       exchanges: may tuples of a unit appear where it loses rows?
       jointly: is some quotient computed from the releases?
       bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
+      over_time: is every group key read from dates and moments alone?
     """
 
     question: BoundQuery
@@ -66,6 +67,7 @@ class Circumstances:
     exchanges: bool = False
     jointly: bool = False
     bounded: bool = False
+    over_time: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -107,6 +109,16 @@ class Circumstances:
             return rho > 0
         worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * epsilon**2 / (2 * rho)
         return len(self.sums) * self.groups_per_unit > worth
+
+    @property
+    def totals_pay(self) -> bool:
+        """Is a unit likely to have most of what it has in few groups, where a bound on its total is all it needs?
+
+        Of one owner's tuples in several groups. Over time those who have the most have it evenly, so much in every
+        week or month: a bound in each group keeps up to twice as much of them (`LevelledVectors`).
+        """
+        likely = not self.one_group and not self.over_time
+        return likely and self.owners == 1 and not self.sampled and not self.gaussian_pays
 
 
 @dataclass(frozen=True)
@@ -166,7 +178,7 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.gaussian_pays and known.owners == 1 and not known.sampled:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
-    if known.owners == 1 and not known.sampled and not known.one_group and not known.gaussian_pays:
+    if known.totals_pay:
         why = "the default for one owner and groups: what a unit adds to all groups together is cut to one total"
         return MechanismChoice("l1_clip", False, why)
     why = "the default for groups: it selects a threshold and releases once in each group"

@@ -48,7 +48,7 @@ _FOLDER = Path(".noisegate") / "benchmarks" / "comparison"
 _EPSILON = 1.0
 _DRAWS, _QUICK_DRAWS = 7, 2
 _OWN_DRAWS = 41
-"""Of Noisegate. A median of 7 errors is off by a third as often as not; of a library it is the least of several."""
+"""Of Noisegate. A library makes as many where that takes no longer than 20 seconds (`peers/comparison/asked.py`)."""
 
 _LOADS = {"visits": "SELECT count(*) FROM visit GROUP BY patient_id"}
 """What each person adds to a sum of which it is known what the best bound in hindsight is worth."""

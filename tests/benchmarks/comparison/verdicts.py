@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 _FAR = 0.5
+_APART = 7
 
 Answer = Mapping[str, float]
 """By key of the group, the value; one without groups has the key ''."""
@@ -159,15 +160,16 @@ def steadily_off(answered: Answered, truth: Answer) -> float:
 
 
 def times_too_far(answered: Answered, gone: Answered) -> float:
-    """How many times the claimed bound the answers move with one person; 0 unless they also lie apart, all of them.
+    """How many times the claimed bound the answers move with one person; 0 unless the first seven also lie apart.
 
     The bound named rows is how many rows one person may have. Under epsilon-differential privacy at
     epsilon 1, n answers of each side lie wholly apart with a chance of at most 0.54 to the power of n.
     """
     chosen = re.search(r"\brows (\d+)", answered.bounds)
     rows = float(chosen[1]) if chosen else 1.0
-    up, down = likely_ratio(answered.answers, gone.answers)
-    apart = up == len(answered.answers) and down == 0
+    with_them, without = answered.answers[:_APART], gone.answers[:_APART]
+    up, down = likely_ratio(with_them, without)
+    apart = up == len(with_them) and down == 0
     return moved(answered.answers, gone.answers) / rows if apart else 0.0
 
 

@@ -23,7 +23,7 @@ export const WORDS = {
   hour: ["When", "The hour in which it was charged, in your own zone. Minutes are kept from everybody but who asked: how long a " +
     "question takes may tell something about the people in it."],
   mechanism: ["Mechanism", "How the noise was made; the question and the policy decide it. gem and group_lp choose the most that one person adds, " +
-    "then release; joint_scale is for averages, l2_clip for many groups at once. All of them protect alike, at the epsilon beside them."],
+    "l1_clip and l2_clip what one adds to all groups together, then release; joint_scale is for averages. All of them protect alike, at the epsilon beside them."],
   request: ["Request", "The beginning of the name that the proxy gave to the question. The same name stands in the analyst's answer and error " +
     "messages, in the proxy's log, and whole in the export of charges."],
   state: ["State", "committed: answered, and charged. failed, crashed or cancelled once rows could have been read: charged, without an answer. " +

@@ -22,7 +22,8 @@ FOLDER = Path(sys.argv[1] if not _ONLY_COUNTED else ".")
 SETTINGS = json.loads(sys.argv[2]) if not _ONLY_COUNTED else {}
 EPSILON = SETTINGS.get("epsilon", 1.0)
 DELTA = 1e-9  # where a library cannot do without
-PILOT, FINALISTS = 1, 1
+PILOT, FINALISTS = 5, 1
+PILOT_S, FINAL_S, MOST = 2.0, 20.0, 41  # more draws than are asked for, as long as they take no longer
 
 _WARDS = ("Cardiology", "Geriatrics", "Maternity", "Neurology", "Oncology", "Surgery")
 WARDS = [list(_WARDS)]
@@ -64,7 +65,7 @@ def run():
                 raise RuntimeError(answer)
             tries = [dict(zip(bounds, chosen, strict=True)) for chosen in product(*bounds.values())]
             for chosen in _finalists(name, answer, tries):
-                _say(name, chosen, *_drawn(answer, chosen, SETTINGS["draws"]))
+                _say(name, chosen, *_drawn(answer, chosen, SETTINGS["draws"], MOST, FINAL_S))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a panic of Rust is no Exception
@@ -80,7 +81,7 @@ def _finalists(name, answer, tries):
     errors, failures = [], []
     for place, chosen in enumerate(tries):
         try:
-            found, _ = _drawn(answer, chosen, PILOT)
+            found, _ = _drawn(answer, chosen, 1, PILOT, PILOT_S)
             errors.append((median(_error(name, one) for one in found), place))
         except KeyboardInterrupt:
             raise
@@ -96,9 +97,9 @@ def _error(name, answer):
     return sum(abs(answer.get(key, 0.0) - truth.get(key, 0.0)) for key in answer.keys() | truth.keys())
 
 
-def _drawn(answer, chosen, draws):
+def _drawn(answer, chosen, least, most, within_s):
     found, seconds = [], []
-    for _ in range(draws):
+    while len(found) < least or (len(found) < most and sum(seconds) < within_s):
         started = time.perf_counter()
         said = answer(**chosen)
         seconds.append(time.perf_counter() - started)

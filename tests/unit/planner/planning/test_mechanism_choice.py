@@ -10,9 +10,10 @@ from planner.errors import InvalidSetting
 from planner.limits import MIN_DELTA
 from planner.plan import Release
 from planner.planning.mechanism_choice import MOST_BOUND, Circumstances, choose_mechanism, granted_delta
+from planner.policy.policy import parse_policy
 from planner.rules.guard_weight import whole_weight
 from privacy.registry import MECHANISMS, OFFERED, KeyMechanism
-from tests.support.planning import bound, demo_policy
+from tests.support.planning import DEMO_POLICY, bound, demo_policy, planned
 
 
 def counts(number: int) -> tuple[Release, ...]:
@@ -43,6 +44,7 @@ ALL = replace(MANY, question=replace(GROUPED, keys=()))
         (replace(MANY, sampled=True), "group_lp", True),
         (replace(MANY, delta=0.0), "l1_clip", False),
         (replace(MANY, delta=0.0, sampled=True), "group_lp", False),
+        (replace(MANY, delta=0.0, over_time=True), "group_lp", False),
         (replace(MANY, owners=3, delta=0.0), "group_lp", False),
         (replace(MANY, groups_per_unit=1), "group_lp", False),
         (replace(MANY, groups_per_unit=2), "l1_clip", False),
@@ -66,6 +68,26 @@ def test_the_default_mechanism_follows_from_public_quantities(
     choice = choose_mechanism(None, demo_policy(), known)
     assert (choice.mechanism, choice.approximate) == (mechanism, approximate)
     assert choice.why.startswith("the default")
+
+
+@pytest.mark.parametrize(
+    ("keys", "mechanism"),
+    [
+        ("extract(year from o_orderdate)", "group_lp"),
+        ("date_trunc('month', o_orderdate)", "group_lp"),
+        ("to_char(o_orderdate, 'YYYY-MM')", "group_lp"),
+        ("CASE WHEN o_orderdate < DATE '1995-06-01' THEN 'a' ELSE 'b' END", "group_lp"),
+        ("o_orderpriority", "l1_clip"),
+        ("o_orderpriority, extract(year from o_orderdate)", "l1_clip"),
+    ],
+)
+def test_over_time_units_have_as_much_in_every_group(keys: str, mechanism: str) -> None:
+    written = DEMO_POLICY.read_text().replace(
+        "[tables.orders]\n", '[tables.orders.columns]\no_orderpriority = { domain = ["1-URGENT", "2-HIGH"] }\n'
+    )
+    years = "o_orderdate >= DATE '1995-01-01' AND o_orderdate < DATE '1997-01-01'"
+    sql = f"SELECT {keys}, count(*) FROM orders WHERE {years} GROUP BY {keys}"
+    assert planned(sql, policy=replace(parse_policy(written), delta=0.0)).mechanism == mechanism
 
 
 def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
