@@ -50,8 +50,8 @@ def said(tmp_path: Path, **more: object) -> str:
 def test_the_bounds_that_come_nearest_are_asked_at_length(tmp_path: Path) -> None:
     found = parsed(said(tmp_path))
     (count,) = found.answered["count"]
-    assert (count.bounds, count.answers) == ("rows 5", ({"": 5.0},) * 3)
-    assert len(count.seconds) == 3
+    assert (count.bounds, count.answers) == ("rows 5", ({"": 5.0},) * 41), "more than 3, as they take no time"
+    assert len(count.seconds) == 41
 
 
 def test_keys_are_texts_and_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
