@@ -114,7 +114,7 @@ def values(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> 
     """(sums, groups, thresholds) truncated, in units."""
     schema = backend.schema()
     validate(policy, schema)
-    plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
+    plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism="group_lp")
     query = rewrite(plan, dialect="duckdb", schema=schema, loads=loads)
     _, found = backend.read(query)
     assert isinstance(found.join, LoadHistogram if loads else JoinTuples)
