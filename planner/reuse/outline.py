@@ -263,7 +263,8 @@ def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequen
     elif mechanism == "l2_clip":
         facts = ["length", n_groups]
     elif mechanism == "joint_scale":
-        facts = ["one factor", *together]
+        apart = n_groups == 1 or (plan.groups_per_unit is not None and plan.groups_per_unit <= 2)
+        facts = ["one factor", *together] if apart else ["one factor for all groups", n_groups, *together]
     elif plan.kinds and mechanism == "group_lp":
         facts = ["kinds", plan.kinds, n_groups, plan.groups_per_unit, noise]
     return text_hash(repr(facts))

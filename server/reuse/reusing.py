@@ -152,7 +152,14 @@ def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
         return False
     a, b = left.released.noisy[left_place], right.released.noisy[right_place]
     same_groups = left.released.domain == right.released.domain
+    if one_factor([a, b]) and not _same_thresholds(left.released.noisy, right.released.noisy):
+        return False  # the factor of one sum hangs on the thresholds of all
     return same_groups and a.confidence == b.confidence and bool(np.array_equal(a.tau, b.tau))
+
+
+def _same_thresholds(left: Sequence[NoisyAnswer], right: Sequence[NoisyAnswer]) -> bool:
+    pairs = zip(left, right, strict=True) if len(left) == len(right) else ()
+    return len(left) == len(right) and all(bool(np.array_equal(a.tau, b.tau)) for a, b in pairs)
 
 
 def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Derived:

@@ -118,8 +118,9 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
 
 COST_IN_SCALES = 32.0
-"""What choosing a threshold costs at most, in scales of the release's noise: 11 to 31 of the mechanisms that may be
-added up. It stands for a cost that no released value tells, all being 0 or below."""
+"""What choosing a threshold costs at most, in scales of the release's noise, beside one for each group where noise of
+all groups is charged: 11 to 31 of the mechanisms that may be added up. It stands for a cost that no released value
+tells, all being 0 or below."""
 
 
 def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
@@ -131,6 +132,7 @@ def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
     values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
     told = (values > 0) & (signals > 0) & np.isfinite(signals)
     costs = np.where(told, values / np.where(told, signals, 1.0), 0.0)
-    most = min(COST_IN_SCALES, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
+    limit = COST_IN_SCALES + len(values)
+    most = min(limit, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
     chosen = np.isfinite(signals) | (values <= 0)
-    return np.where(chosen, np.where(told, np.minimum(costs, COST_IN_SCALES * scales), most * scales), 0.0)
+    return np.where(chosen, np.where(told, np.minimum(costs, limit * scales), most * scales), 0.0)

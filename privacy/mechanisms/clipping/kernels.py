@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from privacy.kernel import kernel
 from privacy.units import MAX_UNITS
 
+_HIGHEST = 1 << 25
+"""Above the largest number of steps."""
+
 
 @kernel
 def total_lengths(start: NDArray[np.int64], loads: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,26 +86,21 @@ def levelled_sums(
 ) -> NDArray[np.int64]:
     """(G,) the sum over units of min(x_f, c), c the largest level at which a unit's whole steps add up to `steps`.
 
-    2^31 units of at most 2^25 steps do not wrap.
+    The level is found bit by bit, of every unit, cut or not: work depends on how many members there are, and not on
+    what they hold. 2^31 units of at most 2^25 steps do not wrap.
     """
     totals = np.zeros(n_groups, np.int64)
     for unit in range(len(start) - 1):
         first, last = start[unit], start[unit + 1]
-        total = np.int64(0)
-        for place in range(first, last):
-            total += min(loads[place] // step, steps)
-        level = np.int64(steps)
-        if total > steps:
-            parts = np.empty(last - first, np.int64)
+        level = np.int64(0)
+        bit = np.int64(_HIGHEST)
+        while bit:
+            left = np.int64(0)
             for place in range(first, last):
-                parts[place - first] = min(loads[place] // step, steps)
-            parts.sort()
-            left = np.int64(steps)
-            for place in range(len(parts)):
-                level = left // (len(parts) - place)
-                if parts[place] > level:
-                    break
-                left -= parts[place]
+                left += min(loads[place] // step, level | bit, steps)
+            if left <= steps:
+                level |= bit
+            bit >>= 1
         for place in range(first, last):
-            totals[group[place]] += min(loads[place] // step, level)
+            totals[group[place]] += min(loads[place] // step, level, steps)
     return totals

@@ -31,7 +31,8 @@ class Level:
     Attributes:
       tau_units: tau in units of 2^-30, >= 1.
       reached: L0 >= 1, the most groups in which one unit has anything; the number G of all of them is one.
-      exchanges: may a unit have more in some group where it loses rows?
+      exchanges: may a unit have more in some group where it loses rows? The group that it reaches, where that is one,
+        is the same one.
     """
 
     tau_units: int
@@ -134,7 +135,7 @@ class LevelledVectors:
     def sums(self, level: Level) -> NDArray[np.int64]:
         """(G,) sum_u C(x_u) in steps; sensitivity `level.sensitivity` in all groups together.
 
-        Cost: one pass over the members, and a sort of those of every unit that is cut.
+        Cost: 27 passes over the members, whatever they hold.
         """
         return levelled_sums(self._start, self._group, self._loads, level.step, level.steps, self._n_groups)
 

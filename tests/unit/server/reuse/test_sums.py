@@ -51,3 +51,14 @@ def test_a_value_of_nothing_costs_what_others_of_its_release_do() -> None:
     assert costs.tolist() == pytest.approx([20.0, 20.0, 40.0])
     unsure = choice_costs(_release([-3.0], [0.0], [2.0]))
     assert unsure.tolist() == [2.0 * COST_IN_SCALES]
+
+
+def test_what_a_total_over_many_groups_costs_is_not_cut_short() -> None:
+    """`l1_clip` charges the noise of all groups together: one group that has everything costs all of it."""
+    alone = np.zeros(300)
+    alone[7] = 500.0
+    release = _release(list(alone), [1.5] * 300, [1.0] * 300)
+    whole = added_up([Term(release, np.ones(300), np.zeros(300, np.int64))], 1)
+    assert float(whole.signal[0]) < 3.0, "as in the answer that it follows from"
+    each = added_up([Term(release, np.ones(300), np.arange(300))], 300)
+    assert float(each.signal[7]) == pytest.approx(1.5, rel=0.01)
