@@ -6,7 +6,8 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import sqrt
+from statistics import mean, median, variance
 
 _FAR = 0.5
 _APART = 7
@@ -160,17 +161,28 @@ def steadily_off(answered: Answered, truth: Answer) -> float:
 
 
 def times_too_far(answered: Answered, gone: Answered) -> float:
-    """How many times the claimed bound the answers move with one person; 0 unless the first seven also lie apart.
+    """How many times the claimed bound the answers move with one person; 0 unless that is sure.
 
-    The bound named rows is how many rows one person may have. Under epsilon-differential privacy at
-    epsilon 1, n answers of each side lie wholly apart with a chance of at most 0.54 to the power of n.
+    The bound named rows is how many rows one person may have, and what noise is for. It is sure where the first seven
+    of each side lie wholly apart, which under epsilon-differential privacy at epsilon 1 has a chance of at most 0.54
+    to the power of 7, or where the means lie apart by more than the bound and four standard errors.
     """
     chosen = re.search(r"\brows (\d+)", answered.bounds)
     rows = float(chosen[1]) if chosen else 1.0
     with_them, without = answered.answers[:_APART], gone.answers[:_APART]
     up, down = likely_ratio(with_them, without)
     apart = up == len(with_them) and down == 0
+    apart |= _mean_move(answered.answers, gone.answers) > rows
     return moved(answered.answers, gone.answers) / rows if apart else 0.0
+
+
+def _mean_move(with_them: Sequence[Answer], without: Sequence[Answer]) -> float:
+    """How far the means lie apart at least: four standard errors less than they do, of seven answers or more each."""
+    sides = [[sum(answer.values()) for answer in answers] for answers in (with_them, without)]
+    if min(map(len, sides)) < _APART:
+        return 0.0
+    error = sqrt(sum(variance(side) / len(side) for side in sides))
+    return abs(mean(sides[0]) - mean(sides[1])) - 4 * error
 
 
 def declared_bounds(policy: str, columns: Iterable[str]) -> tuple[int, int]:

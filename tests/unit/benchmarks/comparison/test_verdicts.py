@@ -85,6 +85,15 @@ def test_a_move_is_in_bounds_of_rows() -> None:
     assert times_too_far(answered("groups 2, rows 25", 100, 101), answered("groups 2, rows 25", 50, 51)) == 2
 
 
+def test_means_of_many_answers_lie_apart_where_single_ones_do_not() -> None:
+    """Noise of 40 either way, and one person who moves the middle by 60 where 20 are claimed."""
+    noise = range(-40, 41, 2)
+    with_them, without = (answered("rows 20", *(middle + n for n in noise)) for middle in (160, 100))
+    assert times_too_far(with_them, without) == 3
+    nearer = answered("rows 20", *(115 + n for n in noise))
+    assert times_too_far(nearer, without) == 0
+
+
 def test_what_is_steadily_far_is_another_answer_and_noise_is_not() -> None:
     assert steadily_off(answered("", 9, 10, 11), TRUTH) == pytest.approx(0.9)
     assert steadily_off(answered("", 9, 10, 101), TRUTH) == 0
