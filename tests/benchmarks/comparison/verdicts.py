@@ -10,6 +10,7 @@ from math import sqrt
 from statistics import mean, median, variance
 
 _FAR = 0.5
+_MANY_ROWS = 10
 _APART = 7
 
 Answer = Mapping[str, float]
@@ -141,6 +142,9 @@ def verdict(name: str, truth: Answer, said: Said, without: Said) -> Verdict:
     off = steadily_off(answered, truth)
     if off:
         return Verdict("silently wrong", "every answer is off by more than half of the truth; times", error, off)
+    exact = told_exactly(answered, truth)
+    if exact:
+        return Verdict("silently wrong", "the exact truth, without noise; share of the answers", error, exact)
     gone = best_of_bounds(without.answered.get(name, ()), truth)
     if gone is not None:
         times = times_too_far(answered, gone[1])
@@ -160,6 +164,25 @@ def steadily_off(answered: Answered, truth: Answer) -> float:
     return middle if set(truth) == {""} and min(errors) > _FAR and middle > _FAR else 0.0
 
 
+def told_exactly(answered: Answered, truth: Answer) -> float:
+    """The share of answers of one value that are the truth itself, where noise would hardly ever leave it; else 0.
+
+    A library that holds its answers below a number that it takes from the rows says that number whenever noise goes
+    beyond it. With noise for ten rows or more a whole number is met in one of twenty releases at most.
+    """
+    rows = _rows(answered)
+    if set(truth) != {""} or rows < _MANY_ROWS:
+        return 0.0
+    share = mean(float(answer.get("", 0.0) == truth[""]) for answer in answered.answers)
+    return share if share * len(answered.answers) >= max(3, len(answered.answers) / 5) else 0.0
+
+
+def _rows(answered: Answered) -> float:
+    """How many rows of a person the chosen bounds name; 1 where none does."""
+    chosen = re.search(r"\brows (\d+)", answered.bounds)
+    return float(chosen[1]) if chosen else 1.0
+
+
 def times_too_far(answered: Answered, gone: Answered) -> float:
     """How many times the claimed bound the answers move with one person; 0 unless that is sure.
 
@@ -167,8 +190,7 @@ def times_too_far(answered: Answered, gone: Answered) -> float:
     of each side lie wholly apart, which under epsilon-differential privacy at epsilon 1 has a chance of at most 0.54
     to the power of 7, or where the means lie apart by more than the bound and four standard errors.
     """
-    chosen = re.search(r"\brows (\d+)", answered.bounds)
-    rows = float(chosen[1]) if chosen else 1.0
+    rows = _rows(answered)
     with_them, without = answered.answers[:_APART], gone.answers[:_APART]
     up, down = likely_ratio(with_them, without)
     apart = up == len(with_them) and down == 0

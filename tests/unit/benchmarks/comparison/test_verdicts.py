@@ -21,6 +21,7 @@ from tests.benchmarks.comparison.verdicts import (
     relative_error,
     steadily_off,
     times_too_far,
+    told_exactly,
     verdict,
 )
 
@@ -83,6 +84,15 @@ def test_noise_does_not_lie_apart() -> None:
 def test_a_move_is_in_bounds_of_rows() -> None:
     assert times_too_far(answered("rows 5, cost 10", 100, 101), answered("rows 5, cost 10", 50, 51)) == 10
     assert times_too_far(answered("groups 2, rows 25", 100, 101), answered("groups 2, rows 25", 50, 51)) == 2
+
+
+def test_the_truth_again_and_again_is_no_noise() -> None:
+    """As where noisy counts are held below the number of rows."""
+    assert told_exactly(answered("rows 20", 100, 88, 100, 93, 100), {"": 100.0}) == pytest.approx(0.6)
+    assert told_exactly(answered("rows 1", 100, 99, 100, 101, 100), {"": 100.0}) == 0, "noise of one is often none"
+    assert told_exactly(answered("rows 20", 100, 88, 117, 93, 71), {"": 100.0}) == 0
+    said = Said({"q": [answered("rows 20", 100, 88, 100, 93, 100)]}, {})
+    assert verdict("q", TRUTH, said, NOBODY).kind == "silently wrong"
 
 
 def test_means_of_many_answers_lie_apart_where_single_ones_do_not() -> None:
