@@ -214,7 +214,7 @@ def _ask_as_analysts_do(running: WireProxy, key: str) -> None:
 
 def _look_after(walk: Walk) -> None:
     lines = [line for line in commands("--reason") + commands("admin accounts") if "ledger restore" not in line]
-    assert len(lines) == 7
+    assert len(lines) == 8
     for line in lines:
         walk.step(line)
     verify, again = commands("ledger verify")
