@@ -44,7 +44,7 @@ FIELD = (
 TRIANGLES = (
     "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src JOIN knows c ON a.src = c.src AND b.dst = c.dst"
 )
-BY_DAY = "SELECT o_orderdate, o_orderstatus, count(*) AS orders FROM orders GROUP BY 1, 2"
+BY_DAY = "SELECT o_orderdate, count(*) AS orders FROM orders GROUP BY 1"
 
 CLICK_TO_ANSWER = """() => new Promise((resolve) => {
   const answers = document.getElementById("answers");
