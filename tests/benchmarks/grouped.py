@@ -40,6 +40,9 @@ _LADDER = Ladder(0, 32)
 _NOTHING = 0.9
 """Above this relative error nothing was answered, and ratios of such errors say nothing."""
 
+_MARKED_RUNS, _MARKED = 4, 95.0
+"""Releases, and how many in a hundred rows that are off by half have to bear a mark."""
+
 _OF_BEFORE, _APART_OF_BEFORE, _AVERAGE_OF_BEFORE = 0.75, 0.9, 0.7
 
 Vectors = NDArray[np.float64]
@@ -146,6 +149,21 @@ def _sums(quick: bool, runs: int) -> Iterator[Row]:
     yield Row("sums", f"l1_clip, of before, geometric mean of {len(whole)}", _mean(whole), "1", most=_OF_BEFORE)
     yield Row("sums", "l1_clip, of before, least", min(whole), "1")
     yield Row("sums", "l1_clip, of the best total in hindsight, geometric mean", _mean(hindsight), "1")
+    yield from _marks(quick)
+
+
+def _marks(quick: bool) -> Iterator[Row]:
+    """Of groups whose answer is off by more than half: how many are marked, as noise or as cut."""
+    off, marked, source = 0, 0, SimulatedEntropy(seed=20261127)
+    for (_, _, vectors), epsilon in product(populations(quick), _EPSILONS):
+        truth, tuples = vectors.sum(axis=0), coded(vectors)
+        for _ in range(_MARKED_RUNS):
+            answer = L1Clip(PureBudget(epsilon), _LADDER).release(tuples, 0, source)
+            wrong = (truth > 0) & (np.abs(answer.values - truth) > truth / 2)
+            weak = (answer.high - answer.low) / 2 > np.abs(answer.values)
+            off += int(wrong.sum())
+            marked += int((wrong & (weak | answer.may_be_cut)).sum())
+    yield Row("sums", f"l1_clip, of {off} rows that are off by half, marked", 100 * marked / off, "%", least=_MARKED)
 
 
 def _one_group(quick: bool, runs: int) -> Iterator[Row]:

@@ -154,3 +154,16 @@ def test_the_pages_are_built_and_load_nothing_from_elsewhere(tmp_path: Path) -> 
         assert [url for url in reader.urls if "//" in url] == [], page.name
     for style in (tmp_path / "html").rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", style.read_text()), style.name
+
+
+def test_the_scales_that_were_measured_are_those_of_the_stored_run() -> None:
+    """The page of engines names TPC-H's largest scale of each; the cases of the stored run name it, too."""
+    rows = json.loads((ROOT / "tests" / "benchmarks" / "results" / "engines.json").read_text())["rows"]
+    found = [re.match(r"(PostgreSQL|DuckDB|Parquet), scale ([\d.]+):", row["case"]) for row in rows]
+    largest = {
+        name: max(float(one[2]) for one in found if one and one[1] == name)
+        for name in ("PostgreSQL", "DuckDB", "Parquet")
+    }
+    page = " ".join((ROOT / "docs" / "engines.md").read_text().split())
+    assert largest == {"PostgreSQL": 4.0, "DuckDB": 1.0, "Parquet": 1.0}
+    assert "TPC-H at scale 4 in PostgreSQL, at scale 1 in DuckDB and Parquet" in page

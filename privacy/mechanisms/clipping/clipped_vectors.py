@@ -11,8 +11,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.kernels import clipped_sums, total_lengths
-from privacy.mechanisms.groups.by_unit import by_unit
-from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.ladder.level_index_kernels import add_loads, by_unit
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 
 STEPS = 1 << 24

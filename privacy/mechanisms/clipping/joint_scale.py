@@ -37,7 +37,8 @@ JOINT_TOTAL_SELECTION = SelectionSettings(split=0.25)
 JOINT_TOTAL_CHARGE = 3.0
 """How totals over all groups are chosen. What is left of a unit is left in proportion, so that a total that is too
 small makes a quotient less wrong than noise does, which is charged more than for a sum. By hand, of splits from 0.1
-to 0.4 and charges of 1, 3 and 8, over averages by ward of a generated hospital (`make benchmark NAME=grouped`)."""
+to 0.4 and charges of 1, 3 and 8, over averages by ward of a skewed hospital; `make benchmark NAME=grouped` measures
+what was chosen over other populations."""
 
 ENOUGH_JOINTLY = 20.0
 """How many times the noise at its public bound a sum has to be to be released there: less than alone, since a

@@ -90,6 +90,9 @@ def levelled_sums(
     what they hold. 2^31 units of at most 2^25 steps do not wrap.
     """
     totals = np.zeros(n_groups, np.int64)
+    parts = np.empty(len(loads), np.int64)
+    for place in range(len(loads)):
+        parts[place] = min(loads[place] // step, steps)
     for unit in range(len(start) - 1):
         first, last = start[unit], start[unit + 1]
         level = np.int64(0)
@@ -97,10 +100,10 @@ def levelled_sums(
         while bit:
             left = np.int64(0)
             for place in range(first, last):
-                left += min(loads[place] // step, level | bit, steps)
+                left += min(parts[place], level | bit)
             if left <= steps:
                 level |= bit
             bit >>= 1
         for place in range(first, last):
-            totals[group[place]] += min(loads[place] // step, level, steps)
+            totals[group[place]] += min(parts[place], level)
     return totals

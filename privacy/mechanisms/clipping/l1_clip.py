@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -10,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy, check_scale, checked
+from privacy.entropy import Entropy, check_scale
 from privacy.exact import check_confidence, check_groups, groups_reached
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clipping.levelled_vectors import Level, LevelledVectors, LevelNoise
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.shared_threshold import NESTED_SHARED_SELECTION
+from privacy.mechanisms.noise.release import check_rungs
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import MOST_NOISE, SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
@@ -118,25 +121,12 @@ class L1Clip:
           entropy: where the noise comes from.
         Raises: EntropyFailed.
         """
-        noise = self._noise(index, vectors.n_groups)
-        drawn = checked(entropy.laplace(noise.scale, vectors.n_groups), vectors.n_groups)
-        values = (vectors.sums(noise.level) + drawn).astype(np.float64) * np.float64(noise.step_weight)
-        reach, tau = noise.reach(self.confidence), float(self.ladder.taus[index])
-        everywhere = np.ones(vectors.n_groups)
-        return NoisyAnswer(
-            values=values,
-            tau=tau * everywhere,
-            noise_scale=noise.scale * noise.step_weight * everywhere,
-            low=values - reach,
-            high=values + reach,
-            confidence=self.confidence,
-            covers="truncated_full",
-            mechanism=self.name,
-            epsilon=self.epsilon,
-            signal=self._signal(values, tau) * everywhere,
-            delta=self.delta,
-            noise=self.budget.noise,
-        )
+        n_groups = vectors.n_groups
+        steps = self._rungs(n_groups)
+        noise = steps[index]
+        values = (vectors.sums(noise.level) + noise.draw(n_groups, entropy)).astype(np.float64) * noise.step_weight
+        signal = np.full(n_groups, self._signal(values, noise.tau))
+        return answer_with_interval(values, np.full(n_groups, index, np.intp), steps, signal, self)
 
     def of_kinds(self, kinds: GroupsOfKinds) -> L1Clip:
         """The same, told how many groups the units of the one relation reach, which is L0 where that is less.
@@ -155,8 +145,7 @@ class L1Clip:
         if len(self.ladder) > 1:
             self._scores(n_groups)
             check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
-        for index in range(len(self.ladder)):
-            check_scale(self._noise(index, n_groups).scale)
+        check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -164,8 +153,7 @@ class L1Clip:
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        reaches = (self._noise(index, n_groups).reach(self.confidence) for index in range(len(self.ladder)))
-        return list(zip(self.ladder.taus.tolist(), reaches, strict=True))
+        return half_widths(self._rungs(n_groups), self.confidence)
 
     def _signal(self, values: NDArray[np.float64], tau: float) -> float:
         """As in NoisyAnswer, of all groups together."""
@@ -183,16 +171,15 @@ class L1Clip:
         """eps_s of the one selection."""
         return self.budget.selecting(self._split)
 
-    def _noise(self, index: int, n_groups: int) -> LevelNoise:
-        level = Level(int(self.ladder.units[index]), self._reached(n_groups), self.exchanges)
-        return LevelNoise(level, self.budget.releasing(self._split))
+    def _rungs(self, n_groups: int) -> Sequence[LevelNoise]:
+        reached, epsilon = self._reached(n_groups), self.budget.releasing(self._split)
+        return [LevelNoise(Level(int(units), reached, self.exchanges), epsilon) for units in self.ladder.units]
 
     def _noise_price(self, n_groups: int) -> float:
-        """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""
-        level = Level(1 << 40, self._reached(n_groups), self.exchanges)
-        spread = max(1, n_groups) * level.sensitivity / level.steps
-        scale = self.budget.mean_noise * self.budget.scale(self.budget.releasing(self._split))
-        return min(self.charge * spread * scale, MOST_NOISE)
+        """What noise is charged at: the sum of all groups' mean noise in multiples of tau, as of the largest."""
+        largest = self._rungs(n_groups)[-1]
+        each = self.budget.mean_noise * largest.noise_scale / largest.tau
+        return min(self.charge * max(1, n_groups) * each, MOST_NOISE)
 
     def _reached(self, n_groups: int) -> int:
         """L0, or the number of groups where that is less."""

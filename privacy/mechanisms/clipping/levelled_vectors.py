@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import quotient_at_least
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.kernels import levelled_sums, truncated_totals
-from privacy.mechanisms.groups.by_unit import by_unit
 from privacy.mechanisms.noise.integer_noise import laplace_quantile
-from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.ladder.level_index_kernels import add_loads, by_unit
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 
@@ -135,7 +135,7 @@ class LevelledVectors:
     def sums(self, level: Level) -> NDArray[np.int64]:
         """(G,) sum_u C(x_u) in steps; sensitivity `level.sensitivity` in all groups together.
 
-        Cost: 27 passes over the members, whatever they hold.
+        Cost: 28 passes over the members, whatever they hold.
         """
         return levelled_sums(self._start, self._group, self._loads, level.step, level.steps, self._n_groups)
 
@@ -168,10 +168,34 @@ class LevelNoise:
         return quotient_at_least(self.level.sensitivity * self.epsilon.denominator, self.epsilon.numerator)
 
     @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        return self.level.tau_units / ONE
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        return self.level.step
+
+    @property
     def step_weight(self) -> float:
         """One step in normalised weight; a power of two, so multiplying by it is exact."""
         return self.level.step / ONE
 
-    def reach(self, confidence: float) -> float:
-        """How far noise reaches on either side with this probability at most, in normalised weight."""
-        return laplace_quantile((1 - confidence) / 2, self.scale) * self.step_weight
+    @property
+    def noise_scale(self) -> float:
+        """The noise scale in normalised weight."""
+        return self.scale * self.step_weight
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        return checked(entropy.laplace(self.scale, size), size)
+
+    def upper_quantile(self, tail: float) -> int:
+        """The smallest k >= 0 with P(Z > k) <= tail, in steps."""
+        return laplace_quantile(tail, self.scale)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the levelled sum lies below and above the released value, at most: it is whole steps itself."""
+        reach = self.upper_quantile((1 - confidence) / 2) * self.step_weight
+        return reach, reach

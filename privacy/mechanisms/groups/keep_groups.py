@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
-from privacy.mechanisms.groups.by_unit import by_unit
 from privacy.truncation.exact_sums import saturating_add
-from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.ladder.level_index_kernels import add_loads, by_unit
 
 
 def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:

@@ -29,7 +29,8 @@ SHARED_SELECTION = SelectionSettings(split=0.2)
 
 NESTED_SHARED_SELECTION = SelectionSettings(split=0.3, beta=3e-6, rarity=8.0, growth=0.2, by_doublings=True)
 """The same for tuples of one owner: by doublings less noise is needed to choose with, as in `gem.NESTED_SELECTION`;
-where there are many groups their noise holds thresholds back. Chosen by `make benchmark NAME=grouped`."""
+where there are many groups their noise holds thresholds back. By hand, of splits from 0.2 to 0.4 and spreads from 0
+to 1 over generated populations; `make benchmark NAME=grouped` measures what was chosen."""
 
 _SPREAD, _NESTED_SPREAD = 0.75, 1.0
 """Noise of G groups is charged as G^0.75 of it. Where all groups lose alike to truncation, their squared errors are
