@@ -10,22 +10,32 @@ WORKERS ?= 2
 MINUTES ?= 60
 SEED ?= 1
 
-# Whatever the tools keep, they keep under .noisegate.
+# Whatever the tools keep, they keep under .noisegate; but compiled kernels, which all checkouts share (privacy/kernel.py).
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
-export NUMBA_CACHE_DIR := $(CURDIR)/.noisegate/cache/numba
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
+# What mypy knows of a file it knows by its content: a fresh checkout is checked in seconds.
+export MYPY_CACHE_DIR := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/noisegate/mypy
 # Compiled modules are kept whatever the environment says: each process of a proxy starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check unit test test-all coverage clients superset spark audit soak benchmark lint format lock sbom dist docs readme clean
+.PHONY: help demo check unit few test test-profile test-all test-clients test-browser test-spark coverage chromium clients superset spark audit soak benchmark lint format lock sbom dist docs readme clean
 .DEFAULT_GOAL := help
 
 help: ## show these lines
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 PYTHON_IS_NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	|| { echo "Noisegate needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# uv as the lock names it, by its hashes; without a lock, the newest.
+UV_FROM = $(if $(LOCK),--require-hashes --requirement .noisegate/tmp/uv.txt,uv)
+
+# uv asks the index that pip is set to, unless told another; no file of ours names one. It links packages from its cache
+# of this user, where a second checkout finds them: two seconds in place of two minutes.
+UV_INDEX = index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(PYTHON) -m pip config get global.index-url 2>/dev/null)}}; \
+	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi
+UV_INSTALL = $(UV_INDEX); $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 # From the lock come wheels only: what a source distribution builds with, no hash of ours covers. The file that is made
 # says which lock the environment is of.
@@ -33,15 +43,17 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 	@$(PYTHON_IS_NEW_ENOUGH)
 	@mkdir -p .noisegate/tmp
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (the first time takes a few minutes)"
+	@echo "installing into .venv (the first time on a machine takes a minute or two)"
+	@sed -n '/^uv==/,/^    # via/p' $(or $(LOCK),/dev/null) > .noisegate/tmp/uv.txt
+	@test -x $(BIN)/uv || $(BIN)/python $(PIP_INSTALL) $(UV_FROM)
 ifneq ($(LOCK),)
-	@$(BIN)/python $(PIP_INSTALL) --only-binary :all: --require-hashes --requirement $(LOCK) \
-		|| { echo "$(LOCK) could not be installed; pip says above why. A hash that does not match means that a file is not"; \
+	@$(UV_INSTALL) --only-binary :all: --require-hashes --requirement $(LOCK) \
+		|| { echo "$(LOCK) could not be installed; uv says above why. A hash that does not match means that a file is not"; \
 		echo "the one that was tested: find out why. If there is no wheel for this platform or this Python, take versions"; \
 		echo "that are not locked, and so are not those that were tested: make LOCK= .venv/installed"; exit 1; }
-	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@$(UV_INSTALL) --no-deps --no-build-isolation --editable .
 else
-	@$(BIN)/python $(PIP_INSTALL) --editable '.[test,benchmark,docs]'
+	@$(UV_INSTALL) --editable '.[test,benchmark,docs]'
 endif
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@echo '$(LOCK)' > $@
@@ -52,28 +64,57 @@ endif
 demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
 	@$(BIN)/python -W error::ResourceWarning -m server.cli.main demo $(if $(DEMO_EXIT),--exit)
 
-PYTEST = -m pytest -n $(WORKERS) --dist loadgroup
-QUICK_TESTS = $(PYTEST) -m 'not slow' --durations 20
+# One seed, one order, one choice of examples: what fails here fails again. `make test-all` takes a seed of the moment.
+SEED ?= 1
+LAYER ?=
+TESTS ?=
+SEEDED = NOISEGATE_TEST_SEED=$(SEED) PYTHONHASHSEED=$(SEED)
+PYTEST = $(SEEDED) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=$(SEED) --durations 20
+FEW = $(PYTEST) $(if $(LAYER),--layer $(LAYER)) $(TESTS)
+EVERYTHING = NOISEGATE_TESTS=all NOISEGATE_NO_SKIPS=1 $(PYTEST)
 
-# The two run side by side: tests that wait for a disk or a clock leave mypy the processor. Either's failure fails it.
-check: .venv/installed ## what to run at every change, within 90 seconds: ruff, mypy, import-linter, unit tests
+# Both side by side: unit tests that wait for a disk leave mypy the processor. Either's failure fails it.
+check: .venv/installed ## what to run at every change, within a minute: ruff, mypy, import-linter, unit tests
 	@$(MAKE) --no-print-directory --jobs 2 lint unit
 
-# More than a small machine has cores: ledgers wait for their disk.
-unit: WORKERS = 4
 unit: .venv/installed .noisegate/tmp ## the unit tests, which start no database and no proxy
-	@$(BIN)/python $(QUICK_TESTS) tests/unit tests/test_structure.py
+	@$(PYTEST) tests/unit tests/test_structure.py
 
-test: .venv/installed lint .noisegate/tmp ## every check of `.ci/run`, within ten minutes; names the 20 slowest tests
-	@$(BIN)/python $(QUICK_TESTS)
+test: .venv/installed .noisegate/tmp ## what `.ci/run` runs, within eight minutes; LAYER=privacy|planner|server, SEED=7, TESTS=path
+	@$(BIN)/python -m server.workers.kernel_compiler
+	@$(MAKE) --no-print-directory --jobs 2 lint few
 
-test-all: .venv/installed lint .noisegate/tmp ## also the slow tests; fails on any skip
-	@NOISEGATE_NO_SKIPS=1 $(BIN)/python $(PYTEST)
+# Compiled once for all of pytest's processes, which would each do so at the same time.
+few: .noisegate/tmp
+	@$(BIN)/python -m compileall -q -j 2 privacy planner server
+	@$(FEW)
+
+test-profile: .venv/installed .noisegate/tmp ## `make test` without lint, and where its time went, by phase, folder, file and fixture
+	@$(FEW) -p tests.support.profile
+	@$(BIN)/python -m tests.support.profile
+
+test-all: SEED := $(shell date +%s)
+test-all: lint clients superset chromium spark .noisegate/tmp ## every test, with all cases, a seed of the moment and no skip: hours
+	@$(EVERYTHING) --suite all
+
+test-clients: clients superset .noisegate/tmp ## real clients of PostgreSQL, which it installs
+	@$(EVERYTHING) --suite clients
+
+test-browser: chromium .noisegate/tmp ## the pages in Chromium, which it installs
+	@$(EVERYTHING) --suite browser
+
+chromium: .venv/installed
+	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ]; then \
+		apt-get install --quiet --quiet --yes --no-install-recommends chromium; \
+		else echo "not installed, as only root may: apt-get install chromium"; fi
+
+test-spark: spark .noisegate/tmp ## the engine Spark, which it installs
+	@$(EVERYTHING) --suite spark
 
 # Floors are of what `make test` runs; tests that are skipped here cover nothing, so a record wants `make clients`.
 coverage: .venv/installed .noisegate/tmp ## branch coverage of each folder; fails below the floors, which RECORD=1 renews
 	@rm -rf .noisegate/coverage && mkdir -p .noisegate/coverage
-	@$(BIN)/coverage run $(QUICK_TESTS) \
+	@$(SEEDED) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=$(SEED) \
 		|| echo "tests failed; traced, some that wait for moments do: make test says which count. The floors all the same:"
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage json --quiet -o .noisegate/coverage/report.json
@@ -119,7 +160,7 @@ superset: .venv/installed ## Apache Superset, for its end-to-end test; needs Pyt
 
 # Half a gigabyte, of which PyPI has no wheel, so that it is not in the lock; 80 seconds on a quick line. Spark runs on
 # Java 17 or newer, from Debian.
-spark: .venv/installed .noisegate/tmp ## pyspark for the extra noisegate[spark]; without it tests of Spark are skipped
+spark: .venv/installed .noisegate/tmp ## pyspark for the extra noisegate[spark]
 	@command -v java >/dev/null || if [ "$$(id -u)" = 0 ]; then \
 		apt-get install --quiet --quiet --yes --no-install-recommends openjdk-17-jre-headless; \
 		else echo "not installed, as only root may: apt-get install openjdk-17-jre-headless"; fi
@@ -127,7 +168,7 @@ spark: .venv/installed .noisegate/tmp ## pyspark for the extra noisegate[spark];
 	@$(BIN)/python $(PIP_INSTALL) --constraint .noisegate/tmp/locked.txt 'pyspark[connect]>=4.1'
 
 audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times the runs, and those that need millions
-	@NOISEGATE_AUDIT_LENGTH=10 $(BIN)/python -m pytest -n $(WORKERS) tests/audit
+	@NOISEGATE_AUDIT_LENGTH=10 $(EVERYTHING) tests/audit
 
 soak: .venv/installed ## clients and faults for MINUTES=60, from SEED=1; then ledger, answers and log are compared
 	@$(BIN)/python -m tests.security.soak $(MINUTES) $(SEED)

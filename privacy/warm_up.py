@@ -1,11 +1,18 @@
-"""Compile, or load, every kernel that a query may need, while nobody waits."""
+"""Compile, or load, the kernels that a usual question needs, before one waits for them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.clipping.clipped_vectors import ClippedVectors
+from privacy.mechanisms.clipping.levelled_vectors import Level, LevelledVectors
+from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.sampling.growth.growth import Piece, log_moment
 from privacy.truncation.encode import encode
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
@@ -19,51 +26,84 @@ from privacy.units import ONE
 _TUPLES = 300
 _PEOPLE = 40
 _GROUPS = 3
+_LADDER = Ladder(0, 6)
+
+
+def _joins(owners: int) -> None:
+    gap = 0.0 if owners <= 2 else 0.01
+    columns = tuple(_column(position) for position in range(owners))
+    for n_groups in (_GROUPS, 1):
+        group = np.arange(_TUPLES, dtype=np.int64) % n_groups
+        joined = JoinTuples(columns, group, n_groups, np.full((1, _TUPLES), ONE, np.int64))
+        _solve_all(truncate(encode(joined), 0, _LADDER, gap))
+
+
+def _scattered_keys() -> None:
+    """Keys too far apart for a table."""
+    keys = np.arange(_TUPLES, dtype=np.int64) % _PEOPLE * (1 << 50)
+    columns = (OwnerColumn("person", keys, np.zeros(_TUPLES, bool)),) * 2
+    joined = JoinTuples(columns, np.zeros(_TUPLES, np.int64), 1, np.full((1, _TUPLES), ONE, np.int64))
+    _solve_all(truncate(encode(joined), 0, _LADDER, 0.0))
+
+
+def _large_programs(owners: int) -> None:
+    """Neighbours in a ring."""
+    units = (np.arange(_PEOPLE)[:, None] + np.arange(owners)) % _PEOPLE
+    ring = Incidence(np.arange(0, units.size + 1, owners), units.ravel(), _PEOPLE)
+    for solver in (CoordinateSolver(1), FirstOrderSolver(1)):
+        list(solver.points(PreparedProgram(np.full(_PEOPLE, ONE), ring, np.full(_PEOPLE, ONE))))
+
+
+def _distinct(owners: int, gap: float) -> None:
+    columns = tuple(_column(position) for position in range(owners))
+    value = (np.arange(_TUPLES, dtype=np.int64) * 7) % 31
+    _solve_all(truncate_distinct(DistinctTuples(columns, np.zeros(_TUPLES, np.int64), 1, value), _LADDER, gap))
+
+
+def _groups() -> None:
+    """Sums by group of one owner's rows, and the loss that a sample amplifies."""
+    group = np.arange(_TUPLES, dtype=np.int64) % _GROUPS
+    tuples = encode(JoinTuples((_column(0),), group, _GROUPS, np.full((1, _TUPLES), ONE, np.int64)))
+    clipped, levelled = ClippedVectors(tuples, 0), LevelledVectors.of_sum(tuples, 0)
+    clipped.lengths(_LADDER)
+    clipped.sums(ONE)
+    levelled.totals(_LADDER)
+    levelled.sums(Level(ONE, _GROUPS))
+    keep_groups(tuples, 1)
+    log_moment([Piece(1, _PEOPLE, 0.0, 0.1)], _PEOPLE, 0.5)
+
+
+PARTS: tuple[Callable[[], None], ...] = (
+    partial(_joins, 4),
+    partial(_joins, 2),
+    partial(_distinct, 1, 0.0),
+    partial(_large_programs, 3),
+    partial(_joins, 1),
+    _groups,
+    partial(_joins, 3),
+    _scattered_keys,
+    partial(_distinct, 2, 0.01),
+    partial(_large_programs, 4),
+)
+"""Small made-up questions that go the ways of real ones: filing, bounds, presolve, the flow, the linear programs and
+their proofs, clips. Any order, in any process; what takes longest stands first."""
 
 
 def warm_up() -> None:
-    """Solve small made-up programs of one to four owners, and counts of distinct values, threshold by threshold.
+    """All parts in this process. Cost: a second or two; most of a minute the first time on a machine."""
+    for part in range(len(PARTS)):
+        run_part(part)
 
-    They go the ways of real ones: filing, bounds, presolve, the flow, the linear programs and their proofs; the
-    solvers of large programs beside them, for each number of owners.
-    Cost: a second or two; most of a minute the first time on a machine.
-    """
-    ladder = Ladder(0, 6)
-    for owners in (1, 2, 3, 4):
-        gap = 0.0 if owners <= 2 else 0.01
-        columns = tuple(_column(position) for position in range(owners))
-        group = np.arange(_TUPLES, dtype=np.int64) % _GROUPS
-        joined = JoinTuples(columns, group, _GROUPS, np.full((1, _TUPLES), ONE, np.int64))
-        _solve_all(truncate(encode(joined), 0, ladder, gap))
-        alone = JoinTuples(columns, np.zeros(_TUPLES, np.int64), 1, joined.weights)
-        _solve_all(truncate(encode(alone), 0, ladder, gap))
-    _solve_all(truncate(encode(JoinTuples((_scattered(),) * 2, group, _GROUPS, joined.weights)), 0, ladder, 0.0))
-    for owners in (3, 4):
-        for solver in (CoordinateSolver(1), FirstOrderSolver(1)):
-            list(solver.points(_program(owners)))
-    for owners, gap in ((1, 0.0), (2, 0.01)):
-        columns = tuple(_column(position) for position in range(owners))
-        value = (np.arange(_TUPLES, dtype=np.int64) * 7) % 31
-        _solve_all(truncate_distinct(DistinctTuples(columns, np.zeros(_TUPLES, np.int64), 1, value), ladder, gap))
+
+def run_part(part: int) -> None:
+    """One of PARTS by its number, as a function that another process can be sent."""
+    PARTS[part]()
 
 
 def _column(position: int) -> OwnerColumn:
     """Everybody meets somebody at some distance, who meets others: cycles of every length."""
     t = np.arange(_TUPLES, dtype=np.int64)
     keys = (t * (position + 1) + t // _PEOPLE * position) % _PEOPLE
-    return OwnerColumn("person", keys, np.zeros(_TUPLES, bool))
-
-
-def _program(owners: int) -> PreparedProgram:
-    """Neighbours in a ring."""
-    units = (np.arange(_PEOPLE)[:, None] + np.arange(owners)) % _PEOPLE
-    ring = Incidence(np.arange(0, units.size + 1, owners), units.ravel(), _PEOPLE)
-    return PreparedProgram(np.full(_PEOPLE, ONE), ring, np.full(_PEOPLE, ONE))
-
-
-def _scattered() -> OwnerColumn:
-    """Keys too far apart for a table."""
-    keys = np.arange(_TUPLES, dtype=np.int64) % _PEOPLE * (1 << 50)
     return OwnerColumn("person", keys, np.zeros(_TUPLES, bool))
 
 

@@ -16,19 +16,28 @@ from rich.progress import Progress
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.database import ROLE, load_once
-from tests.support.distribution import (
+from tests.support.seeds import ALL, SEED
+from tests.support.selection import (
+    pytest_addoption,
     pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    pytest_report_header,
     pytest_terminal_summary,
     pytest_xdist_make_scheduler,
 )
 from tests.support.tpch_duckdb import load_tpch
 
-settings.register_profile("noisegate", deadline=None)  # how fast a machine is, is not a property of the code
-settings.load_profile("noisegate")
+# How fast a machine is, is not a property of the code. `make test` derives the examples from the test and the seed.
+settings.register_profile("few", deadline=None, derandomize=SEED == 1, database=None, max_examples=25)
+settings.register_profile("all", deadline=None)
+settings.load_profile("all" if ALL else "few")
 set_hypothesis_home_dir(Path(".noisegate") / "cache" / "hypothesis")
 
 __all__ = [  # hooks, which pytest finds here
+    "pytest_addoption",
     "pytest_collection_modifyitems",
+    "pytest_ignore_collect",
+    "pytest_report_header",
     "pytest_terminal_summary",
     "pytest_xdist_make_scheduler",
 ]

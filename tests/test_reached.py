@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.test_structure import PACKAGES, files, imports
+from tests.test_structure import PACKAGES, files, imported
 
 LIBRARIES = {
     "privacy.accounting.odometer": "what an account has spent at any time, for programs that choose as they go",
@@ -24,13 +24,9 @@ def reached() -> set[str]:
     modules = {module: path for package in PACKAGES for module, path in files(package).items()}
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        tree = list(ast.walk(ast.parse(path.read_text())))
-        named = {f"{node.module}" for node in tree if isinstance(node, ast.ImportFrom)}
-        named |= {
-            f"{node.module}.{alias.name}" for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names
-        }
-        named |= {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+        named = set(imported(path))
         if module in NAMES_MODULES:
+            tree = ast.walk(ast.parse(path.read_text()))
             texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
             named |= {text.partition(":")[0] for text in texts}
         graph[module] = named & modules.keys()
@@ -44,7 +40,7 @@ def reached() -> set[str]:
 
 
 def test_every_module_is_reached_or_named_as_a_library() -> None:
-    every = {module for package in PACKAGES for module in imports(package)}
+    every = {module for package in PACKAGES for module in files(package)}
     lost = every - reached()
     named = {module for module in every if any(module == name or module.startswith(f"{name}.") for name in LIBRARIES)}
     assert lost == named

@@ -12,8 +12,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("privacy", "planner", "server")
 MAX_FILES = 16
@@ -33,19 +31,22 @@ def files(package: str) -> dict[str, Path]:
 
 
 @cache
+def imported(path: Path) -> frozenset[str]:
+    """What a file imports, by dotted names, within functions too."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+    return frozenset(named)
+
+
+@cache
 def imports(package: str) -> Graph:
     """Which module imports which, within the package."""
     modules = files(package)
-    graph: Graph = {}
-    for module, path in modules.items():
-        named = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                named |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-            elif isinstance(node, ast.Import):
-                named |= {alias.name for alias in node.names}
-        graph[module] = (named & modules.keys()) - {module}
-    return graph
+    return {module: set(imported(path) & modules.keys()) - {module} for module, path in modules.items()}
 
 
 def rooms(graph: Graph, folder: str) -> Graph:
@@ -83,30 +84,29 @@ def floors(graph: Graph) -> int:
     return max(height.values())
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_folder_holds_more_files_than_a_reader_surveys(package: str) -> None:
-    counts: dict[str, int] = defaultdict(int)
-    for module in files(package):
-        counts[module.rpartition(".")[0]] += 1
-    crowded = {folder: count for folder, count in counts.items() if count > MAX_FILES}
-    assert not crowded
+def test_no_folder_holds_more_files_than_a_reader_surveys() -> None:
+    for package in PACKAGES:
+        counts: dict[str, int] = defaultdict(int)
+        for module in files(package):
+            counts[module.rpartition(".")[0]] += 1
+        crowded = {folder: count for folder, count in counts.items() if count > MAX_FILES}
+        assert not crowded, package
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_files_import_one_another_in_no_circle(package: str) -> None:
-    assert cycle(imports(package)) == ""
+def test_files_import_one_another_in_no_circle() -> None:
+    for package in PACKAGES:
+        assert cycle(imports(package)) == "", package
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_rooms_of_a_folder_import_one_another_in_no_circle(package: str) -> None:
-    graph = imports(package)
-    circles = [found for folder in folders(package) if (found := cycle(rooms(graph, folder)))]
-    assert not circles
+def test_rooms_of_a_folder_import_one_another_in_no_circle() -> None:
+    for package in PACKAGES:
+        graph = imports(package)
+        circles = [found for folder in folders(package) if (found := cycle(rooms(graph, folder)))]
+        assert not circles, package
 
 
-@pytest.mark.parametrize("package", [package for package in PACKAGES if package == "planner"])
-def test_the_planner_has_few_floors(package: str) -> None:
-    assert floors(rooms(imports(package), package)) <= MAX_FLOORS
+def test_the_planner_has_few_floors() -> None:
+    assert floors(rooms(imports("planner"), "planner")) <= MAX_FLOORS
 
 
 def test_nothing_of_the_ledger_is_a_cached_property() -> None:

@@ -155,6 +155,7 @@ def running_proxy(
     options: tuple[str, ...] = _HTTP_ONLY,
     authority: Path | None = None,
     files: int | None = None,
+    program: tuple[str, ...] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
 
@@ -162,11 +163,12 @@ def running_proxy(
       options: more of `noisegate serve`.
       authority: who vouches for the proxy's certificate, if the options give it one.
       files: how many descriptors it may have; None: as many as this process.
+      program: what takes the place of the command `noisegate`.
     Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
-        process = _serve(demonstration, listening, options, files)
+        process = _serve(demonstration, listening, options, files, program or _noisegate())
         address = f"{'http' if authority is None else 'https'}://localhost:{listening}"
         if _healthy(process, address, authority):
             break
@@ -180,10 +182,8 @@ def running_proxy(
 
 
 def _serve(
-    demonstration: Demonstration, port: int, options: tuple[str, ...], files: int | None
+    demonstration: Demonstration, port: int, options: tuple[str, ...], files: int | None, program: tuple[str, ...]
 ) -> subprocess.Popen[bytes]:
-    beside = Path(sys.executable).with_name("noisegate")
-    program = [str(beside)] if beside.exists() else [sys.executable, "-P", "-m", "server.cli.main"]
     limited = () if files is None else ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(files))
     with (demonstration.folder / "proxy.log").open("ab") as log:
         return subprocess.Popen(
@@ -192,6 +192,11 @@ def _serve(
             stdout=log,
             stderr=subprocess.STDOUT,
         )
+
+
+def _noisegate() -> tuple[str, ...]:
+    beside = Path(sys.executable).with_name("noisegate")
+    return (str(beside),) if beside.exists() else (sys.executable, "-P", "-m", "server.cli.main")
 
 
 def free_port(wanted: int) -> int:

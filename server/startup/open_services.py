@@ -36,7 +36,7 @@ from server.policy.verified_keys import verify_keys
 from server.reloadable_pipeline import ReloadablePipeline
 from server.startup.mirror import open_mirror
 from server.startup.mirror_schedule import MirrorSchedule, refreshing
-from server.workers.kernel_compiler import KernelCompiler
+from server.workers.kernel_compiler import compile_kernels
 from server.workers.measure import measure
 from server.workers.pool import WorkerLimits, WorkerPool
 from server.workers.public_reads import PublicReads, public_limits
@@ -78,19 +78,19 @@ class Prepared:
 def open_services(
     policy_path: Path, limits: WorkerLimits = WorkerLimits(), announce: Callable[[str], None] = lambda _: None
 ) -> Iterator[Services]:
-    """Check everything, then start the workers.
+    """Check everything, compile what this machine has not compiled yet, then start the workers.
 
     Raises: ConfigurationInvalid, PolicyInvalid, PolicyWeakened, BackendUnavailable, UnsafeRole, LedgerMissing,
       LedgerInvalid.
     """
     prepared = prepare(policy_path)
     question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is opened
+    compile_kernels(announce)
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
     database_s = prepared.file.policy.database_limits.seconds
     reader = type(prepared.backend).__module__  # an argument of every call
     workers = WorkerPool(limits.beside(database_s), measure.__module__, reader)
     public_workers = WorkerPool(public_limits(limits), PublicReads.__module__, reader)
-    compiler = KernelCompiler(limits.memory_bytes)
     stack = ExitStack()
     try:
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
@@ -118,7 +118,6 @@ def open_services(
         yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed)
     finally:
         stack.close()
-        compiler.stop()
         workers.close()
         public_workers.close()
         ledger.close()

@@ -1,61 +1,64 @@
-"""A process that compiles the kernels of the mathematics while the server already answers."""
+"""The kernels of the mathematics, compiled once per machine before the first question waits for them."""
 
 from __future__ import annotations
 
-import threading
+import hashlib
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
+import numba
 import structlog
 
-from privacy.warm_up import warm_up
-from server.errors import ServerError
-from server.workers.start_places import start_place
-from server.workers.worker import NotTaken, Worker
-
-_LIMIT_S = 900.0
+import privacy
+from privacy.kernel import cache_folder
+from privacy.warm_up import PARTS, run_part
+from server.workers.start_places import processors
 
 _log = structlog.get_logger("noisegate.compiler")
 
 
-class KernelCompiler:
-    """Runs `warm_up` once beside the workers, which then find the machine code on the disk.
+def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = range(len(PARTS))) -> None:
+    """Compile what usual questions need, on all processors, unless this machine has done so for this very code.
 
-    On a machine that has done so before it takes seconds. The first time it takes a minute, in which a question
-    still compiles what it needs by itself: it is slow, not wrong. Failing to compile ahead is no reason to stop.
+    Failing to compile ahead is no reason to stop: a question then compiles what it needs, and is slow, not wrong.
+
+    Args:
+      announce: is told how far it is, a line at a time.
+      parts: which of `privacy.warm_up.PARTS`.
+    Cost: half a minute the first time on a machine with two processors; some milliseconds from then on.
     """
+    folder = cache_folder()
+    if folder is None:
+        _log.warning("compiled kernels cannot be kept: name a folder that can be written to in NUMBA_CACHE_DIR")
+        return
+    done = folder / f"complete-{_source_hash()}"
+    if done.exists():
+        return
+    announce("compiling the mathematics for this machine, once: about half a minute")
+    spawn = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(max(1, min(processors(), len(parts))), mp_context=spawn) as pool:
+            compiled = [pool.submit(run_part, part) for part in parts]
+            for count, one in enumerate(as_completed(compiled), 1):
+                one.result()
+                announce(f"compiled {count} of {len(parts)}")
+        done.touch()
+    except (BrokenProcessPool, OSError) as error:
+        _log.warning("kernels were not compiled ahead", kind=type(error).__name__)
 
-    def __init__(self, memory_bytes: int) -> None:
-        self._memory_bytes = memory_bytes
-        self._worker: Worker | None = None
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._compile, name="compiler", daemon=True)
-        self._thread.start()
 
-    def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after waiting at most so long."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+def _source_hash() -> str:
+    """Of all the code that kernels are made of, with the versions of what compiles them."""
+    root = Path(privacy.__file__).parent
+    digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
 
-    def stop(self) -> None:
-        """Kill the process if it still compiles."""
-        self._stopped.set()
-        if self._worker is not None:
-            self._worker.kill()
-        self._thread.join()
 
-    def _compile(self) -> None:
-        worker = None
-        try:
-            with start_place(self._stopped) as wanted:
-                if not wanted:
-                    return
-                worker = self._worker = Worker(self._memory_bytes, warm_up.__module__)
-                if self._stopped.is_set():  # else `stop` has seen it, or will
-                    return
-                worker.wait_ready(_LIMIT_S)
-            worker.call(warm_up, (), _LIMIT_S)
-        except (ServerError, NotTaken, OSError) as error:
-            if not self._stopped.is_set():
-                _log.warning("kernels were not compiled ahead", kind=type(error).__name__)
-        finally:
-            if worker is not None:
-                worker.stop()
+if __name__ == "__main__":
+    compile_kernels(print)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
@@ -18,13 +17,14 @@ from privacy.truncation.encode import encode
 from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from tests.audit.auditing import loss_bound, plain
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 BIG = 1 << 12
 """Far above the threshold, in weights."""
 
-RUNS = 400_000
+RUNS = examples(250_000, 400_000)
 """The bound from zCDP to (epsilon, delta) leaves some room, which a mistake has to exceed visibly."""
 
 Vector = Sequence[float]
@@ -49,10 +49,9 @@ def vector_audit(
 
     def run(vector: Vector, size: int) -> Outputs:
         released = measurement.release(side_by_side(vector, size), 0, source).values.reshape(size, -1)
-        return Outputs(released @ towards, np.zeros(size, np.int64))
+        return plain(released @ towards)
 
-    first, second = (in_goes(runs, lambda size, vector=vector: run(vector, size)) for vector in pair)  # type: ignore[misc]
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY, delta)
+    return loss_bound(run, pair, runs, delta)
 
 
 class PlainVectors:
@@ -73,23 +72,16 @@ class PlainVectors:
         return np.bincount(self._group, clipped / tau * STEPS, self.n_groups).astype(np.int64)
 
 
-class ScaledVectors:
+class ScaledVectors(PlainVectors):
     """Scaled to the total tau: x min(1, tau / sum x). Moves by 2 tau, in two groups already."""
 
-    def __init__(self, tuples: CodedJoinTuples, row: int) -> None:
-        self.n_groups, self._units = tuples.n_groups, tuples.units
-        loads: NDArray[np.int64] = add_loads(tuples.members, tuples.weights[row], len(tuples.units))
-        self._loads = loads.astype(np.float64)
-        self._group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
+    totals = PlainVectors.lengths
 
     @classmethod
     def of_sum(cls, tuples: CodedJoinTuples, row: int) -> ScaledVectors:
         return cls(tuples, row)
 
-    def totals(self, ladder: Ladder) -> TabulatedAnswer:
-        return TabulatedAnswer(np.zeros((1, len(ladder)), np.int64), ladder)
-
-    def sums(self, level: Level) -> NDArray[np.int64]:
+    def sums(self, level: Level) -> NDArray[np.int64]:  # type: ignore[override]
         total = np.bincount(self._units, self._loads)[self._units]
         scaled = self._loads * np.minimum(1, level.tau_units / np.maximum(total, 1)) / level.step
         return np.bincount(self._group, scaled, self.n_groups).astype(np.int64)

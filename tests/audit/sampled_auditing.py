@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,6 @@ from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, goes, outputs
-from tests.audit.covering import joined
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -49,11 +50,10 @@ def explored_runs(
     size = min(mechanism.drawn, n_units)
     sets = list(itertools.combinations(range(n_units), size))
     table = [_values(mechanism.sampled(prepared, ScriptedDraws(list(chosen)))) for chosen in sets]
-    number = {chosen: i for i, chosen in enumerate(sets)}
     ladder = mechanism.measurement(1).ladder
 
     def release(some: int) -> NoisyAnswer:
-        drawn = [number[tuple(sorted(draws.choose(n_units, size).tolist()))] for _ in range(some)]
+        drawn = draws.uniform(len(sets), some)  # each set is as likely as any other
         return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], ladder), n_units, source)
 
     return joined([release(some) for some in goes(runs)])
@@ -77,6 +77,23 @@ def sampled_runs(
         return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.ladder), source)
 
     return joined([release(some) for some in goes(runs)])
+
+
+def joined(parts: Sequence[NoisyAnswer]) -> NoisyAnswer:
+    """Runs that were made in several goes, at least one."""
+
+    def column(name: str) -> NDArray[np.float64]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return replace(
+        parts[0],
+        values=column("values"),
+        tau=column("tau"),
+        noise_scale=column("noise_scale"),
+        low=column("low"),
+        high=column("high"),
+        signal=column("signal"),
+    )
 
 
 def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample
 from privacy.published.centre.smooth_median import median_sensitivity
-from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from tests.audit.auditing import loss_bound, plain, slow
 from tests.support.seeded_draws import SeededDraws
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 Mechanism = SampledMean | SampledMedian
@@ -22,23 +22,18 @@ SPREAD = [0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0]
 """The median of the first stays where it is, whatever one value becomes; that of the second does not."""
 
 
-def bound(mechanism: Mechanism, pair: tuple[list[float], list[float]], runs: int = 6_000) -> float:
-    delta = getattr(mechanism, "delta", 0.0)
+def bound(mechanism: Mechanism, pair: tuple[list[float], list[float]], runs: int = examples(2_000, 6_000)) -> float:
+    draws, entropy = SeededDraws(1), SimulatedEntropy(2)
 
-    def outputs(values: list[float], seed: int) -> Outputs:
-        draws, entropy, population = SeededDraws(seed), SimulatedEntropy(seed + 1), np.array(values)
+    def run(values: list[float], size: int) -> Outputs:
+        population = np.array(values)
+        return plain(np.array([mechanism.release(population, draws, entropy) for _ in range(size)]))
 
-        def go(size: int) -> Outputs:
-            score = np.array([mechanism.release(population, draws, entropy) for _ in range(size)])
-            return Outputs(score, np.zeros(size, np.int64))
-
-        return in_goes(runs, go)
-
-    return epsilon_lower_bound(outputs(pair[0], 1), outputs(pair[1], 3), FAILURE_PROBABILITY, delta)
+    return loss_bound(run, pair, runs, getattr(mechanism, "delta", 0.0))
 
 
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("kind", ["mean", "median", "smooth median"])
+@pytest.mark.parametrize("size", [1, slow(3)])
+@pytest.mark.parametrize("kind", ["mean", slow("median"), slow("smooth median")])
 def test_one_changed_value_costs_no_more_than_epsilon(kind: str, size: int) -> None:
     sample = SimpleRandomSample(3, size)
     made: dict[str, Mechanism] = {
@@ -47,9 +42,10 @@ def test_one_changed_value_costs_no_more_than_epsilon(kind: str, size: int) -> N
         "smooth median": SampledMedian(1.0, DELTA, 0, 1, sample),
     }
     for pair in (([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])):
-        assert bound(made[kind], pair) <= 1.0
+        assert bound(made[kind], pair, examples(1_000, 6_000)) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_mean_and_a_median_cost_nearly_all() -> None:
     assert bound(SampledMean(1.0, 0, 1, WHOLE), SPREAD, 20_000) > 0.8
     halves = [0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0, 1.0]
@@ -63,6 +59,7 @@ class TooMuch(SimpleRandomSample):
         return Fraction(epsilon) * self.population / self.size
 
 
+@pytest.mark.slow
 def test_catches_linear_amplification_of_a_mean() -> None:
     """One of nine values is drawn; where it is that one, noise of scale 1 / 13.5 shows it."""
     pair = [0.0] * 9, [0.0] * 8 + [1.0]
@@ -79,10 +76,6 @@ class SummedAsMean(SampledMean):
         return float(steps.sum() + entropy.laplace(scale, 1)[0])
 
 
-def test_catches_noise_for_a_mean_in_a_sum() -> None:
-    assert bound(SummedAsMean(1.0, 0, 1, WHOLE), SPREAD) > 1.0
-
-
 class HalfRange(SampledMedian):
     """Half of the range as global sensitivity, which is right for values around the middle only."""
 
@@ -90,7 +83,8 @@ class HalfRange(SampledMedian):
         return super().scale(steps) / 2
 
 
-def test_catches_half_of_the_global_sensitivity() -> None:
+def test_catches_half_of_the_global_sensitivity_and_noise_for_a_mean_in_a_sum() -> None:
+    assert bound(SummedAsMean(1.0, 0, 1, WHOLE), SPREAD) > 1.0
     halves = [0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0, 1.0]
     assert bound(HalfRange(1.0, 0.0, 0, 1, WHOLE), halves) > 1.0
 

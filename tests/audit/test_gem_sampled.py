@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from privacy.exact import exact_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.sampling.calibrate import release_budget
+from privacy.sampling.bernoulli import bernoulli_places
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.loss import Loss
+from privacy.sampling.join_tree import JoinTree, TreePart
+from tests.audit.auditing import RUNS, slow
 from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
+from tests.support.seeded_draws import SeededDraws
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 RELEASE_HEAVY = SelectionSettings(0.02)
@@ -24,6 +27,9 @@ RELEASE_HEAVY = SelectionSettings(0.02)
 DELTA, RATE, EPSILON = 16, 0.1, 2.0
 UNIT = UnitAtTheBound(DELTA, RATE)
 ONE_RUNG = Ladder(2, 2)
+FEW = examples(50_000, RUNS)
+"""Runs that show a mistake, which more do not show better."""
+
 DESIGN = SampleDesign(RATE, DELTA, EPSILON)
 
 
@@ -34,12 +40,12 @@ def sampled(design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, la
 @pytest.mark.parametrize(
     ("tuples", "rate", "epsilon", "exponent"),
     [
-        (1, 0.1, 1.0, 0),
-        (16, 0.1, 0.5, 2),
+        slow(1, 0.1, 1.0, 0),
+        slow(16, 0.1, 0.5, 2),
         (16, 0.1, 2.0, 0),
-        (16, 0.5, 2.0, 4),
-        (1024, 0.01, 1.0, 3),
-        (4, 1.0, 1.0, 1),
+        slow(16, 0.5, 2.0, 4),
+        slow(1024, 0.01, 1.0, 3),
+        slow(4, 1.0, 1.0, 1),
     ],
 )
 def test_the_release_spends_nearly_all_that_the_sample_affords(
@@ -47,20 +53,22 @@ def test_the_release_spends_nearly_all_that_the_sample_affords(
 ) -> None:
     ladder, design = Ladder(exponent, exponent), SampleDesign(rate, tuples, epsilon)
     gem = Gem(epsilon, groups_per_unit=1, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
-    assert 0.75 * epsilon < sampled_audit(gem, UnitAtTheBound(tuples, rate)) <= epsilon
+    assert 0.75 * epsilon < sampled_audit(gem, UnitAtTheBound(tuples, rate), runs=300_000) <= epsilon
 
 
-@pytest.mark.parametrize("split", [0.2, 0.6])
+@pytest.mark.parametrize("split", [slow(0.2), 0.6])
 def test_selection_and_release_from_one_sample(split: float) -> None:
     gem = Gem(EPSILON, groups_per_unit=1, ladder=Ladder(-3, 4), selection=SelectionSettings(split), sample=DESIGN)
-    assert sampled_audit(gem, UNIT) <= EPSILON
+    assert sampled_audit(gem, UNIT, runs=examples(75_000, RUNS)) <= EPSILON
 
 
 def test_a_solver_gap_is_paid_for_in_every_sample() -> None:
+    """Also at a threshold of all tuples, where a loss without the gap would be too small."""
     assert 0.75 * EPSILON < sampled_audit(sampled(gap=0.5), UNIT) <= EPSILON
+    assert 0.5 * EPSILON < sampled_audit(sampled(gap=0.5, ladder=Ladder(4, 4)), UNIT) <= EPSILON
 
 
-@pytest.mark.parametrize("together", [2, 3])
+@pytest.mark.parametrize("together", [2, slow(3)])
 def test_releases_that_share_a_sample_share_its_budget(together: int) -> None:
     """Hoelder's shares: each release is calibrated alone, against all of epsilon at its share."""
     assert 0.7 * EPSILON < sampled_audit(sampled(groups=together), UNIT, together=together) <= EPSILON
@@ -71,8 +79,12 @@ def test_a_unit_beyond_the_promised_bound_loses_what_is_announced() -> None:
     assert EPSILON < sampled_audit(gem, UnitAtTheBound(1000, 1.0)) <= gem.epsilon_if_bound_fails()
 
 
-def test_catches_half_the_release_noise() -> None:
-    assert sampled_audit(sampled(), UNIT, WeakerNoise(SimulatedEntropy(1), laplace=0.5)) > EPSILON
+def test_catches_mistakes() -> None:
+    """Half the release's noise, one release where there are two, units of one tuple, a rate that is applied twice."""
+    assert sampled_audit(sampled(), UNIT, WeakerNoise(SimulatedEntropy(1), laplace=0.5), runs=FEW) > EPSILON
+    assert sampled_audit(sampled(), UNIT, together=2, runs=FEW) > EPSILON
+    assert sampled_audit(sampled(SampleDesign(RATE, 1, EPSILON)), UNIT, runs=FEW) > EPSILON
+    assert sampled_audit(sampled(SampleDesign(RATE**2, DELTA, EPSILON)), UNIT, runs=FEW) > EPSILON
 
 
 def test_catches_budgets_that_are_amplified_one_by_one() -> None:
@@ -83,37 +95,37 @@ def test_catches_budgets_that_are_amplified_one_by_one() -> None:
     assert sampled_audit(alone, unit, together=2) > 2.0
 
 
-def test_catches_one_release_where_there_are_two() -> None:
-    assert sampled_audit(sampled(), UNIT, together=2) > EPSILON
+ALONG_A_TREE = sampled(ladder=Ladder(4, 4))
+"""For a unit all of whose tuples hold one row: its loss is that of single draws."""
 
 
-def test_catches_units_that_are_taken_to_have_one_tuple() -> None:
-    assert sampled_audit(sampled(SampleDesign(RATE, 1, EPSILON)), UNIT) > EPSILON
+@dataclass(frozen=True)
+class UnitAlongATree(UnitAtTheBound):
+    """The tuples of each run are those of one row of the first table, which meets `tuples` rows of the second."""
+
+    def drawn(self, runs: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        runs_of = np.arange(runs)
+        tree = JoinTree(
+            [TreePart(runs), TreePart(runs * self.tuples, 0, [np.repeat(runs_of, self.tuples)], [runs_of])]
+        )
+        assert tree.tuples == runs * self.tuples
+        drawn = np.zeros(runs, np.int64)
+        for places in bernoulli_places(tree.tuples, self.rate, SeededDraws(int(generator.integers(1 << 32)))):
+            drawn += np.bincount(tree.rows(places)[0], minlength=runs)
+        return drawn
 
 
-def test_catches_a_rate_that_is_applied_twice() -> None:
-    assert sampled_audit(sampled(SampleDesign(RATE**2, DELTA, EPSILON)), UNIT) > EPSILON
+@dataclass(frozen=True)
+class SamplesRows(UnitAtTheBound):
+    """The mutant draws rows of the first table, and with each all tuples that it is in."""
+
+    def drawn(self, runs: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        return np.where(generator.random(runs) < self.rate, self.tuples, 0)
 
 
-class ForgetsTheGap(Gem):
-    """The noise is scaled for the solver's gap, but the loss of one tuple is that of one tuple."""
-
-    def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
-        selecting = super()._budgets(n_groups)[0]
-        assert self.sample is not None
-        budgets = []
-        for units in self.ladder.units:
-
-            def loss(budget: float, units: int = int(units)) -> Loss:
-                rung = ThresholdNoise(units, self.gap, Fraction(budget))
-                return Loss(0.0, 1 / rung.noise_scale, rung.tau)
-
-            budgets.append(release_budget(self.sample, exact_epsilon(self.epsilon), float(selecting), loss))
-        return selecting, tuple(map(Fraction, budgets))
+def test_tuples_of_one_row_are_drawn_one_by_one() -> None:
+    assert 0.75 * EPSILON < sampled_audit(ALONG_A_TREE, UnitAlongATree(DELTA, RATE)) <= EPSILON
 
 
-def test_catches_a_loss_without_the_gap() -> None:
-    ladder = Ladder(4, 4)
-    forgetful = ForgetsTheGap(EPSILON, 1, 0.5, ladder, RELEASE_HEAVY, sample=DESIGN)
-    assert sampled_audit(forgetful, UNIT) > EPSILON
-    assert sampled_audit(sampled(gap=0.5, ladder=ladder), UNIT) <= EPSILON
+def test_catches_a_sample_of_rows() -> None:
+    assert sampled_audit(ALONG_A_TREE, SamplesRows(DELTA, RATE)) > EPSILON

@@ -1,8 +1,8 @@
-"""group_lp keeps its claim over the groups that one unit reaches, pure and concentrated; its mutants do not."""
+"""group_lp keeps its claim over the groups that one unit reaches, and for either kind of unit; its mutants do not."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,20 +10,23 @@ import pytest
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import OpendpEntropy
+from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.mechanisms.groups.kinds import capacities_of
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.selection.exponential_choice import exponential_choice
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
-from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from privacy.truncation.encode import encode
+from privacy.truncation.ladder.capacities import Capacities
+from privacy.units import ONE
+from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
 from tests.audit.clipped import BIG, Vector, side_by_side
-from tests.audit.mutants import WeakerNoise
-from tests.audit.pairs import Table, empty_and_full_unit, repeated, selection_swing
+from tests.audit.pairs import Table, empty_and_full_unit, repeated
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 RUNS = 400_000
@@ -52,8 +55,7 @@ def lost(mechanism: ConcentratedGem, pair: tuple[Table, Table], together: int = 
         answer = repeated(table, mechanism.ladder, size * together, mechanism.gap)
         return summed(mechanism.release(answer, source), together)
 
-    first, second = (in_goes(RUNS, lambda size, table=table: run(table, size)) for table in pair)  # type: ignore[misc]
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY, mechanism.delta)
+    return loss_bound(run, pair, examples(250_000, RUNS), mechanism.delta)
 
 
 def summed(answer: NoisyAnswer, together: int) -> Outputs:
@@ -62,51 +64,21 @@ def summed(answer: NoisyAnswer, together: int) -> Outputs:
     return Outputs(answer.values.reshape(-1, together).sum(axis=1), label)
 
 
-def chosen(epsilon: float, pair: tuple[Table, Table], noise: float = 1.0) -> float:
-    """A lower bound on what the choice of a threshold alone loses, its noise scaled by some factor."""
-    source = WeakerNoise(SimulatedEntropy(20261123), geometric=noise)
-    scores = SelectionSettings(0.5, beta=0.001, rarity=None).scores(LONG, 0.0, (1.0,) * len(LONG), epsilon)
-
-    def run(table: Table, size: int) -> Outputs:
-        choice = exponential_choice(repeated(table, LONG, size), scores, Fraction(epsilon), source)
-        return Outputs(np.zeros(size), choice.index.astype(np.int64))
-
-    first, second = (in_goes(RUNS, lambda size, table=table: run(table, size)) for table in pair)  # type: ignore[misc]
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
-
-
-def swing(epsilon: float) -> tuple[Table, Table]:
-    """The pair of `selection_swing` for the scores of `chosen`, whose price is that of this Gem."""
-    selection = SelectionSettings(0.5, beta=0.001, rarity=None)
-    return selection_swing(Gem(2 * epsilon, 1, ladder=LONG, selection=selection, c=epsilon))
-
-
-def test_the_choice_loses_what_it_may_and_half_its_noise_is_caught() -> None:
-    assert 0.6 < chosen(1.0, swing(1.0)) <= 1.0
-    assert chosen(1.0, swing(1.0), noise=0.5) > 1.0
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", [RELEASE_HEAVY, SelectionSettings(0.5)])
 def test_concentrated_empty_against_a_unit_at_every_bound(selection: SelectionSettings) -> None:
     mechanism = concentrated(1, SHORT, selection)
     assert lost(mechanism, empty_and_full_unit(SHORT)) <= mechanism.epsilon
 
 
-def test_concentrated_release_spends_what_it_may() -> None:
-    mechanism = concentrated(1)
-    assert 0.65 * mechanism.epsilon < lost(mechanism, empty_and_full_unit(ONE_RUNG)) <= mechanism.epsilon
+@pytest.mark.parametrize("groups", [slow(1), 2])
+def test_concentrated_release_spends_what_it_may(groups: int) -> None:
+    mechanism, pair = concentrated(groups), empty_and_full_unit(ONE_RUNG)
+    assert 0.65 * mechanism.epsilon < lost(mechanism, pair, groups) <= mechanism.epsilon
+    assert groups == 1 or lost(concentrated(1), pair, groups) > mechanism.epsilon
 
 
-def test_concentrated_unit_in_two_groups() -> None:
-    mechanism = concentrated(2)
-    assert 0.65 * mechanism.epsilon < lost(mechanism, empty_and_full_unit(ONE_RUNG), together=2) <= mechanism.epsilon
-
-
-def test_catches_concentrated_noise_for_one_group_where_there_are_two() -> None:
-    mechanism = concentrated(1)
-    assert lost(mechanism, empty_and_full_unit(ONE_RUNG), together=2) > mechanism.epsilon
-
-
+@pytest.mark.slow
 def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
     mechanism = ConcentratedGem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
     pair = empty_and_full_unit(ONE_RUNG, gap=0.9)
@@ -114,6 +86,8 @@ def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
     assert lost(concentrated(1), pair) > mechanism.epsilon
 
 
+@pytest.mark.slow
+@pytest.mark.statistical(FAILURE_PROBABILITY)
 def test_with_the_noise_of_production() -> None:
     mechanism = concentrated(1)
     answer = [repeated(table, ONE_RUNG, 10_000) for table in empty_and_full_unit(ONE_RUNG)]
@@ -121,21 +95,19 @@ def test_with_the_noise_of_production() -> None:
     assert epsilon_lower_bound(first, second, FAILURE_PROBABILITY, mechanism.delta) <= mechanism.epsilon
 
 
-@pytest.mark.parametrize("budget", [PURE, CONCENTRATED], ids=["pure", "concentrated"])
-@pytest.mark.parametrize(("groups", "kept"), [(2, True), (1, False)])
-def test_one_threshold_for_two_groups_of_one_unit(budget: Budget, groups: int, kept: bool) -> None:
-    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY))
-    found = vectors_lost(mechanism, ((0, 0), (1, 1)))
-    assert (found <= budget.epsilon) is kept
+ONE_THRESHOLD = ((0, 0), (1, 1)), None
+A_RULE = ((BIG, 0), (BIG, 2 * BIG)), 1
+"""A rule for one group moves two: with rows of the first alone it counts there; with all rows, in the second."""
 
 
-@pytest.mark.parametrize("budget", [PURE, CONCENTRATED], ids=["pure", "concentrated"])
-@pytest.mark.parametrize(("groups", "kept"), [(2, True), (1, False)])
-def test_a_rule_for_one_group_moves_two(budget: Budget, groups: int, kept: bool) -> None:
-    """With rows of the first group alone it counts there; with all rows, in the second."""
-    mechanism = GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY))
-    found = vectors_lost(mechanism, ((BIG, 0), (BIG, 2 * BIG)), most=1)
-    assert (found <= budget.epsilon) is kept
+@pytest.mark.parametrize("budget", [PURE, slow(CONCENTRATED)])
+@pytest.mark.parametrize(("pair", "most"), [slow(*ONE_THRESHOLD), A_RULE])
+def test_two_groups_of_one_unit(budget: Budget, pair: tuple[Vector, Vector], most: int | None) -> None:
+    right, wrong = (
+        GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY)) for groups in (2, 1)
+    )
+    assert vectors_lost(right, pair, most) <= budget.epsilon
+    assert vectors_lost(wrong, pair, most) > budget.epsilon
 
 
 def vectors_lost(mechanism: GroupLp, pair: tuple[Vector, Vector], most: int | None = None) -> float:
@@ -150,7 +122,86 @@ def vectors_lost(mechanism: GroupLp, pair: tuple[Vector, Vector], most: int | No
         coded = side_by_side(vector, size)
         values = mechanism.release(coded if most is None else keep_groups(coded, most), 0, source).values
         signed = values.reshape(size, 2) * sign
-        return Outputs(signed.sum(axis=1) if mechanism.delta else signed.min(axis=1), np.zeros(size, np.int64))
+        return plain(signed.sum(axis=1) if mechanism.delta else signed.min(axis=1))
 
-    first, second = (in_goes(RUNS, lambda size, vector=vector: run(vector, size)) for vector in pair)  # type: ignore[misc]
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY, mechanism.delta)
+    return loss_bound(run, pair, examples(100_000, RUNS), mechanism.delta)
+
+
+RUNS_OF_KINDS = examples(40_000, 200_000)
+GROUPS = 4
+PARTNERS = 4
+"""Rows of the unit in each group, each shared with somebody of the other kind who has no other."""
+
+KINDS = (("customer", 1), ("part", GROUPS))
+
+
+class WrongKind(GroupLp):
+    """Customers have the capacity of parts, and parts that of customers."""
+
+    def capacities(self, n_groups: int) -> Capacities:
+        one, other = super().capacities(n_groups).factors
+        return Capacities(((one[0], other[1]), (other[0], one[1])))
+
+
+class Unscaled(GroupLp):
+    """Gaussian noise, and the capacities that Laplace noise hides."""
+
+    def capacities(self, n_groups: int) -> Capacities:
+        return capacities_of(self.kinds, GROUPS, n_groups, gaussian=False)
+
+
+def mechanism(budget: Budget, kind: type[GroupLp] = GroupLp) -> GroupLp:
+    scalar = SharedThreshold(budget, GROUPS, ladder=ONE_RUNG, selection=SelectionSettings(0.02))
+    made = GroupLp(scalar).of_kinds(KINDS)
+    return kind(made.scalar, made.solver, made.kinds)
+
+
+def tuples(relation: str, there: bool, runs: int) -> CodedJoinTuples:
+    """In each of so many blocks of groups one unit, or none, in as many groups as those of its relation reach."""
+    reached = dict(KINDS)[relation]
+    run, group, partner = (
+        part.ravel() for part in np.meshgrid(np.arange(runs), np.arange(reached), np.arange(PARTNERS), indexing="ij")
+    )
+    of_others = (run * GROUPS + group) * PARTNERS + partner
+    keys = {relation: run, ("part" if relation == "customer" else "customer"): of_others}
+    here = np.full(len(run), there)
+    owners = tuple(OwnerColumn(name, keys[name][here], np.zeros(int(here.sum()), bool)) for name, _ in KINDS)
+    weights = np.full((1, int(here.sum())), ONE, np.int64)
+    return encode(JoinTuples(owners, (run * GROUPS + group)[here], runs * GROUPS, weights))
+
+
+def lost_of_kinds(measurement: GroupLp, relation: str) -> float:
+    """A lower bound on epsilon at the mechanism's delta, from the groups that one unit reaches."""
+    source, reached = SimulatedEntropy(20261125), dict(KINDS)[relation]
+
+    def run(there: bool, size: int) -> Outputs:
+        values = measurement.release(tuples(relation, there, size), 0, source).values.reshape(size, GROUPS)
+        own = values[:, :reached]
+        return plain(own.sum(axis=1) if measurement.delta else own.min(axis=1))
+
+    return loss_bound(run, (False, True), RUNS_OF_KINDS, measurement.delta)
+
+
+@pytest.mark.parametrize(
+    ("budget", "relation"),
+    [slow(PURE, "customer"), (CONCENTRATED, "customer"), (PURE, "part"), slow(CONCENTRATED, "part")],
+)
+def test_a_unit_of_either_kind_at_its_capacity(budget: Budget, relation: str) -> None:
+    assert 0.4 * budget.epsilon < lost_of_kinds(mechanism(budget), relation) <= budget.epsilon
+
+
+@pytest.mark.parametrize("budget", [PURE, slow(CONCENTRATED)])
+def test_catches_the_capacities_of_the_wrong_kind(budget: Budget) -> None:
+    assert lost_of_kinds(mechanism(budget, WrongKind), "part") > budget.epsilon
+
+
+def test_catches_capacities_of_laplace_noise_under_gaussian_noise() -> None:
+    assert lost_of_kinds(mechanism(CONCENTRATED, Unscaled), "customer") > CONCENTRATED.epsilon
+
+
+@pytest.mark.slow
+def test_catches_noise_for_the_kind_that_reaches_fewest() -> None:
+    made = mechanism(PURE)
+    assert isinstance(made.scalar, SharedThreshold)
+    few = replace(made, scalar=replace(made.scalar, groups_per_unit=1), kinds=())
+    assert lost_of_kinds(few, "part") > PURE.epsilon

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.mechanisms.by_key.count_samples import noisy_sample, row_rate
@@ -25,7 +24,7 @@ from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups, no
 from privacy.mechanisms.by_key.smoothing_bias import SmoothingBias
 from privacy.mechanisms.by_key.smoothing_choice import Smoothing, choose
 from privacy.sampling.draws import Draws
-from tests.audit.auditing import FAILURE_PROBABILITY, in_goes
+from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.mutants import WeakerNoise
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
@@ -51,15 +50,10 @@ ENTERS = at([0], 2, 1), at([1], 2, 1)
 def bound(pair: tuple[Incidence, Incidence], signs: list[int], release: Release, runs: int = RUNS) -> float:
     """Of epsilon, by the largest of the numbers, each with its sign: it is low only if all are."""
 
-    def outputs(table: Incidence) -> Outputs:
-        def go(size: int) -> Outputs:
-            score = np.array([(release(table) * signs).max() for _ in range(size)])
-            return Outputs(score, np.zeros(size, np.int64))
+    def run(table: Incidence, size: int) -> Outputs:
+        return plain(np.array([(release(table) * signs).max() for _ in range(size)]))
 
-        return in_goes(runs, go)
-
-    first, second = map(outputs, pair)
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+    return loss_bound(run, pair, runs)
 
 
 def values(
@@ -69,16 +63,18 @@ def values(
     return lambda table: mechanism.release(table, drawn, source).values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [LPA(1.0), GS(1.0), GSR(1.0), GSS(1.0), GS.as_published(1.0), FPA(1.0, 3)])
 def test_exchanged_keys_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS) -> None:
     assert bound(EXCHANGED, [1, 1, -1, -1], values(mechanism)) <= 1.0
 
 
+@pytest.mark.slow
 def test_laplace_noise_in_every_count_costs_all() -> None:
     assert bound(ENTERS, [1, -1], values(LPA(1.0)), 20_000) > 0.6
 
 
-@pytest.mark.parametrize(("sampling", "least"), [("column", 0.3), ("row", 0.0)])
+@pytest.mark.parametrize(("sampling", "least"), [("column", 0.3), slow("row", 0.0)])
 def test_a_sampled_key_that_another_replaces(sampling: str, least: float) -> None:
     source, draws = SimulatedEntropy(20260112), SeededDraws(20260113)
 
@@ -92,24 +88,16 @@ def fourier_bound(scale: float, runs: int) -> float:
     """Of epsilon, where one unit comes to key 1 of three, from all three coefficients and noise of this scale."""
     source, telling = SimulatedEntropy(20260114), np.array([1, -1, 1])
 
-    def outputs(counts: list[int]) -> Outputs:
-        exactly = coefficients(np.array(counts), 3)
+    def run(counts: list[int], size: int) -> Outputs:
+        measured = coefficients(np.array(counts), 3) + source.laplace(scale, 3 * size).reshape(size, 3)
+        return plain((measured * telling).max(axis=1))
 
-        def go(size: int) -> Outputs:
-            measured = exactly + source.laplace(scale, 3 * size).reshape(size, 3)
-            return Outputs((measured * telling).max(axis=1).astype(float), np.zeros(size, np.int64))
-
-        return in_goes(runs, go)
-
-    return epsilon_lower_bound(outputs([0, 0, 0]), outputs([0, 1, 0]), FAILURE_PROBABILITY)
+    return loss_bound(run, ([0, 0, 0], [0, 1, 0]), runs)
 
 
-def test_fourier_coefficients_cost_nearly_all() -> None:
-    assert 1.6 < fourier_bound(sensitivity(3, 2, 1, 1) / 2.0, 150_000) <= 2.0
-
-
-def test_catches_the_papers_noise_for_complex_coefficients() -> None:
+def test_fourier_coefficients_cost_nearly_all_and_the_papers_noise_for_complex_ones_is_caught() -> None:
     """sqrt(rho d s) in place of what three real numbers need."""
+    assert 1.6 < fourier_bound(sensitivity(3, 2, 1, 1) / 2.0, 150_000) <= 2.0
     assert fourier_bound((2 * 3 * 1) ** 0.5 * 2.0**20 / 2.0, 300_000) > 2.0
 
 
@@ -140,25 +128,21 @@ def several_bound(case: int, noise: float = 1.0, runs: int = 150_000) -> float:
     scale = coefficient_scale(first, frequencies, Fraction(2)) * noise
     there, gone = (coefficients(table.counts, m) for table in (first, second))
 
-    def outputs(exactly: NDArray[np.int64]) -> Outputs:
-        def go(size: int) -> Outputs:
-            found = exactly + source.laplace(scale, m * size).reshape(size, m)
-            score = (np.abs(found - gone) - np.abs(found - there)).sum(axis=1) / scale
-            return Outputs(score, np.zeros(size, np.int64))
+    def run(exactly: NDArray[np.int64], size: int) -> Outputs:
+        found = exactly + source.laplace(scale, m * size).reshape(size, m)
+        return plain((np.abs(found - gone) - np.abs(found - there)).sum(axis=1) / scale)
 
-        return in_goes(runs, go)
-
-    return epsilon_lower_bound(outputs(there), outputs(gone), FAILURE_PROBABILITY)
+    return loss_bound(run, (there, gone), runs)
 
 
-@pytest.mark.parametrize("case", range(len(SEVERAL)))
+@pytest.mark.parametrize("case", [slow(0), slow(1), slow(2), 3, slow(4)])
 def test_several_keys_of_a_unit_cost_what_they_move_and_half_of_the_noise_is_caught(case: int) -> None:
     """A mistake of a factor of 2 in the sensitivity shows at every pair."""
     first, second, frequencies, part = SEVERAL[case]
     m = reals(first.n_keys, frequencies)
     moved = np.abs(coefficients(first.counts, m) - coefficients(second.counts, m)).sum()
     assert moved == pytest.approx(part * sensitivity(first.n_keys, frequencies, first.moved, first.most), rel=0.01)
-    assert 1.4 < several_bound(case) <= 2.0
+    assert 1.4 < several_bound(case, runs=450_000) <= 2.0
     assert several_bound(case, noise=0.5) > 2.0
 
 
@@ -176,43 +160,18 @@ BOTH_KEYS = at([0, 1], 2, 2), at([], 2, 2)
 """A unit at all keys that there are, which comes: the worst of what `row_rate` is for."""
 
 
-def rows_at(rate: float, runs: int) -> float:
-    """Of epsilon 1, by both noisy counts of sampled rows where units are drawn at a rate."""
-    source, draws = SimulatedEntropy(20260133), SeededDraws(20260134)
-
-    def outputs(table: Incidence) -> Outputs:
-        there = int(len(table.units) > 0)
-
-        def go(size: int) -> Outputs:
-            drawn = draws.binomial(np.full(size, there), rate)[:, None]
-            both = (drawn + source.laplace(1.0, 2 * size).reshape(size, 2)).min(axis=1)
-            return Outputs(both.astype(float), np.zeros(size, np.int64))
-
-        return in_goes(runs, go)
-
-    first, second = map(outputs, BOTH_KEYS)
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
-
-
-def test_sampled_rows_cost_nearly_all_and_two_wrong_rates_are_caught() -> None:
+@pytest.mark.slow
+def test_sampled_rows_keep_the_claim_and_two_wrong_rates_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 / Delta_1, the rule of thumb for small epsilon; and the rate for one key, which is all rows."""
-    right = row_rate(2, Fraction(1))
-    assert 0.8 < rows_at(right, 150_000) <= 1.0
-    assert rows_at(1 / 2, 150_000) > 1.0
-    assert rows_at(row_rate(1, Fraction(1)), 150_000) > 1.0
-
-
-def test_sampled_rows_of_the_code_keep_the_claim_and_a_wrong_rate_in_it_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     source, draws = SimulatedEntropy(20260135), SeededDraws(20260136)
 
     def sample(table: Incidence) -> NDArray[np.float64]:
         return np.array([noisy_sample(table, "row", Fraction(1), draws, source).min()], float)
 
-    assert bound(BOTH_KEYS, [1], sample, 8_000) <= 1.0
-    monkeypatch.setattr("privacy.mechanisms.by_key.count_samples.row_rate", lambda _, epsilon: row_rate(1, epsilon))
-    assert bound(BOTH_KEYS, [1], sample, 8_000) > 1.0
+    assert 0.5 < bound(BOTH_KEYS, [1], sample, 12_000) <= 1.0
+    for wrong in (0.5, row_rate(1, Fraction(1))):
+        monkeypatch.setattr("privacy.mechanisms.by_key.count_samples.row_rate", lambda *_, wrong=wrong: wrong)
+        assert bound(BOTH_KEYS, [1], sample, 20_000) > 1.0, wrong
 
 
 STANDS_OUT = at([1, 2, 3, 4, 5, 6, 7], 8, 7, (0,) * 9), at([0], 8, 7, (0,) * 9)
@@ -229,11 +188,13 @@ def bias_bound(entropy: Entropy, runs: int) -> float:
     return bound(STANDS_OUT, [1], released, runs)
 
 
+@pytest.mark.slow
 def test_the_measured_bias_costs_nearly_all_and_noise_for_one_changed_count_is_caught() -> None:
     assert 0.5 < bias_bound(SimulatedEntropy(20260137), 12_000) <= 1.0
     assert bias_bound(WeakerNoise(SimulatedEntropy(20260138), laplace=0.5), 12_000) > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lpa", "fpa", "gs_r", "gs_s", "gs"])
 def test_values_and_intervals_together_cost_no_more_than_epsilon(name: str) -> None:
     """As a server releases them, by the sum of the values' likelihoods and the width of the interval."""
@@ -255,6 +216,7 @@ class BareBias(KeyCounts):
         return SmoothingBias(Fraction(1 << 20))
 
 
+@pytest.mark.slow
 def test_catches_a_width_that_is_told_without_noise() -> None:
     draws, entropy = SeededDraws(20260141), SimulatedEntropy(20260142)
 
@@ -274,7 +236,7 @@ def test_catches_noise_for_the_keys_of_a_unit_where_they_may_be_exchanged() -> N
         def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
             return super().release(incidence, draws, WeakerNoise(entropy, laplace=incidence.most / incidence.moved))
 
-    assert bound(ENTERS, [1, -1], values(NotTwice(1.0))) > 1.0
+    assert bound(ENTERS, [1, -1], values(NotTwice(1.0)), 8_000) > 1.0
 
 
 class NoiseOfMeans(GSR):
@@ -284,6 +246,7 @@ class NoiseOfMeans(GSR):
         return super().release(incidence, draws, WeakerNoise(entropy, laplace=1 / incidence.moved))
 
 
+@pytest.mark.slow
 def test_catches_noise_for_the_means_of_random_groups_in_their_sums() -> None:
     """The value of one key less that of another: groups of two of twenty keys, which are mostly not theirs."""
     pair = at([0], 20, 1), at([1], 20, 1)
@@ -296,22 +259,18 @@ def test_catches_noise_for_the_means_of_random_groups_in_their_sums() -> None:
     assert bound(pair, [1], apart(GSR(1.0)), 25_000) <= 1.0
 
 
-def test_catches_the_papers_sensitivity_of_one_sampled_key() -> None:
+@pytest.mark.slow
+def test_catches_the_papers_sensitivity_of_one_sampled_key_and_all_rows_with_the_noise_of_a_sample() -> None:
     source = SimulatedEntropy(20260115)
 
-    def sample(table: Incidence) -> NDArray[np.float64]:
+    def one_key(table: Incidence) -> NDArray[np.float64]:
         return noisy(np.bincount(table.first, minlength=2), 1, Fraction(1), source).astype(float)
 
-    assert bound(ENTERS, [1, -1], sample) > 1.0
-
-
-def test_catches_all_rows_with_the_noise_of_a_sample() -> None:
-    source = SimulatedEntropy(20260116)
-
-    def sample(table: Incidence) -> NDArray[np.float64]:
+    def all_rows(table: Incidence) -> NDArray[np.float64]:
         return (table.counts + source.laplace(1.0, table.n_keys)).astype(float)
 
-    assert bound(ENTERS, [1, -1], sample) > 1.0
+    assert bound(ENTERS, [1, -1], one_key, 10_000) > 1.0
+    assert bound(ENTERS, [1, -1], all_rows, 10_000) > 1.0
 
 
 @dataclass(frozen=True)
@@ -324,6 +283,7 @@ class GroupedByTruth(GSS):
         return NoisyCounts(*noisy_values, group, 2, self.name, self.epsilon)
 
 
+@pytest.mark.slow
 def test_catches_groups_by_the_counts_themselves() -> None:
     """The paper's example: 11, 13, 13, 14 without one unit at the third key. Which keys are grouped is seen."""
     crowd = (0,) * 11 + (1,) * 13 + (2,) * 12 + (3,) * 14
@@ -364,18 +324,18 @@ class ChosenByTruth(GS):
         return choose(incidence, np.arange(CROWD), epsilon, rest, ConstantEntropy())
 
 
-def sizes(mechanism: GS, runs: int, *tables: Incidence) -> float:
+def sizes(mechanism: GS, runs: int, tables: tuple[Incidence, Incidence]) -> float:
     """Of epsilon, by the size of groups alone."""
 
-    def outputs(table: Incidence, seed: int) -> Outputs:
-        entropy, draws = SimulatedEntropy(seed), SeededDraws(seed)
-        chosen = [float(mechanism.release(table, draws, entropy).group_size) for _ in range(runs)]
-        return Outputs(np.array(chosen), np.zeros(runs, np.int64))
+    entropy, draws = SimulatedEntropy(20260120), SeededDraws(20260120)
 
-    first, second = (outputs(table, 20260120 + number) for number, table in enumerate(tables))
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
+    def run(table: Incidence, size: int) -> Outputs:
+        return plain(np.array([mechanism.release(table, draws, entropy).group_size for _ in range(size)]))
+
+    return loss_bound(run, tables, runs)
 
 
+@pytest.mark.slow
 def test_catches_a_size_that_is_chosen_by_the_counts_themselves() -> None:
     """Where the choice without noise turns over, one unit turns it: found by halving, at half of epsilon."""
     mechanism = ChosenByTruth(1.0, share=0.5)
@@ -389,5 +349,5 @@ def test_catches_a_size_that_is_chosen_by_the_counts_themselves() -> None:
         middle = (low + high) // 2
         low, high = (middle, high) if size(middle) == CROWD else (low, middle)
     pair = stairs(low), stairs(high)
-    assert sizes(mechanism, 300, *pair) > 1.0
-    assert sizes(GS(1.0, share=0.5), 300, *pair) <= 1.0
+    assert sizes(mechanism, 300, pair) > 1.0
+    assert sizes(GS(1.0, share=0.5), 300, pair) <= 1.0

@@ -1,9 +1,10 @@
-"""Sums at one scale keep their claim together, whatever rows of a unit go; mutants do not."""
+"""Sums at one scale, and a sum that is tested against its public bound first, keep their claims; mutants do not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,14 +20,153 @@ from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
 from privacy.mechanisms.clipping.l1_clip import L1Clip
 from privacy.mechanisms.clipping.levelled_vectors import Level
-from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
+from privacy.mechanisms.fixed import Fixed
+from privacy.mechanisms.groups.bound_first import (
+    MEAN_OF_BOUND,
+    BoundFirst,
+    BoundTest,
+    bound_ladder,
+    bound_test,
+    left_by_test,
+)
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, RUNS
+from tests.audit.auditing import FAILURE_PROBABILITY, plain, slow
 from tests.audit.clipped import BIG, Vector, side_by_side
 from tests.audit.mutants import WeakerNoise
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
+
+RUNS = examples(100_000, 150_000)
+BOUND_RUNS = examples(50_000, 150_000)
+BOUND = 4
+SHORT = Ladder(0, 2)
+
+
+def _groups(loads: list[int]) -> CodedJoinTuples:
+    """One group per run, in each of which every unit has one tuple of its load."""
+    n = len(loads)
+    return CodedJoinTuples(
+        np.arange(n * BOUND_RUNS, dtype=np.int32)[None],
+        np.arange(BOUND_RUNS + 1) * n,
+        np.arange(BOUND_RUNS + 1) * n,
+        np.tile(np.array(loads, np.int64) * ONE, BOUND_RUNS)[None],
+        (1, 1),
+        np.tile(np.arange(n, dtype=np.int32), BOUND_RUNS),
+    )
+
+
+def _at_the_edge(first: BoundFirst) -> list[int]:
+    """Units with the bound each, whose sum passes the test half of the time."""
+    test = first.test()
+    return [BOUND] * round(test.least * test.rung.step_weight / BOUND)
+
+
+def _found_first(
+    first: BoundFirst, with_unit: list[int], without: list[int], entropy: Entropy | None = None
+) -> float:
+    source = SimulatedEntropy(seed=20261125) if entropy is None else entropy
+
+    def of(loads: list[int]) -> Outputs:
+        answer = first.release(_groups(loads), 0, source)
+        chosen = np.log2(answer.tau).astype(np.int64)
+        return Outputs(answer.values, np.where(np.isinf(answer.signal), -1, chosen))
+
+    return epsilon_lower_bound(of(with_unit), of(without), FAILURE_PROBABILITY)
+
+
+def _bound_first(epsilon: float) -> BoundFirst:
+    return BoundFirst(epsilon, BOUND, 1, ladder=SHORT, monotone=True)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, slow(8.0)])
+def test_a_unit_at_the_edge_of_the_test(epsilon: float) -> None:
+    first = _bound_first(epsilon)
+    crowd = _at_the_edge(first)
+    assert 0.3 * epsilon < _found_first(first, [*crowd, BOUND], crowd) <= epsilon
+
+
+@pytest.mark.slow
+def test_a_unit_with_more_than_the_bound_is_cut_to_it_and_one_is_hidden_from_nobody() -> None:
+    first = _bound_first(2.0)
+    crowd = _at_the_edge(first)
+    assert _found_first(first, [*crowd, 50 * BOUND], crowd) <= 2.0
+    assert _found_first(first, [BOUND], [0]) <= 2.0
+
+
+@pytest.mark.slow
+def test_catches_a_release_that_spends_what_the_test_spent() -> None:
+    @dataclass(frozen=True)
+    class Unsplit(BoundFirst):
+        @property
+        def direct(self) -> Fixed:
+            return Fixed(1.3 * self.epsilon, 1, 0.0, bound_ladder(self.bound))
+
+    first = Unsplit(1.0, BOUND, 1, ladder=SHORT, monotone=True)
+    crowd = [BOUND] * (3 * len(_at_the_edge(_bound_first(1.0))))
+    assert _found_first(first, [*crowd, BOUND], crowd) > 1.0
+
+
+@pytest.mark.slow
+def test_catches_less_noise_around_the_test() -> None:
+    first = _bound_first(1.0)
+    crowd = [BOUND] * (3 * len(_at_the_edge(first)))
+    assert _found_first(first, [*crowd, BOUND], crowd, WeakerNoise(SimulatedEntropy(6), laplace=0.5)) > 1.0
+
+
+def _bits(test: BoundTest, value: int, units: int | None, entropy: Entropy | None = None) -> Outputs:
+    source = SimulatedEntropy(seed=20261126) if entropy is None else entropy
+    values, counts = np.full(BOUND_RUNS, value), None if units is None else np.full(BOUND_RUNS, units)
+    passed: NDArray[np.bool_] = test.passes(values, source, counts)
+    return plain(passed)
+
+
+def _edge(test: BoundTest) -> int:
+    return test.least * test.rung.step
+
+
+@pytest.mark.parametrize("epsilon", [slow(0.5), 2.0])
+@pytest.mark.parametrize("load", [0, 1, BOUND])
+def test_the_bit_spends_no_more_than_the_test_has(epsilon: float, load: int) -> None:
+    """At the edge, where the number of units decides as much as the sum."""
+    test = BoundTest(Fraction(epsilon), Fraction(1), bound_ladder(BOUND))
+    units = _edge(test) * MEAN_OF_BOUND // (BOUND * ONE)
+    pair = _bits(test, _edge(test) + load * ONE, units + 1), _bits(test, _edge(test), units)
+    found = epsilon_lower_bound(*pair, FAILURE_PROBABILITY)
+    assert found <= epsilon
+    assert load < BOUND or found > 0.5 * epsilon
+
+
+def test_catches_a_test_with_half_the_noise() -> None:
+    test = BoundTest(Fraction(1), Fraction(1), bound_ladder(BOUND))
+    weaker = WeakerNoise(SimulatedEntropy(7), laplace=0.5)
+    with_unit, without = (_bits(test, _edge(test) + load, None, weaker) for load in (BOUND * ONE, 0))
+    assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 1.0
+
+
+def test_catches_units_that_count_three_times_the_bound() -> None:
+    """One unit with next to nothing then moves what the sum is compared with by three times what the noise hides."""
+
+    class Thrice(BoundTest):
+        def passes(
+            self, values: NDArray[np.int64], entropy: Entropy, units: NDArray[np.int64] | None = None
+        ) -> NDArray[np.bool_]:
+            return super().passes(values, entropy, None if units is None else 3 * MEAN_OF_BOUND * units)
+
+    test = Thrice(Fraction(1), Fraction(1), bound_ladder(BOUND))
+    units = 5 * _edge(test) // (BOUND * ONE)
+    value = 3 * units * BOUND * ONE
+    with_unit, without = _bits(test, value + 1, units + 1), _bits(test, value, units)
+    assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 1.0
+
+
+def test_the_parts_add_up_to_no_more_than_the_whole() -> None:
+    for epsilon in (0.1, 0.3, 1.0, 7.7):
+        first = _bound_first(epsilon)
+        spent = first.test().epsilon + Fraction(repr(left_by_test(epsilon)))
+        assert Fraction(repr(epsilon)) * Fraction(999_999, 1_000_000) < spent <= Fraction(repr(epsilon))
+
 
 ONE_RUNG = Ladder(0, 0)
 
@@ -74,19 +214,17 @@ MUCH = [4 * ONE, ONE // 4]
 """Of a unit with many rows of little weight: one factor scales both."""
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [slow(0.5), 1.0, slow(3.0)])
 def test_a_unit_at_both_thresholds(epsilon: float) -> None:
     pair = _runs([FULL]), _runs([])
     assert 0.6 * epsilon < _found(_sums([epsilon / 2, epsilon / 2]), pair, (1, 1)) <= epsilon
 
 
-def test_rows_that_go_and_leave_others_with_a_larger_factor() -> None:
+@pytest.mark.slow
+def test_unequal_shares_add_up_where_rows_go_and_leave_others_with_a_larger_factor() -> None:
     """Before, sum 0 is at its threshold and sum 1 at a 16th; afterwards the other way round."""
     pair = _runs([MUCH, [0, ONE]]), _runs([[0, ONE]])
     assert _found(_sums([0.5, 0.5]), pair, (1, -1)) <= 1.0
-
-
-def test_unequal_shares_add_up() -> None:
     assert 0.6 < _found(_sums([0.25, 0.75]), (_runs([FULL]), _runs([])), (1, 3)) <= 1.0
 
 
@@ -102,11 +240,7 @@ def test_products_around_the_means() -> None:
     assert 0.3 < _found(sums, pair, (1, 1, 3)) <= 1.0
 
 
-def test_a_finer_ladder_is_the_same_thresholds_in_finer_units() -> None:
-    assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
-    assert finer(Ladder(-3, 30)).high == 32
-
-
+@pytest.mark.slow
 def test_a_test_of_the_bound_is_part_of_the_claim() -> None:
     """One group, whose sum passes half of the time: the audit's runs are questions, one after the other."""
     scalar = SharedThreshold(PureBudget(left_by_test(4.0)), 1, ladder=Ladder(0, 2), selection=JOINT_SELECTION)
@@ -132,10 +266,10 @@ def _beside(sums: Sequence[ScaledSum], pair: tuple[Vector, Vector], direction: V
     source, signs = SimulatedEntropy(seed=20261128), np.sign(np.array(direction))
 
     def of(vector: Vector) -> Outputs:
-        tuples = side_by_side(vector, 2 * RUNS)
+        tuples = side_by_side(vector, RUNS)
         twice = replace(tuples, weights=np.tile(tuples.weights, (2, 1)))
-        values = np.array([one.values.reshape(2 * RUNS, -1) for one in release_at_one_scale(sums, twice, source)])
-        return Outputs((values * signs).min(axis=(0, 2)), np.zeros(2 * RUNS, np.int64))
+        values = np.array([one.values.reshape(RUNS, -1) for one in release_at_one_scale(sums, twice, source)])
+        return plain((values * signs).min(axis=(0, 2)))
 
     return epsilon_lower_bound(of(pair[0]), of(pair[1]), FAILURE_PROBABILITY)
 
@@ -153,41 +287,35 @@ PAIRS: list[tuple[tuple[Vector, Vector], Vector]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pair", "direction"), PAIRS, ids=lambda value: str(len(value)))
 def test_a_unit_at_one_factor_for_all_groups(pair: tuple[Vector, Vector], direction: Vector) -> None:
     assert _beside(TOTALS, pair, direction) <= 2.0
 
 
-def test_rows_that_go_move_a_total_from_one_group_to_another() -> None:
-    """By 2 tau in each sum, which is what noise is for."""
+def test_rows_that_go_move_a_total_from_one_group_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By 2 tau in each sum, which is what noise is for; noise for one total is caught."""
     assert 1.2 < _beside(TOTALS, *PAIRS[1]) <= 2.0
-
-
-def test_catches_noise_for_one_total(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Level, "sensitivity", property(lambda level: level.steps))
     assert _beside(TOTALS, *PAIRS[1]) > 2.0
 
 
-def test_a_total_has_noise_for_rows_that_are_exchanged() -> None:
+def test_a_total_has_noise_for_rows_that_are_exchanged_and_a_finer_ladder_the_same_thresholds() -> None:
+    assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
+    assert finer(Ladder(-3, 30)).high == 32
     with pytest.raises(InvalidParameter, match="scaled by more"):
         replace(TOTALS[0], total=L1Clip(PureBudget(1.0), ONE_RUNG))
 
 
-def test_catches_sums_that_spend_everything_each() -> None:
-    assert _found(_sums([1.0, 1.0]), (_runs([FULL]), _runs([])), (1, 1)) > 1.0
+def test_catches_sums_that_spend_everything_each_and_less_noise_and_rows_that_are_scaled_one_by_one() -> None:
+    """The last as if each row were another unit's: together they move the sums by more than their thresholds."""
+    pair, weaker = (_runs([FULL]), _runs([])), WeakerNoise(SimulatedEntropy(4), laplace=0.5)
+    assert _found(_sums([1.0, 1.0]), pair, (1, 1)) > 1.0
+    assert _found(_sums([0.5, 0.5]), pair, (1, 1), weaker) > 1.0
+    assert _found(_sums([0.5, 0.5]), (_runs([FULL, FULL, FULL], [0, 1, 2]), pair[1]), (1, 1)) > 1.0
 
 
-def test_catches_less_noise() -> None:
-    weaker = WeakerNoise(SimulatedEntropy(4), laplace=0.5)
-    assert _found(_sums([0.5, 0.5]), (_runs([FULL]), _runs([])), (1, 1), weaker) > 1.0
-
-
-def test_catches_rows_that_are_scaled_one_by_one() -> None:
-    """As if each row were another unit's: together they move the sums by more than their thresholds."""
-    rows = [FULL, FULL, FULL]
-    assert _found(_sums([0.5, 0.5]), (_runs(rows, [0, 1, 2]), _runs([])), (1, 1)) > 1.0
-
-
+@pytest.mark.slow
 def test_quotients_of_scaled_rows_stay() -> None:
     """A unit with a thousand rows of the same mean as everybody's leaves the mean where it is."""
     everybody: list[list[int]] = [[ONE, ONE // 2]] * 40

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
@@ -17,11 +16,9 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.selection.remembered import Told, remembered_rung
 from privacy.mechanisms.start_from import Earlier, at_rung, start_from
 from privacy.noisy_answer import NoisyAnswer
-from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, audit, in_goes, thresholds
+from tests.audit.auditing import RUNS, audit, loss_bound, slow, thresholds
 from tests.audit.mutants import WeakerNoise
 from tests.audit.pairs import Table, crowd_and_one_more, empty_and_full_unit, repeated
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -42,7 +39,7 @@ def _along(pair: tuple[Table, Table], rung: int) -> tuple[Table, Table]:
     return pair[0][place : place + 1], pair[1][place : place + 1]
 
 
-@pytest.mark.parametrize("rung", [SHORT.low, 0, SHORT.high])
+@pytest.mark.parametrize("rung", [slow(SHORT.low), 0, slow(SHORT.high)])
 def test_whatever_is_remembered_the_release_spends_what_it_may_and_no_more(rung: int) -> None:
     """The remembered threshold is a public parameter: right, far too large or far too small for the data."""
     for pair in (empty_and_full_unit(SHORT), crowd_and_one_more(SHORT, PEOPLE, load=1.5)):
@@ -65,26 +62,6 @@ def test_catches_a_threshold_that_the_data_say() -> None:
         return np.full(len(first.values), uncut)
 
     assert _two_releases(pair, of_the_data) > 2.0
-
-
-def test_catches_a_rule_that_is_told_the_exact_value() -> None:
-    """The mutant hands the exact sum of this load to the rule that is right for released ones."""
-    earlier = [Told(0, 40.0, 3.0, True), Told(1, 41.0, 3.0, False), Told(0, 40.0, 3.0, False)]
-
-    def rung(value: float) -> int:
-        found = remembered_rung([*earlier, Told(1, value, 0.01, False)], 1.0)
-        return -9 if found is None else found
-
-    values = np.arange(30.0, 60.0, 0.5)
-    rungs = np.array([rung(value) for value in values])
-    (turn, *_) = np.flatnonzero(np.diff(rungs))
-    pair = (np.array([values[turn]]), np.array([values[turn + 1]]))
-
-    def run(exact: float, size: int) -> Outputs:
-        return Outputs(np.zeros(size), np.full(size, rung(exact)))
-
-    first, second = (in_goes(RUNS, lambda size, one=one: run(float(one[0]), size)) for one in pair)  # type: ignore[misc]
-    assert epsilon_lower_bound(first, second, FAILURE_PROBABILITY) > 2.0
 
 
 def test_catches_the_noise_of_a_smaller_threshold() -> None:
@@ -134,11 +111,4 @@ def _two_releases(pair: tuple[Table, Table], rule: Rule, runs: int = RUNS // 5) 
             label[which] += int(rung)
         return Outputs(total, label)
 
-    first, second = (in_goes(runs, lambda size, table=table: run(table, size)) for table in pair)  # type: ignore[misc]
-    return epsilon_lower_bound(first, second, FAILURE_PROBABILITY)
-
-
-def test_the_pairs_are_neighbours() -> None:
-    first, second = crowd_and_one_more(SHORT, PEOPLE, load=1.5)
-    assert np.all(second - first == SHORT.units)
-    assert int(first[-1]) == PEOPLE * 3 * ONE // 2
+    return loss_bound(run, pair, runs)

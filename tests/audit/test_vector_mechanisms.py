@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
-from privacy.entropy import Entropy, OpendpEntropy
+from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.pmsja import Pmsja
@@ -25,12 +25,14 @@ from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_i
 from privacy.truncation.encode import encode
 from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, goes
+from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, loss_bound, slow
 from tests.audit.mutants import WeakerNoise
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 EPSILON, DELTA, D = 2.0, 0.01, 8
 RUNS = 10_000 * LENGTH
+FEW_RUNS = examples(5_000, RUNS)
 RUNG = 20
 """tau = 1."""
 
@@ -76,27 +78,24 @@ def released(mechanism: S4SVector | Pmsja, bound: float, entropy: Entropy, runs:
     return epsilon_lower_bound(outputs[0], outputs[1], FAILURE_PROBABILITY, DELTA)
 
 
-@pytest.mark.parametrize("bound", [1.0, 5.0, 60.0])
+@pytest.mark.parametrize("bound", [slow(1.0), slow(5.0), 60.0])
 def test_the_noise_of_s4s_vector_keeps_the_claim(bound: float) -> None:
-    assert 0.15 * EPSILON < released(s4s_vector(), bound, SimulatedEntropy(1)) <= EPSILON
+    assert 0.15 * EPSILON < released(s4s_vector(), bound, SimulatedEntropy(1), FEW_RUNS) <= EPSILON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [1.0, 10.0])
 def test_the_noise_of_pmsja_keeps_the_claim(bound: float) -> None:
     assert released(Pmsja(EPSILON, DELTA, D), bound, SimulatedEntropy(1)) <= EPSILON
 
 
-def test_with_the_noise_of_production() -> None:
-    assert released(s4s_vector(), 1.0, OpendpEntropy(), 2000) <= EPSILON
-
-
-def test_catches_noise_in_proportion_to_local_sensitivity() -> None:
-    assert released(s4s_vector(LocalNoise), 1.0, SimulatedEntropy(1)) > EPSILON
-
-
 def test_catches_a_third_of_the_noise() -> None:
-    weaker = WeakerNoise(SimulatedEntropy(1), gaussian=1 / 3)
-    assert released(s4s_vector(), 60.0, weaker) > EPSILON
+    assert released(s4s_vector(), 60.0, WeakerNoise(SimulatedEntropy(1), gaussian=1 / 3), FEW_RUNS) > EPSILON
+
+
+@pytest.mark.slow
+def test_catches_noise_in_proportion_to_local_sensitivity_and_a_quarter_of_the_noise_of_pmsja() -> None:
+    assert released(s4s_vector(LocalNoise), 1.0, SimulatedEntropy(1)) > EPSILON
     assert released(Pmsja(EPSILON, DELTA, D), 60.0, WeakerNoise(SimulatedEntropy(1), gaussian=1 / 4)) > EPSILON
 
 
@@ -108,17 +107,17 @@ class ExactBound(Pmsja):
 
 
 def test_catches_a_bound_without_noise() -> None:
-    assert released(ExactBound(EPSILON, DELTA, D), 1.0, SimulatedEntropy(1)) > EPSILON
+    assert released(ExactBound(EPSILON, DELTA, D), 1.0, SimulatedEntropy(1), examples(2_000, RUNS)) > EPSILON
 
 
 def stopped(made: SparseVector, runs: int = 300_000) -> float:
     """Audit the choice: a person leaves, who lowers the early rungs as far as the gap allows and lifts the last."""
-    entropy, outputs = SimulatedEntropy(2), []
-    h, level = 0.3, made.threshold + 1
-    for values in ((level,) * 10, (level - 1 - h,) * 9 + (level + h,)):
-        first = [_first(made, np.array(values), entropy, size) for size in goes(runs)]
-        outputs.append(Outputs.joined([Outputs(np.zeros(len(rungs)), rungs) for rungs in first]))
-    return epsilon_lower_bound(outputs[0], outputs[1], FAILURE_PROBABILITY)
+    entropy, h, level = SimulatedEntropy(2), 0.3, made.threshold + 1
+
+    def run(values: tuple[float, ...], size: int) -> Outputs:
+        return Outputs(np.zeros(size), _first(made, np.array(values), entropy, size))
+
+    return loss_bound(run, ((level,) * 10, (level - 1 - h,) * 9 + (level + h,)), runs)
 
 
 def _first(made: SparseVector, values: NDArray[np.float64], entropy: Entropy, runs: int) -> NDArray[np.int64]:
@@ -129,11 +128,8 @@ def _first(made: SparseVector, values: NDArray[np.float64], entropy: Entropy, ru
     return np.where(passed.any(axis=1), passed.argmax(axis=1), len(values)).astype(np.int64)
 
 
-def test_the_choice_keeps_its_epsilon_with_a_large_gap() -> None:
+def test_the_choice_keeps_its_epsilon_with_a_large_gap_and_scales_without_it_are_caught() -> None:
     assert 1.0 < stopped(SparseVector.monotone(2.0, 4.0, 3 * WHOLE // 10)) <= 2.0
-
-
-def test_catches_scales_without_the_gap() -> None:
     assert stopped(SparseVector.monotone(2.0, 4.0, 0)) > 2.0
 
 
@@ -144,6 +140,7 @@ def one_person(weight: int) -> JoinTuples:
     return JoinTuples(owners, np.arange(size), D, np.full((1, size), weight * ONE, np.int64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [S4SVector, Pmsja], ids=lambda made: made.__name__)
 def test_a_person_beyond_every_threshold_is_hidden(made: type[S4SVector] | type[Pmsja]) -> None:
     """The whole way, from tuples: the answer's first value, and the threshold that was taken."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.ladder import Ladder
@@ -18,12 +17,14 @@ from privacy.marginals.strategy import best_shares
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, in_goes
+from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.mutants import WeakerNoise
+from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 GRID = Grid((6, 5))
 EVERY = (0, 1, 2, 3)
+RUNS = examples(30_000, 150_000)
 Shares = Mapping[int, float]
 
 
@@ -42,20 +43,20 @@ def released(mask: int, epsilon: float, people: int, runs: int, entropy: Entropy
     return measurement.release_at(0, exact.ravel(), entropy).values.reshape(exact.shape)
 
 
-def tables(of: Shares, people: int, entropy: Entropy) -> Outputs:
-    """Every measured marginal's first cell, which is the one that a person is in."""
+def tables_lost(of: Shares, people: tuple[int, int], entropy: Entropy) -> float:
+    """Of epsilon, by every measured marginal's first cell, which is the one that a person is in."""
 
-    def run(runs: int) -> Outputs:
+    def run(people: int, runs: int) -> Outputs:
         cells = {mask: released(mask, epsilon, people, runs, entropy)[:, 0] for mask, epsilon in of.items()}
         score = np.sum([np.clip(cells[mask], 0, 1) * epsilon for mask, epsilon in of.items()], axis=0)
         label = np.sum([(cells[mask] > 0.5) * 2**place for place, mask in enumerate(of)], axis=0)
         return Outputs(score, label.astype(np.int64))
 
-    return in_goes(RUNS, run)
+    return loss_bound(run, people, RUNS)
 
 
-def estimates(of: Shares, people: int, entropy: Entropy) -> Outputs:
-    """What a client is given: the tables of the workload by least squares, their first cells added up."""
+def estimates_lost(of: Shares, people: tuple[int, int], entropy: Entropy) -> float:
+    """Of epsilon, by what a client is given: the workload's tables by least squares, their first cells added up."""
     fit = Reconstruction(GRID, {mask: 1 / epsilon for mask, epsilon in of.items()})
     weights = {mask: np.zeros(GRID.cells(mask)) for mask in of}
     for mask in of:
@@ -64,52 +65,36 @@ def estimates(of: Shares, people: int, entropy: Entropy) -> Outputs:
             one[mask][cell] = 1.0
             weights[mask][place] = sum(float(fit.table(wished, one).flat[0]) for wished in EVERY)
 
-    def run(runs: int) -> Outputs:
+    def run(people: int, runs: int) -> Outputs:
         parts = [released(mask, epsilon, people, runs, entropy) @ weights[mask] for mask, epsilon in of.items()]
-        score = np.sum(parts, axis=0)
-        return Outputs(score, np.zeros(runs, np.int64))
+        return plain(np.sum(parts, axis=0))
 
-    return in_goes(RUNS, run)
+    return loss_bound(run, people, RUNS)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [slow(0.5), 1.0, slow(3.0)])
 def test_all_marginals_together_spend_one_epsilon(epsilon: float) -> None:
     source = SimulatedEntropy(seed=20261125)
     of = shares(epsilon)
     assert sum(of.values()) <= epsilon
-    found = epsilon_lower_bound(tables(of, 8, source), tables(of, 7, source), FAILURE_PROBABILITY)
-    assert found <= epsilon
-    at_zero = epsilon_lower_bound(tables(of, 1, source), tables(of, 0, source), FAILURE_PROBABILITY)
-    assert 0.6 * epsilon < at_zero <= epsilon
+    assert tables_lost(of, (8, 7), source) <= epsilon
+    assert 0.6 * epsilon < tables_lost(of, (1, 0), source) <= epsilon
 
 
 def test_estimates_tell_no_more_than_what_they_follow_from() -> None:
-    source = SimulatedEntropy(seed=20261126)
-    of = shares(1.0)
-    found = epsilon_lower_bound(estimates(of, 1, source), estimates(of, 0, source), FAILURE_PROBABILITY)
-    assert 0.2 < found <= 1.0
+    assert 0.2 < estimates_lost(shares(1.0), (1, 0), SimulatedEntropy(seed=20261126)) <= 1.0
 
 
-def test_catches_an_epsilon_that_is_not_divided() -> None:
-    source = SimulatedEntropy(seed=20261127)
+def test_catches_an_epsilon_that_is_not_divided_and_less_noise() -> None:
     whole = dict.fromkeys(shares(1.0), 1.0)
-    found = epsilon_lower_bound(tables(whole, 1, source), tables(whole, 0, source), FAILURE_PROBABILITY)
-    assert found > 1.0
+    assert tables_lost(whole, (1, 0), SimulatedEntropy(seed=20261127)) > 1.0
+    assert tables_lost(shares(1.0), (1, 0), WeakerNoise(SimulatedEntropy(4), laplace=0.5)) > 1.0
 
 
 def test_catches_shares_of_all_but_one() -> None:
     """As if what nobody asked for were measured for free."""
-    source = SimulatedEntropy(seed=20261128)
     of = dict(shares(1.0))
     finest = max(of)
     forgotten = {mask: epsilon / (1 - of[finest]) for mask, epsilon in of.items()}
     assert sum(forgotten.values()) > 1.1
-    found = epsilon_lower_bound(tables(forgotten, 1, source), tables(forgotten, 0, source), FAILURE_PROBABILITY)
-    assert found > 1.0
-
-
-def test_catches_less_noise() -> None:
-    weaker = WeakerNoise(SimulatedEntropy(4), laplace=0.5)
-    of = shares(1.0)
-    found = epsilon_lower_bound(tables(of, 1, weaker), tables(of, 0, weaker), FAILURE_PROBABILITY)
-    assert found > 1.0
+    assert tables_lost(forgotten, (1, 0), SimulatedEntropy(seed=20261128)) > 1.0

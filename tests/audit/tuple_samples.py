@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Measurement
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
-from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, in_goes, outputs_high
+from tests.audit.auditing import RUNS, loss_bound, outputs_high
 from tests.support.simulated_entropy import SimulatedEntropy
 
 
@@ -53,14 +52,12 @@ def sampled_audit(
     source = SimulatedEntropy(seed=20260107) if entropy is None else entropy
     generator = np.random.default_rng(20260106)
 
-    def run(values: NDArray[np.int64]) -> Outputs:
-        answer = TabulatedAnswer(np.repeat(values, together, axis=0), measurement.ladder, measurement.gap)
+    def run(there: bool, size: int) -> Outputs:
+        ladder = measurement.ladder
+        values = np.zeros((size, len(ladder)), np.int64)
+        if there:
+            values = unit.values(ladder, size, generator, measurement.gap)
+        answer = TabulatedAnswer(np.repeat(values, together, axis=0), ladder, measurement.gap)
         return outputs_high(measurement.release(answer, source), together)
 
-    def without(size: int) -> Outputs:
-        return run(np.zeros((size, len(measurement.ladder)), np.int64))
-
-    def with_unit(size: int) -> Outputs:
-        return run(unit.values(measurement.ladder, size, generator, measurement.gap))
-
-    return epsilon_lower_bound(in_goes(runs, without), in_goes(runs, with_unit), FAILURE_PROBABILITY, delta)
+    return loss_bound(run, (False, True), runs, delta)

@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from server.console.pages import content_security_policy, files
 from server.http.bodies.answer_body import AnswerBody
-from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
+from tests.support.chromium import assert_accessible, chromium, picture
 
-pytestmark = [needs_chromium, pytest.mark.xdist_group("charts")]  # one browser
+pytestmark = pytest.mark.xdist_group("charts")  # one browser
 
 ADDRESS = "http://console.test"
 BUDGET = {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0}

@@ -14,10 +14,10 @@ from server.ledger.account import Grant
 from server.ledger.analyst import Role
 from server.ledger.api_keys import credentials_of, new_key
 from tests.e2e.test_console_stories import PATIENCE_MS, ask, assert_fits, charged, explained, sign_in, write
-from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
+from tests.support.chromium import assert_accessible, chromium, picture
 from tests.support.console_clinic import ACT, clinic_demonstration, ledger_of
 
-pytestmark = [needs_chromium, pytest.mark.xdist_group("clinic")]
+pytestmark = pytest.mark.xdist_group("clinic")
 
 TOWNS = "SELECT town, count(*) AS patients FROM patient GROUP BY town"
 BY_YEAR = "SELECT year, count(*) AS visits FROM visit GROUP BY year"

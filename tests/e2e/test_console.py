@@ -10,15 +10,36 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from server.demo.workplace import Demonstration, add_analyst
-from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
-
-pytestmark = needs_chromium
+from server.backends.embedded import EmbeddedPostgres
+from server.demo.workplace import Demonstration, add_analyst, proxy
+from tests.support.chromium import assert_accessible, chromium, picture
+from tests.support.proxies import tpch_demonstration
 
 BY_NATION = "SELECT n_name, count(*) AS orders FROM orders JOIN customer ON o_custkey = c_custkey\
  JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
 
 Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def office(
+    embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Demonstration, str]]:
+    """In plain text, as a browser would not trust the certificate of tests."""
+    made = tpch_demonstration(tmp_path_factory.mktemp("console"), embedded_postgres, tpch_url)
+    add_analyst(made, epsilon=1.0)
+    with proxy(made, port=0) as listening:
+        yield made, listening
+
+
+@pytest.fixture(scope="module")
+def demonstration(office: tuple[Demonstration, str]) -> Demonstration:
+    return office[0]
+
+
+@pytest.fixture(scope="module")
+def address(office: tuple[Demonstration, str]) -> str:
+    return office[1]
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.workplace import Demonstration, add_analyst, proxy
-from tests.support.chromium import assert_accessible, chromium, needs_chromium, picture
+from tests.support.chromium import assert_accessible, chromium, picture
 from tests.support.proxies import tpch_demonstration
 
-pytestmark = [needs_chromium, pytest.mark.xdist_group("stories")]
+pytestmark = pytest.mark.xdist_group("stories")
 
 PAGE_BYTES = 350 * 1024
 KEPT_MS = 300

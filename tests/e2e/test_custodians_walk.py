@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +32,6 @@ WAY = ("first-policy.md", "answers.md", "operating.md")
 STEPS = "".join((DOCS / page).read_text() for page in WAY)
 PROGRAM = "noisegate "
 DATABASE, DATASET, ROLE = "walked-hospital", "walked_hospital", "noisegate_of_the_walk"
-PSQL, CURL = shutil.which("psql"), shutil.which("curl")
 
 Capture = pytest.CaptureFixture[str]
 
@@ -121,7 +119,7 @@ def acknowledged(policy: str, told: str) -> str:
     return policy
 
 
-@pytest.mark.skipif(PSQL is None or CURL is None, reason="psql or curl is not installed")
+@pytest.mark.clients
 def test_the_steps_lead_from_a_database_to_answers(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
     """One walk, in the pages' order: what a step leaves is what the next one begins with."""
     _draft_and_check(walk)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.backends.embedded import EmbeddedPostgres
-from server.demo.asking import client
-from server.demo.workplace import Demonstration, add_analyst, proxy
-from tests.support.proxies import tpch_demonstration
+from tests.support.wire_proxy import WireProxy
 
 NewClient = Callable[..., httpx.Client]
 
@@ -58,32 +54,6 @@ def test_a_page_that_refreshes_costs_its_eight_charges_once(new_client: NewClien
     assert len(http.get("/v1/history").json()["charges"]) == len(PANELS)
 
 
-@pytest.fixture
-def by_minute(embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path: Path) -> Iterator[httpx.Client]:
-    """A proxy whose clock stands still for a minute at a time."""
-    made: Demonstration = tpch_demonstration(tmp_path, embedded_postgres, tpch_url)
-    policy = made.policy.read_text()
-    made.policy.write_text(policy.replace("[privacy]\n", '[privacy]\ntime_grain = "minute"\n', 1))
-    key = add_analyst(made, epsilon=10.0)
-    with proxy(made, port=0) as address, client(address, key) as http:
-        yield http
-
-
-@pytest.mark.slow
-def test_the_next_grain_costs_them_once_more(by_minute: httpx.Client) -> None:
-    time.sleep(60.5 - time.time() % 60)
-    refreshed(by_minute)
-    for _ in range(2):
-        time.sleep(10)
-        refreshed(by_minute)
-    assert spent(by_minute) == pytest.approx(len(PANELS) * EPSILON)
-    time.sleep(60.5 - time.time() % 60)
-    refreshed(by_minute)
-    time.sleep(10)
-    refreshed(by_minute)
-    assert spent(by_minute) == pytest.approx(2 * len(PANELS) * EPSILON)
-
-
 def recipe(language: str, heading: str) -> str:
     """The first block of a language below a heading."""
     below = RECIPES.partition(f"\n## {heading}\n")[2]
@@ -92,14 +62,14 @@ def recipe(language: str, heading: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heading", ["Arrow", "pandas", "polars"])
 def test_the_notebook_recipes_run_as_they_are_written(
-    heading: str, new_client: NewClient, address: str, monkeypatch: pytest.MonkeyPatch
+    heading: str, new_client: NewClient, wire: WireProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if heading != "Arrow":
-        pytest.importorskip(heading)
     http = new_client(10.0)
-    monkeypatch.setenv("NOISEGATE_URL", address)
+    monkeypatch.setenv("NOISEGATE_URL", wire.http)
+    monkeypatch.setenv("SSL_CERT_FILE", str(wire.authority))
     monkeypatch.setenv("NOISEGATE_KEY", http.headers["Authorization"].removeprefix("Bearer "))
     names: dict[str, Any] = {}
     code = recipe("python", "Arrow")
@@ -118,11 +88,13 @@ def test_the_notebook_recipes_run_as_they_are_written(
     assert spent(http) == 0.5
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_dashboard_at_once_runs_as_it_is_written(
-    new_client: NewClient, address: str, monkeypatch: pytest.MonkeyPatch
+    new_client: NewClient, wire: WireProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     http = new_client(10.0)
-    monkeypatch.setenv("NOISEGATE_URL", address)
+    monkeypatch.setenv("NOISEGATE_URL", wire.http)
+    monkeypatch.setenv("SSL_CERT_FILE", str(wire.authority))
     monkeypatch.setenv("NOISEGATE_KEY", http.headers["Authorization"].removeprefix("Bearer "))
     names: dict[str, Any] = {}
     before = spent(http)

@@ -13,7 +13,7 @@ from server.demo.queries import QUERIES
 
 README = Path(__file__).parents[2] / "README.md"
 
-pytestmark = pytest.mark.xdist_group("demo")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 
 @pytest.fixture(scope="module")

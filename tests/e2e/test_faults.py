@@ -6,9 +6,9 @@ Each fault hits one analyst's question while somebody innocent asks; tests/secur
 from __future__ import annotations
 
 import itertools
+import math
 import resource
 import sqlite3
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +20,6 @@ import httpx
 import psycopg
 import pytest
 
-from server.demo.asking import client
 from tests.support.server_processes import limited, paused, processes_of
 from tests.support.wire_proxy import WireProxy
 from tests.support.worker_processes import workers_of
@@ -29,6 +28,8 @@ GRANTED, EPSILON = 4.0, 0.01
 SHORT = "SELECT count(*) FROM orders WHERE o_orderkey <> {number}"
 FAILED = "The query could not be finished; it was charged."
 PATIENCE_S = 300.0
+MOMENT_S = 2.0
+"""A lock of the ledger that is held no longer is waited for."""
 
 _WAITING = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'noisegate' AND wait_event_type = 'Lock'"
 _WAITING_HOLDS = """
@@ -75,11 +76,8 @@ class Asker:
 @pytest.fixture
 def askers(wire: WireProxy) -> Iterator[tuple[Asker, Asker]]:
     """Whose question is hit, and somebody innocent."""
-    trusted = ssl.create_default_context(cafile=wire.authority)
     with ExitStack() as stack:
-        hit, innocent = (
-            Asker(stack.enter_context(client(wire.http, wire.analyst(GRANTED)[1], trusted))) for _ in range(2)
-        )
+        hit, innocent = (Asker(stack.enter_context(wire.client(GRANTED))) for _ in range(2))
         assert hit.ask().is_success, "no fault yet"
         yield hit, innocent
         for one in (hit, innocent):
@@ -124,14 +122,13 @@ def _held_up(wire: WireProxy, hit: Asker, number: int) -> Iterator[Future[httpx.
             asked.result(PATIENCE_S)
 
 
-@pytest.mark.timed
 def test_a_database_that_stands_still_is_waited_for(wire: WireProxy, askers: tuple[Asker, Asker]) -> None:
     """The proxy itself goes on: it says what is left, and is healthy. What was asked meanwhile is answered then."""
     hit, _ = askers
     with ThreadPoolExecutor(1) as threads:
         with paused(processes_of(wire.demonstration.server)):
             asked = threads.submit(hit.ask)
-            time.sleep(1.0)
+            time.sleep(0.3)
             assert not asked.done()
             assert hit.http.get("/health", timeout=PATIENCE_S).is_success
             assert hit.http.get("/v1/budget", timeout=PATIENCE_S).is_success
@@ -139,7 +136,6 @@ def test_a_database_that_stands_still_is_waited_for(wire: WireProxy, askers: tup
     assert reply.is_success or reply.status_code == 503, reply.text
 
 
-@pytest.mark.timed
 def test_a_connection_that_is_cut_while_rows_are_read_is_made_anew(
     wire: WireProxy, askers: tuple[Asker, Asker]
 ) -> None:
@@ -152,7 +148,6 @@ def test_a_connection_that_is_cut_while_rows_are_read_is_made_anew(
     assert hit.answered == 2
 
 
-@pytest.mark.timed
 def test_a_connection_that_is_cut_again_fails_one_question(wire: WireProxy, askers: tuple[Asker, Asker]) -> None:
     """Charged, in words that say nothing of the cause; who asks something else meanwhile is answered."""
     hit, innocent = askers
@@ -165,7 +160,6 @@ def test_a_connection_that_is_cut_again_fails_one_question(wire: WireProxy, aske
     assert FAILED in asked.result().text and hit.failed == 1
 
 
-@pytest.mark.timed
 def test_a_deadlock_with_somebody_else_is_tried_again(wire: WireProxy, askers: tuple[Asker, Asker]) -> None:
     """A serialization failure that can be had at will: the database ends one of two that wait for each other."""
     hit, _ = askers
@@ -189,7 +183,6 @@ def test_a_deadlock_with_somebody_else_is_tried_again(wire: WireProxy, askers: t
     assert hit.answered == 3
 
 
-@pytest.mark.timed
 def test_a_schema_that_changes_under_the_proxy_refuses_before_the_charge(
     wire: WireProxy, askers: tuple[Asker, Asker]
 ) -> None:
@@ -205,7 +198,7 @@ def test_a_schema_that_changes_under_the_proxy_refuses_before_the_charge(
     assert hit.answered == 1 and len(hit.refused) == 1
 
 
-@pytest.mark.timed
+@pytest.mark.slow
 def test_a_ledger_that_is_locked_for_long_refuses_and_for_a_moment_is_waited_for(
     wire: WireProxy, askers: tuple[Asker, Asker]
 ) -> None:
@@ -213,19 +206,24 @@ def test_a_ledger_that_is_locked_for_long_refuses_and_for_a_moment_is_waited_for
     hit, _ = askers
     (path,) = wire.demonstration.folder.glob("*.sqlite")
     with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor(1) as threads:
-        other.execute("BEGIN IMMEDIATE")
-        asked = threads.submit(hit.ask)
-        time.sleep(1.0)
-        assert not asked.done()
-        other.execute("ROLLBACK")
-        assert asked.result(PATIENCE_S).is_success
+        held_s = math.inf
+        while held_s > MOMENT_S:  # where this process came too late, it was no moment, and the question was refused
+            hit.refused.clear()
+            begun = time.monotonic()
+            other.execute("BEGIN IMMEDIATE")
+            asked = threads.submit(hit.ask)
+            time.sleep(0.5)
+            still = not asked.done()
+            other.execute("ROLLBACK")
+            held_s = time.monotonic() - begun
+            answered = asked.result(PATIENCE_S).is_success
+        assert still and answered
         other.execute("BEGIN IMMEDIATE")
         refused = hit.ask()
         other.execute("ROLLBACK")
     assert refused.status_code == 503 and not hit.failed, refused.text
 
 
-@pytest.mark.timed
 def test_a_full_disk_refuses_and_leaves_as_much_as_there_was(wire: WireProxy, askers: tuple[Asker, Asker]) -> None:
     """No file of the proxy may grow: nothing is charged, nothing is read, and with room again it goes on."""
     hit, _ = askers
@@ -235,7 +233,7 @@ def test_a_full_disk_refuses_and_leaves_as_much_as_there_was(wire: WireProxy, as
     assert hit.answered == 1
 
 
-@pytest.mark.timed
+@pytest.mark.slow
 def test_a_worker_without_memory_fails_its_question_alone(wire: WireProxy, askers: tuple[Asker, Asker]) -> None:
     """Where no page more is to be had a question has one charged failure; with memory again all goes on.
 
@@ -250,7 +248,7 @@ def test_a_worker_without_memory_fails_its_question_alone(wire: WireProxy, asker
     assert hit.is_charged_for_all()
 
 
-@pytest.mark.timed
+@pytest.mark.slow
 def test_every_charge_is_an_answer_or_a_failure_while_faults_come_together(
     wire: WireProxy, askers: tuple[Asker, Asker]
 ) -> None:

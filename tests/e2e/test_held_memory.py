@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 
 import psycopg
+import pytest
 from psycopg import pq
 
 from server.pgwire.state.session_memory import MOST_OF_ONE
@@ -16,6 +17,7 @@ SLACK_BYTES = 64 << 20
 """Of the messages under way, and of an allocator that gives nothing back."""
 
 
+@pytest.mark.slow
 def test_prepared_statements_of_wide_characters(wire: WireProxy) -> None:
     """Eight sessions, a thousand statements each, of a quarter of a megabyte."""
     conninfo = wire.conninfo(*wire.analyst(1.0))

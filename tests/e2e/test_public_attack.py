@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -87,11 +86,12 @@ def _attack(wire: WireProxy, name: str, key: str, http: httpx.Client) -> Iterato
                 one.result(60)
 
 
+@pytest.mark.slow
+@pytest.mark.timed
 def test_an_innocent_waits_at_most_three_times_as_long(wire: WireProxy) -> None:
     """The best of three rounds: what else the machine does is not at issue; a worker that is held is in each."""
-    trusted = ssl.create_default_context(cafile=wire.authority)
     name, key = wire.analyst(1.0)
-    with client(wire.http, wire.analyst(1.0)[1], trusted) as ann, client(wire.http, key, trusted) as eve:
+    with wire.client(1.0) as ann, client(wire.http, key, wire.trusted) as eve:
         _medians(ann)
         worst = []
         for _ in range(ROUNDS):

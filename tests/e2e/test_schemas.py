@@ -24,6 +24,7 @@ from tests.support.wire_proxy import WireProxy, wire_proxy
 
 PSQL = shutil.which("psql")
 DATABASE = "hospital_of_clients"
+pytestmark = pytest.mark.slow  # a proxy of its own; tests/integration/test_schemas.py has the rules
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def hospital(
         folder = tmp_path_factory.mktemp("hospital")
         made = Demonstration(folder, embedded_postgres, owner_url, embedded_postgres.url(ROLE, DATABASE))
         at_once = POLICY.replace("[privacy]", "[privacy]\nanswer_quantum = 0")
-        made.policy.write_text(at_once.replace('"hospital"', '"demo"'))
+        made.policy.write_text(at_once)
         yield made
         connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)".encode())
 
@@ -87,7 +88,7 @@ def test_the_check_of_a_policy_of_several_schemas(hospital: Demonstration, monke
 
 
 def _psql(wired: WireProxy, *commands: str) -> str:
-    assert PSQL is not None
+    assert PSQL is not None, "psql is not installed (postgresql-client)"
     arguments = [argument for command in commands for argument in ("-c", command)]
     conninfo = wired.conninfo(*wired.analyst(20.0))
     done = subprocess.run(
@@ -97,7 +98,7 @@ def _psql(wired: WireProxy, *commands: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.skipif(PSQL is None, reason="psql is not installed (postgresql-client)")
+@pytest.mark.clients
 def test_psql_sees_schemas(wired: WireProxy) -> None:
     assert set(re.findall(r"^([\w.]+)\|", _psql(wired, r"\dn"), re.MULTILINE)) == {"Lab.1", "clinic", "public", "ref"}
     everything = _psql(wired, r"\dt *.*")
@@ -111,7 +112,7 @@ def test_psql_sees_schemas(wired: WireProxy) -> None:
     assert {"public|note", "clinic|cost", "ref|name"} <= set(_psql(wired, columns).splitlines())
 
 
-@pytest.mark.skipif(PSQL is None, reason="psql is not installed (postgresql-client)")
+@pytest.mark.clients
 def test_the_sessions_search_path_decides_what_a_name_means(wired: WireProxy) -> None:
     said = _psql(
         wired,
@@ -128,7 +129,7 @@ def test_the_sessions_search_path_decides_what_a_name_means(wired: WireProxy) ->
         "SET search_path TO DEFAULT",
         "SHOW search_path",
         "SELECT count(*) FROM ward",
-        "SELECT count(*) FROM demo.ref.ward",
+        "SELECT count(*) FROM hospital.ref.ward",
     )
     told = ("NOTICE", "LOCATION", "WARNING", "HINT", "LINE", "DETAIL", " ")
     assert [line for line in said.splitlines() if not line.startswith(told)] == [

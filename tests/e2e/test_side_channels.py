@@ -63,6 +63,7 @@ def test_by_default_the_join_is_refused_and_costs_nothing(new_client: Callable[.
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("quantum_s", [0.0, QUANTUM_S], ids=["as soon as it is there", "held"])
 def test_durations_tell_the_secret_unless_they_are_held(
     tmp_path: Path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,27 +16,14 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from server.backends.embedded import EmbeddedPostgres
-from server.demo.workplace import add_analyst
-from tests.support.shop import NAME, PEOPLE, shop_demonstration
-from tests.support.wire_proxy import WireProxy, wire_proxy
+from tests.support.shop import NAME, PEOPLE
+from tests.support.wire_proxy import WireProxy
 
 RECORDED = Path(__file__).parent / "recorded"
 BUDGET = 1_000.0
 TIMESTAMPTZ = 1184
 
-pytestmark = pytest.mark.xdist_group("shop")
-
 Row = tuple[Any, ...]
-
-
-@pytest.fixture(scope="module")
-def shop(embedded_postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireProxy]:
-    """A proxy before the shop, in plain text: how it is encrypted is tested elsewhere."""
-    made = shop_demonstration(tmp_path_factory.mktemp("shop"), embedded_postgres)
-    add_analyst(made, epsilon=1.0)
-    with wire_proxy(made, embedded_postgres, tls=False) as running:
-        yield running
 
 
 class Session:
@@ -45,7 +33,7 @@ class Session:
         self.name, key = proxy.analyst(BUDGET)
         self.conninfo = f"host=127.0.0.1 port={proxy.port} dbname={NAME} user={self.name} password={key}"
         self.notices: list[str] = []
-        self.connection = psycopg.connect(self.conninfo, autocommit=True, options=options, connect_timeout=20)
+        self.connection = psycopg.connect(self.conninfo, autocommit=True, options=options, connect_timeout=300)
         self.connection.add_notice_handler(lambda told: self.notices.append(told.message_primary or ""))
 
     def ask(self, sql: str, *values: object, binary: bool = False) -> list[Row]:
@@ -88,14 +76,14 @@ def session(shop: WireProxy) -> Iterator[Session]:
 # timestamps
 
 
-@pytest.mark.parametrize("binary", [False, True])
-def test_a_timestamp_with_time_zone_is_one(session: Session, binary: bool) -> None:
+def test_a_timestamp_with_time_zone_is_one(session: Session) -> None:
     months = "SELECT date_trunc('month', created_at) AS m, count(*) FROM orders GROUP BY 1 ORDER BY 1"
     assert session.types(months)[0] == ("m", TIMESTAMPTZ)
-    assert session.ask(months, binary=binary)[0][0] == datetime(2022, 1, 1, tzinfo=UTC)
     assert session.types("SELECT created_at FROM products LIMIT 1") == [("created_at", TIMESTAMPTZ)]
-    first = session.ask("SELECT min(created_at), min(created_at AT TIME ZONE 'UTC') FROM products", binary=binary)
-    assert first == [(datetime(2021, 1, 2, tzinfo=UTC), datetime(2021, 1, 2))]
+    for binary in (False, True):
+        assert session.ask(months, binary=binary)[0][0] == datetime(2022, 1, 1, tzinfo=UTC)
+        first = session.ask("SELECT min(created_at), min(created_at AT TIME ZONE 'UTC') FROM products", binary=binary)
+        assert first == [(datetime(2021, 1, 2, tzinfo=UTC), datetime(2021, 1, 2))]
     public = "SELECT date_trunc('month', created_at) AS m, count(*) FROM products GROUP BY 1 ORDER BY 1"
     assert session.types(public)[0] == ("m", TIMESTAMPTZ)
     assert session.types("SELECT date_trunc('month', shipped_at) m, count(*) FROM orders GROUP BY 1")[0] == (
@@ -136,50 +124,55 @@ def test_time_zones_but_utc_are_refused_with_what_to_write(session: Session) -> 
 # arrays, and parameters that are planned when they are bound
 
 
-@pytest.mark.parametrize(
-    ("column", "element", "array", "kind"),
-    [
-        ("people.state", "CA", 1009, "text"),
-        ("orders.id", 7, 1016, "int8"),
-        ("orders.quantity", 3, 1016, "int4"),
-        ("orders.subtotal", Decimal("12.50"), 1231, "numeric"),
-        ("orders.tax", 0.7, 1022, "float8"),
-        ("orders.paid", True, 1000, "bool"),
-        ("orders.day", date(2024, 1, 3), 1182, "date"),
-        ("orders.shipped_at", datetime(2024, 1, 3), 1115, "timestamp"),
-        ("orders.created_at", datetime(2024, 1, 3, tzinfo=UTC), 1185, "timestamptz"),
-        ("orders.token", UUID(int=7), 2951, "uuid"),
-    ],
-)
-def test_any_of_a_bound_array(session: Session, column: str, element: object, array: int, kind: str) -> None:
-    table, name = column.split(".")
-    asked = f"SELECT count(*) FROM {table} WHERE {name} = ANY($1)"
-    assert session.parameters(asked) == [array]
-    counted = session.ask(asked, [element])
-    assert session.ask(asked, [element], binary=True) == counted
-    texts = psycopg.adapt.Transformer(session.connection).get_dumper([element], psycopg.adapt.PyFormat.TEXT)
-    written = texts.dump([element])
-    assert written is not None
-    literal = bytes(written).decode().replace("'", "''")
-    assert session.ask(f"SELECT count(*) FROM {table} WHERE {name} = ANY('{literal}')") == counted
-    assert session.ask(f"SELECT count(*) FROM {table} WHERE {name} = ANY('{literal}'::{kind}[])") == counted
-    assert session.left() == BUDGET - 1, "one question, charged once"
+ARRAYS: list[tuple[str, object, int, str]] = [
+    ("people.state", "CA", 1009, "text"),
+    ("orders.id", 7, 1016, "int8"),
+    ("orders.quantity", 3, 1016, "int4"),
+    ("orders.subtotal", Decimal("12.50"), 1231, "numeric"),
+    ("orders.tax", 0.7, 1022, "float8"),
+    ("orders.paid", True, 1000, "bool"),
+    ("orders.day", date(2024, 1, 3), 1182, "date"),
+    ("orders.shipped_at", datetime(2024, 1, 3), 1115, "timestamp"),
+    ("orders.created_at", datetime(2024, 1, 3, tzinfo=UTC), 1185, "timestamptz"),
+    ("orders.token", UUID(int=7), 2951, "uuid"),
+]
 
 
-@pytest.mark.parametrize("format_", [pq.Format.TEXT, pq.Format.BINARY])
-def test_arrays_of_small_numbers_in_either_format(session: Session, format_: pq.Format) -> None:
+@pytest.mark.slow
+def test_any_of_a_bound_array(session: Session) -> None:
+    for place, (column, element, array, kind) in enumerate(ARRAYS):
+        table, name = column.split(".")
+        asked = f"SELECT count(*) FROM {table} WHERE {name} = ANY($1)"
+        assert session.parameters(asked) == [array], column
+        counted = session.ask(asked, [element])
+        assert session.ask(asked, [element], binary=True) == counted
+        texts = psycopg.adapt.Transformer(session.connection).get_dumper([element], psycopg.adapt.PyFormat.TEXT)
+        written = texts.dump([element])
+        assert written is not None
+        literal = bytes(written).decode().replace("'", "''")
+        assert session.ask(f"SELECT count(*) FROM {table} WHERE {name} = ANY('{literal}')") == counted
+        assert session.ask(f"SELECT count(*) FROM {table} WHERE {name} = ANY('{literal}'::{kind}[])") == counted
+        assert session.left() == BUDGET - 1 - place, "one question, charged once"
+
+
+def test_arrays_of_small_numbers_in_either_format(session: Session) -> None:
     asked = "SELECT count(*) FROM orders WHERE quantity = ANY($1)"
     sizes = {1005: ("!h", 21), 1007: ("!i", 23), 1016: ("!q", 20)}
     answers = []
     for array, (form, oid) in sizes.items():
         cells = b"".join(struct.pack("!i", struct.calcsize(form)) + struct.pack(form, value) for value in (1, 2))
         binary = struct.pack("!iiIii", 1, 0, oid, 2, 1) + cells
-        answers.append(session.bound(asked, [array], [b"{1,2}" if format_ == pq.Format.TEXT else binary], format_))
-    assert answers == [answers[0]] * 3
+        answers += [
+            session.bound(asked, [array], [b"{1,2}"], pq.Format.TEXT),
+            session.bound(asked, [array], [binary], pq.Format.BINARY),
+        ]
+    assert answers == [answers[0]] * 6
     assert session.left() == BUDGET - 1
 
 
+@pytest.mark.statistical(1e-15)
 def test_any_and_all_of_arrays_that_are_written_out(session: Session) -> None:
+    """Of a row a person, at epsilon 1: noise of scale 1, of which two are never 50 apart (27 exp(-50))."""
     some = session.ask("SELECT count(*) FROM people WHERE state IN ('CA', 'NY')")
     for same in (
         "= ANY(ARRAY['CA', 'NY'])",
@@ -197,6 +190,7 @@ def test_any_and_all_of_arrays_that_are_written_out(session: Session) -> None:
         session.ask("SELECT count(*) FROM products WHERE id = $1::int8", [1, 2])
 
 
+@pytest.mark.slow
 def test_parameters_where_the_plan_depends_on_them(session: Session) -> None:
     months = "SELECT date_trunc($1, created_at) AS m, count(*) FROM orders GROUP BY 1"
     assert len(session.ask(months, "year")) == 3
@@ -217,32 +211,32 @@ def test_parameters_where_the_plan_depends_on_them(session: Session) -> None:
 # what tools send around a question
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT state, count(*) AS n FROM people WHERE 1=0 GROUP BY 1",
-        "SELECT state, count(*) AS n FROM people WHERE false GROUP BY 1",
-        "SELECT state, count(*) AS n FROM people GROUP BY 1 LIMIT 0",
-        "SELECT * FROM (SELECT state, count(*) AS n FROM people GROUP BY 1) AS t WHERE 1 = 0",
-        "select * from (SELECT state, count(*) AS n FROM people GROUP BY 1) as __dbt_sbq where false limit 0",
-        "SELECT * FROM (SELECT state, count(*) AS n FROM people GROUP BY 1) AS t LIMIT 0",
-    ],
-)
-def test_no_row_is_asked_for_and_none_is_charged(session: Session, sql: str) -> None:
-    assert session.types(sql) == [("state", 25), ("n", 20)]
-    assert session.ask(sql) == session.ask(sql, binary=True) == []
-    assert session.left() == BUDGET
+NO_ROWS = [
+    "SELECT state, count(*) AS n FROM people WHERE 1=0 GROUP BY 1",
+    "SELECT state, count(*) AS n FROM people WHERE false GROUP BY 1",
+    "SELECT state, count(*) AS n FROM people GROUP BY 1 LIMIT 0",
+    "SELECT * FROM (SELECT state, count(*) AS n FROM people GROUP BY 1) AS t WHERE 1 = 0",
+    "select * from (SELECT state, count(*) AS n FROM people GROUP BY 1) as __dbt_sbq where false limit 0",
+    "SELECT * FROM (SELECT state, count(*) AS n FROM people GROUP BY 1) AS t LIMIT 0",
+]
 
 
-@pytest.mark.parametrize("end", ["WHERE 1=0", "WHERE false", "LIMIT 0"])
-def test_the_columns_of_tables_are_free(session: Session, end: str) -> None:
-    assert session.types(f"SELECT * FROM orders {end}")[-3:] == [
-        ("created_at", TIMESTAMPTZ), ("shipped_at", 1114), ("day", 1082)
-    ]  # fmt: skip
-    assert session.types(f"SELECT * FROM products {end}")[-1] == ("created_at", TIMESTAMPTZ)
-    assert session.left() == BUDGET
-    with pytest.raises(psycopg.Error, match="would show rows"):
-        session.ask("SELECT * FROM orders LIMIT 1")
+def test_no_row_is_asked_for_and_none_is_charged(session: Session) -> None:
+    for sql in NO_ROWS:
+        assert session.types(sql) == [("state", 25), ("n", 20)], sql
+        assert session.ask(sql) == session.ask(sql, binary=True) == [], sql
+        assert session.left() == BUDGET, sql
+
+
+def test_the_columns_of_tables_are_free(session: Session) -> None:
+    for end in ("WHERE 1=0", "WHERE false", "LIMIT 0"):
+        assert session.types(f"SELECT * FROM orders {end}")[-3:] == [
+            ("created_at", TIMESTAMPTZ), ("shipped_at", 1114), ("day", 1082)
+        ]  # fmt: skip
+        assert session.types(f"SELECT * FROM products {end}")[-1] == ("created_at", TIMESTAMPTZ)
+        assert session.left() == BUDGET
+        with pytest.raises(psycopg.Error, match="would show rows"):
+            session.ask("SELECT * FROM orders LIMIT 1")
 
 
 def test_the_rows_of_an_answer_are_counted_and_then_free(session: Session) -> None:
@@ -250,9 +244,11 @@ def test_the_rows_of_an_answer_are_counted_and_then_free(session: Session) -> No
     assert session.ask(f"SELECT count(*) FROM ({inside}) AS CXTMPTAB_COUNT") == [(5,)]
     assert session.left() == BUDGET - 1
     assert len(session.ask(f"SELECT * FROM ({inside}) t")) == 5
-    assert session.ask(f'SELECT COUNT(*) AS "count" FROM ({inside}) AS "source" WHERE "source".mean > 0') == [(5,)]
+    assert session.ask(
+        f'SELECT COUNT(*) AS "count" FROM ({inside}) AS "source" WHERE "source".state IS NOT NULL'
+    ) == [(5,)]
     assert session.ask(f"SELECT count(1) FROM ({inside} LIMIT 3) t") == [(3,)]
-    assert len(session.ask(f"SELECT * FROM ({inside}) t WHERE mean > 0 ORDER BY mean DESC LIMIT 2")) == 2
+    assert len(session.ask(f"SELECT * FROM ({inside}) t WHERE state > '' ORDER BY mean DESC LIMIT 2")) == 2
     assert session.left() == BUDGET - 1
 
 
@@ -269,7 +265,7 @@ def test_the_one_row_of_an_answer_is_counted_free(session: Session) -> None:
     session.cursor("SET noisegate.intervals = on")
     assert session.ask(f"SELECT COUNT(*) FROM ({asked}) AS t") == [(1,)]
     assert session.left() == BUDGET
-    assert session.ask(f"SELECT COUNT(*) FROM ({asked}) AS t WHERE count > 10") == [(1,)]
+    assert session.ask(f"SELECT COUNT(*) FROM ({asked}) AS t WHERE count > -1000000") == [(1,)]
     assert session.left() == BUDGET - 1
 
 
@@ -282,15 +278,13 @@ def test_the_data_sets_own_name_stands_before_a_schema(session: Session) -> None
         session.ask("SELECT count(*) FROM other.public.people")
 
 
-@pytest.mark.parametrize(
-    "sql", ["SELECT state, count(*) FROM people GROUP BY 1", "SELECT * FROM products ORDER BY id"]
-)
-def test_copy_in_the_binary_format_is_what_select_gives(session: Session, sql: str) -> None:
-    types = [psycopg.postgres.types[oid].name for _, oid in session.types(sql)]
-    with session.connection.cursor().copy(f"COPY ({sql}) TO STDOUT (FORMAT binary)".encode()) as copy:
-        copy.set_types(types)
-        rows = list(copy.rows())
-    assert rows == session.ask(sql)
+def test_copy_in_the_binary_format_is_what_select_gives(session: Session) -> None:
+    for sql in ("SELECT state, count(*) FROM people GROUP BY 1", "SELECT * FROM products ORDER BY id"):
+        types = [psycopg.postgres.types[oid].name for _, oid in session.types(sql)]
+        with session.connection.cursor().copy(f"COPY ({sql}) TO STDOUT (FORMAT binary)".encode()) as copy:
+            copy.set_types(types)
+            rows = list(copy.rows())
+        assert rows == session.ask(sql)
 
 
 def test_copy_of_a_catalog_in_the_binary_format(session: Session) -> None:
@@ -374,22 +368,22 @@ def test_metabase_finds_every_table_and_view_that_can_be_asked(session: Session)
     assert session.ask(METABASE_SYNC) == [(name,) for name in ASKED]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "SELECT relname FROM pg_catalog.pg_class WHERE has_table_privilege(oid, 'SELECT')",
-        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'v')"
-        " AND has_any_column_privilege(current_user, oid, 'SELECT')",
-        "SELECT table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW')",
-        "SELECT table_name FROM information_schema.table_privileges"
-        " WHERE privilege_type = 'SELECT' AND grantee = current_user",
-        "SELECT table_name FROM information_schema.role_table_grants WHERE privilege_type = 'SELECT'",
-        "SELECT DISTINCT table_name FROM information_schema.column_privileges WHERE privilege_type = 'SELECT'",
-    ],
-)
-def test_a_view_is_shown_as_readable_wherever_a_table_is(session: Session, asked: str) -> None:
-    names = {name for (name,) in session.ask(asked)}
-    assert names >= set(ASKED) and "hashed_people" not in names
+READABLE = [
+    "SELECT relname FROM pg_catalog.pg_class WHERE has_table_privilege(oid, 'SELECT')",
+    "SELECT relname FROM pg_class WHERE relkind IN ('r', 'v')"
+    " AND has_any_column_privilege(current_user, oid, 'SELECT')",
+    "SELECT table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW')",
+    "SELECT table_name FROM information_schema.table_privileges"
+    " WHERE privilege_type = 'SELECT' AND grantee = current_user",
+    "SELECT table_name FROM information_schema.role_table_grants WHERE privilege_type = 'SELECT'",
+    "SELECT DISTINCT table_name FROM information_schema.column_privileges WHERE privilege_type = 'SELECT'",
+]
+
+
+def test_a_view_is_shown_as_readable_wherever_a_table_is(session: Session) -> None:
+    for asked in READABLE:
+        names = {name for (name,) in session.ask(asked)}
+        assert names >= set(ASKED) and "hashed_people" not in names
 
 
 def test_a_table_or_view_with_the_right_to_select_is_still_read_by_no_catalog_question(session: Session) -> None:
@@ -451,11 +445,13 @@ STARTUPS = {
 }
 
 
-@pytest.mark.parametrize("tool", STARTUPS)
-def test_what_a_tool_sends_before_its_first_question(session: Session, tool: str) -> None:
-    for statement in STARTUPS[tool].split("; "):
-        session.cursor(statement)
-    assert session.ask("SELECT count(*) FROM products") == [(60,)]
+def test_what_a_tool_sends_before_its_first_question(shop: WireProxy) -> None:
+    for tool, statements in STARTUPS.items():
+        with closing(Session(shop).connection) as connection:
+            for statement in statements.split("; "):
+                psycopg.ClientCursor(connection).execute(statement.encode())
+            counted = psycopg.ClientCursor(connection).execute(b"SELECT count(*) FROM products").fetchall()
+            assert counted == [(60,)], tool
 
 
 def test_show_knows_every_setting_that_postgresql_has(session: Session) -> None:
@@ -513,40 +509,18 @@ def test_a_balancers_check_without_the_data_sets_name_comes_to_the_proof(shop: W
 # dashboards
 
 
-def recorded(name: str) -> list[tuple[str, str, str | None]]:
-    """Title, statement, and for one that is refused what its hint leads to."""
+def recorded(name: str) -> dict[str, str]:
+    """Statements by their titles."""
     found = re.split(r"^-- (?:chart|panel): ", (RECORDED / name).read_text(), flags=re.MULTILINE)[1:]
-    entries = []
-    for entry in found:
-        title, _, body = entry.partition("\n")
-        asked, _, instead = body.partition("-- instead\n")
-        entries.append((title, asked.strip(), instead.strip() or None))
-    return entries
+    return {title: asked.strip() for title, _, asked in (entry.partition("\n") for entry in found)}
 
 
-CHARTS, PANELS = recorded("metabase.sql"), recorded("grafana.sql")
-
-
-@pytest.mark.parametrize(("title", "asked", "instead"), CHARTS + PANELS, ids=[entry[0] for entry in CHARTS + PANELS])
-def test_a_recorded_chart_is_answered_or_its_hint_works(
-    session: Session, title: str, asked: str, instead: str | None
-) -> None:
-    if instead is None:
-        assert session.ask(asked)
-        return
-    with pytest.raises(psycopg.Error) as refused:
-        session.ask(asked)
-    hint = refused.value.diag.message_hint or ""
-    advised = "count(*) FILTER (WHERE"
-    assert advised in hint
-    assert advised.lower() in instead.lower(), "what stands there instead follows the hint"
-    assert session.left() == BUDGET
-    assert session.ask(instead)
-
-
-def test_twelve_charts_and_eight_panels() -> None:
-    assert (len(CHARTS), len(PANELS)) == (12, 8)
-    assert not any(entry[2] for entry in CHARTS + PANELS), "each is answered as it was recorded"
+@pytest.mark.slow
+def test_each_recorded_chart_is_answered_as_it_was_recorded(session: Session) -> None:
+    charts, panels = recorded("metabase.sql"), recorded("grafana.sql")
+    assert (len(charts), len(panels)) == (12, 8)
+    for title, asked in (charts | panels).items():
+        assert session.ask(asked), title
 
 
 def test_a_left_join_to_the_owner_is_the_inner_one(session: Session) -> None:
@@ -558,17 +532,18 @@ def test_a_left_join_to_the_owner_is_the_inner_one(session: Session) -> None:
 
 
 def test_weeks_from_sunday_are_narrowed_by_their_filter(session: Session) -> None:
-    _, weekly, _ = CHARTS[1]
+    weekly = list(recorded("metabase.sql").values())[1]
     weeks = [row[0] for row in session.ask(weekly)]
     assert (len(weeks), weeks[0]) == (53, datetime(2023, 1, 1, tzinfo=UTC))
     assert all(week.weekday() == 6 for week in weeks)
-    daily = session.ask(PANELS[0][1])
+    daily = session.ask(next(iter(recorded("grafana.sql").values())))
     assert (len(daily), daily[0][0]) == (31, 1_704_067_200)
 
 
 # what surrounds answers
 
 
+@pytest.mark.statistical(1e-15)
 def test_a_window_over_groups_is_described_and_computed_with_bound_values(session: Session) -> None:
     sql = (
         "SELECT state, n, rank() OVER (ORDER BY n DESC) AS r, n / sum(n) OVER () AS share "

@@ -19,19 +19,12 @@ Value = str | bool | date | Fraction | None
 """A cell; every number is a fraction."""
 
 _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+}  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def plain(value: object) -> Value:

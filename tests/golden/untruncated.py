@@ -58,11 +58,11 @@ def postgres(url: str) -> Run:
 
 
 def duckdb(path: Path, namespace: str) -> Run:
-    """One connection per statement; names without a schema are those of `namespace`."""
+    """One connection per statement, at UTC; names without a schema are those of `namespace`."""
 
     def run(statement: str) -> Rows:
         with duckdb_driver.connect(path, read_only=True) as connection:
-            connection.execute(f"USE {namespace}")
+            connection.execute(f"USE {namespace}; SET TimeZone = 'UTC'")
             return connection.execute(statement).fetchall()
 
     return run

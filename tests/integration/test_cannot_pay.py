@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
@@ -15,24 +16,16 @@ from server.ledger.sqlite.open import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.support.asking import ask
-from tests.support.visits import PLACES, visits, visits_policy
+from tests.support.visits import PLACES, visits_policy
 
 ACT = Act("cora", "a test")
 FOUND = "SELECT town, count(*) AS n FROM person GROUP BY town"
 NAMED = "SELECT town, count(*) AS n FROM person WHERE town IN ('Aalen', 'Berne') GROUP BY town"
 PER_PLACE = "SELECT place, count(*) AS n FROM visit GROUP BY place"
 AGES = "SELECT count(*) AS n FROM person WHERE age > 50"
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
 
 
 @pytest.fixture
@@ -46,15 +39,8 @@ def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb"
-
-
 @pytest.fixture
-def pipeline(file: Path, ledger: StoreLedger, workers: WorkerPool) -> Pipeline:
-    file.unlink(missing_ok=True)
-    backend = visits(file)
+def pipeline(backend: DuckdbBackend, ledger: StoreLedger, workers: WorkerPool) -> Pipeline:
     return Pipeline(visits_policy(), backend.schema(), backend, ledger, workers)
 
 

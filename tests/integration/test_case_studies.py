@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,11 @@ from server.workers.pool import WorkerPool
 from tests.benchmarks.case_studies.asked import StudyProxy, as_table
 from tests.benchmarks.case_studies.studies import STUDIES
 from tests.benchmarks.case_studies.study import Asked, Study
-from tests.benchmarks.comparison.ours import one_worker
 
 PEOPLE = 2_000
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    with one_worker() as pool:
-        yield pool
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)

@@ -102,6 +102,7 @@ def test_check_warns_of_values_that_answers_see_clamped(
 
 
 @pytest.mark.usefixtures("people")
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", [(), ("--vector",)])
 def test_verify_compares_both_solvers_on_a_question(
     vector: tuple[str, ...], tmp_path: Path, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -159,7 +160,7 @@ def test_check_prints_errors_and_leaves_with_1(tmp_path: Path, run: Run, capsys:
     assert "errors 1, warnings 0" in err
 
 
-@pytest.mark.parametrize("command", [("policy", "check"), ("serve",)])
+@pytest.mark.parametrize("command", [pytest.param(("policy", "check"), marks=pytest.mark.slow), ("serve",)])
 def test_a_database_that_is_not_there(
     command: tuple[str, ...], tmp_path: Path, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +217,7 @@ def serving(policy: Path, url: str) -> Iterator[tuple[str, subprocess.Popen[str]
             process.kill()
 
 
+@pytest.mark.slow
 def test_from_a_first_analyst_to_an_answer_to_a_stop(
     tpch_url: str, tmp_path: Path, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,7 +241,7 @@ def test_from_a_first_analyst_to_an_answer_to_a_stop(
         monkeypatch.setenv("NOISEGATE_KEY", "ng_wrong")
         assert run("query", "SELECT count(*) FROM orders") == 2
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert out == "", "the log and messages go to stderr"
     assert err.endswith("Stopped.\n") and "Traceback" not in err

@@ -10,7 +10,7 @@ import pytest
 from server.backends.custody.open_custody import open_policy_custody
 from server.policy.loads import compare_load
 from server.query import KeptPeriods, QueryRequest, QueryResponse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.growing_clinic import ACT, MONTHLY, Engine, GrowingClinic, growing_clinic
 
@@ -33,15 +33,7 @@ BY_TOWN = (
 BEFORE_JUNE = "SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-06-01'"
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=120.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["duckdb", pytest.param("postgres", marks=pytest.mark.slow)])
 def clinic(
     request: pytest.FixtureRequest, tmp_path: Path, workers: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[GrowingClinic]:
@@ -55,6 +47,15 @@ def clinic(
         yield made
 
 
+WITHHELD = pytest.mark.parametrize(
+    "privacy",
+    [pytest.param("delta = 1e-6", marks=pytest.mark.slow), "minimum_frequency = 5"],
+    ids=["vectors", "withheld"],
+)
+ON_POSTGRES = pytest.mark.parametrize("clinic", ["postgres"], indirect=True)
+"""The comparison is of the database's own digests."""
+
+
 def _loaded(clinic: GrowingClinic) -> None:
     """The second load: the visits of a day more."""
     clinic.admit("2026-06-10", 1, start=100_000)
@@ -66,6 +67,8 @@ def _rows(answer: QueryResponse) -> list[tuple[object, ...]]:
     return [tuple(row) for row in answer.rows]
 
 
+@pytest.mark.slow
+@ON_POSTGRES
 def test_closed_months_are_kept_and_the_open_one_is_charged_alone(clinic: GrowingClinic) -> None:
     first = clinic.ask(MONTHLY)
     assert first.epsilon == 6.0 and len(first.rows) == 6 and first.kept == ()
@@ -90,6 +93,7 @@ def _noise_per_tau(answer: QueryResponse, row: int) -> tuple[float, float]:
     return (interval.high - interval.low) / tau[0], 2.0 / tau[0]
 
 
+@pytest.mark.slow
 def test_asked_again_within_a_load_it_is_free(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     _loaded(clinic)
@@ -111,6 +115,7 @@ def test_a_question_of_closed_days_alone_is_free_and_its_number_the_same(clinic:
     assert any("kept from an earlier load" in note for note in again.notes)
 
 
+@pytest.mark.slow
 def test_what_one_analyst_has_is_not_another_s(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     _loaded(clinic)
@@ -118,6 +123,7 @@ def test_what_one_analyst_has_is_not_another_s(clinic: GrowingClinic) -> None:
     assert answer.epsilon == 6.0 and answer.kept == () and clinic.left("bob") == pytest.approx(994.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "charged", "kept"), [(3.0, 0.5, 5), (6.5, 1.09, 5), (7.0, 7.0, 0)])
 def test_what_is_kept_serves_another_epsilon_unless_that_asks_for_much_more(
     clinic: GrowingClinic, epsilon: float, charged: float, kept: int
@@ -131,25 +137,19 @@ def test_what_is_kept_serves_another_epsilon_unless_that_asks_for_much_more(
     assert (_rows(answer)[:kept] == _rows(first)[:kept]) and len(answer.rows) == 6
 
 
-@pytest.mark.parametrize(
-    ("sql", "kept", "of", "last"),
-    [
-        (WEEKLY, 8, 10, "2026-05-31"),
-        (DAILY, 9, 17, "2026-06-02"),
-        (YEAR_AND_MONTH, 5, 6, "2026-05-31"),
-        (BY_TOWN, 10, 12, "2026-05-31"),
-    ],
-    ids=["week", "day", "year and month", "a town"],
-)
-def test_by_other_keys(clinic: GrowingClinic, sql: str, kept: int, of: int, last: str) -> None:
-    first = clinic.ask(sql, epsilon=20.0)
+@pytest.mark.slow
+def test_by_other_keys(clinic: GrowingClinic) -> None:
+    keys = ((WEEKLY, 8, 10, "2026-05-31"), (DAILY, 9, 17, "2026-06-02"), (YEAR_AND_MONTH, 5, 6, "2026-05-31"),
+            (BY_TOWN, 10, 12, "2026-05-31"))  # fmt: skip
+    firsts = [clinic.ask(sql, epsilon=20.0) for sql, *_ in keys]
     _loaded(clinic)
-    second = clinic.ask(sql, epsilon=20.0)
-    assert (len(first.rows), len(second.rows)) == (of, of)
-    assert [(one.version, one.last, one.groups) for one in second.kept] == [(1, last, kept)]
-    assert _rows(second)[:kept] == _rows(first)[:kept]
-    assert 0.0 < second.epsilon < 20.0
-    assert _rows(second)[kept:] != _rows(first)[kept:]
+    for first, (sql, kept, of, last) in zip(firsts, keys, strict=True):
+        second = clinic.ask(sql, epsilon=20.0)
+        assert (len(first.rows), len(second.rows)) == (of, of), sql
+        assert [(one.version, one.last, one.groups) for one in second.kept] == [(1, last, kept)], sql
+        assert _rows(second)[:kept] == _rows(first)[:kept], sql
+        assert 0.0 < second.epsilon < 20.0, sql
+        assert _rows(second)[kept:] != _rows(first)[kept:], sql
 
 
 def test_a_month_that_closes_is_taken_from_the_load_that_closed_it(clinic: GrowingClinic) -> None:
@@ -171,6 +171,7 @@ def test_a_month_that_closes_is_taken_from_the_load_that_closed_it(clinic: Growi
     assert _rows(kept) == [*_rows(first)[:5], _rows(closed)[5]]
 
 
+@ON_POSTGRES
 def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alone(clinic: GrowingClinic) -> None:
     first = clinic.ask(MONTHLY)
     clinic.run("UPDATE visit SET cost = cost + 1 WHERE id = (SELECT min(id) FROM visit WHERE "
@@ -178,8 +179,7 @@ def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alon
     refused = clinic.bump("2026-06-11")
     assert refused.version is None and refused.found is not None and refused.found.subjects == ("visit, 2026-03",)
     assert clinic.ledger.data_version() == 1
-    if clinic.engine == "postgres":  # files are another state, which nothing is answered of as of the one before
-        assert clinic.ask(MONTHLY).epsilon == 0.0, "of the load before, all is kept"
+    assert clinic.ask(MONTHLY).epsilon == 0.0, "of the load before, all is kept"
     assert clinic.bump("2026-06-11", "changed").version == 2
     second = clinic.ask(MONTHLY)
     assert second.epsilon == 4.0, "from March on: which groups there are by two stretches of moments is not known"
@@ -189,28 +189,22 @@ def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alon
     assert clinic.ask(MONTHLY).epsilon == 1.0, "March is kept again, of version 2"
 
 
-def test_a_late_row_is_found(clinic: GrowingClinic) -> None:
-    clinic.admit("2026-02-03", 1, patients=1, start=300_000)
-    found = clinic.bump("2026-06-11").found
-    assert found is not None and found.subjects == ("visit, 2026-02",)
+@pytest.mark.slow
+def test_late_rows_are_found_and_those_of_open_days_are_none(clinic: GrowingClinic) -> None:
+    """In a closed month, in a closed day of the open one, before the declared range; the third of June was open."""
+    for day, subjects in (
+        ("2026-02-03", ("visit, 2026-02",)),
+        ("2026-06-02", ("visit, 2026-06-02",)),
+        ("1980-01-01", ("visit, <2026-01-01",)),
+        ("2026-06-03", ()),
+    ):
+        clinic.admit(day, 1, patients=1, start=300_000)
+        found = clinic.bump("2026-06-11").found
+        assert found is not None and found.subjects == subjects, day
+        clinic.run("DELETE FROM visit WHERE id >= 300000")
 
 
-def test_a_row_of_a_closed_day_of_the_open_month_is_found(clinic: GrowingClinic) -> None:
-    clinic.admit("2026-06-02", 1, patients=1, start=300_000)
-    found = clinic.bump("2026-06-11").found
-    assert found is not None and found.subjects == ("visit, 2026-06-02",)
-    clinic.run("DELETE FROM visit WHERE id >= 300000")
-    clinic.admit("2026-06-03", 1, patients=1, start=300_000)
-    found = clinic.bump("2026-06-11").found
-    assert found is not None and found.subjects == (), "the third of June was open"
-
-
-def test_rows_before_the_declared_range_are_watched(clinic: GrowingClinic) -> None:
-    clinic.admit("1980-01-01", 1, patients=1, start=300_000)
-    found = clinic.bump("2026-06-11").found
-    assert found is not None and found.subjects == ("visit, <2026-01-01",)
-
-
+@pytest.mark.slow
 def test_a_person_whose_old_rows_are_removed_is_found_and_all_may_be_reopened_alike(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     clinic.run("DELETE FROM visit WHERE patient_id = 7 AND admitted_at >= DATE '2026-05-01'")
@@ -222,6 +216,7 @@ def test_a_person_whose_old_rows_are_removed_is_found_and_all_may_be_reopened_al
     assert answer.epsilon == 6.0 and answer.kept == (), "nothing tells which period had changed"
 
 
+@pytest.mark.slow
 def test_what_rows_lead_to_is_compared_where_it_is_joined(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     clinic.ask(BY_TOWN, epsilon=20.0)
@@ -234,6 +229,7 @@ def test_what_rows_lead_to_is_compared_where_it_is_joined(clinic: GrowingClinic)
     assert clinic.ask(BY_TOWN, epsilon=20.0).kept == ()
 
 
+@pytest.mark.slow
 def test_new_rows_of_a_dimension_change_nothing(clinic: GrowingClinic) -> None:
     clinic.ask(BY_TOWN, epsilon=20.0)
     clinic.run("INSERT INTO patient VALUES (1000, 'Berne')")
@@ -241,6 +237,7 @@ def test_new_rows_of_a_dimension_change_nothing(clinic: GrowingClinic) -> None:
     assert [one.groups for one in clinic.ask(BY_TOWN, epsilon=20.0).kept] == [10]
 
 
+@pytest.mark.slow
 def test_a_public_table_beside_is_compared_as_a_whole(clinic: GrowingClinic) -> None:
     sql = (
         "SELECT date_trunc('month', admitted_at) AS month, count(*) FROM visit WHERE admitted_at < DATE '2026-07-01' "
@@ -256,6 +253,7 @@ def test_a_public_table_beside_is_compared_as_a_whole(clinic: GrowingClinic) -> 
     assert [one.groups for one in clinic.ask(sql).kept] == [5]
 
 
+@pytest.mark.slow
 def test_a_load_that_nobody_compared_keeps_nothing_until_the_next_that_is(clinic: GrowingClinic) -> None:
     first = clinic.ask(MONTHLY)
     clinic.ledger.bump_data(ACT)
@@ -276,6 +274,7 @@ def test_with_another_key_nothing_is_compared(clinic: GrowingClinic) -> None:
     assert clinic.ask(MONTHLY).kept == ()
 
 
+@pytest.mark.slow
 def test_the_ledger_is_proved_and_the_check_tells_its_custodian(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     _loaded(clinic)
@@ -292,6 +291,7 @@ def test_the_ledger_is_proved_and_the_check_tells_its_custodian(clinic: GrowingC
     assert "6400" not in told, "no number of rows"
 
 
+@pytest.mark.slow
 def test_a_repeated_request_under_its_key_is_charged_once(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     _loaded(clinic)
@@ -303,7 +303,8 @@ def test_a_repeated_request_under_its_key_is_charged_once(clinic: GrowingClinic)
     assert _rows(first) == _rows(again)
 
 
-@pytest.mark.parametrize("privacy", ["delta = 1e-6", "minimum_frequency = 5"], ids=["vectors", "withheld"])
+@pytest.mark.slow
+@WITHHELD
 def test_with_a_delta_and_with_groups_that_may_be_withheld(tmp_path: Path, workers: WorkerPool, privacy: str) -> None:
     with growing_clinic(tmp_path, "duckdb", workers, privacy=privacy) as clinic:
         clinic.admit("2026-01-01", 31)
@@ -323,7 +324,8 @@ def test_with_a_delta_and_with_groups_that_may_be_withheld(tmp_path: Path, worke
         assert second.delta == first.delta
 
 
-@pytest.mark.parametrize("privacy", ["delta = 1e-6", "minimum_frequency = 5"], ids=["vectors", "withheld"])
+@pytest.mark.slow
+@WITHHELD
 def test_open_months_that_are_withheld_are_charged_once_a_load(
     tmp_path: Path, workers: WorkerPool, privacy: str
 ) -> None:

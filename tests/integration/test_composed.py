@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,32 +18,17 @@ from server.backends.postgres import PostgresBackend
 from server.errors import BackendFailed, BudgetExhausted
 from server.found import ToCompute
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.golden.tpch.queries import policy
 from tests.support.asking import ask
 from tests.support.tpch_duckdb import NAMESPACE
 
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
+ANALYSTS = {"ada": (20.0, 1e-3)}
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=20.0, delta=1e-3)
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture(params=["postgres", "duckdb"])
+@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.slow), "duckdb"])
 def pipeline(
     request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tpch_url: str, tpch_duckdb: Path
 ) -> Pipeline:
@@ -54,6 +38,10 @@ def pipeline(
     with psycopg.connect(tpch_url) as connection:
         schema = read_schema(connection)
     return Pipeline(policy(), schema, PostgresBackend(tpch_url), ledger, workers)
+
+
+POSTGRES = pytest.mark.parametrize("pipeline", ["postgres"], indirect=True)
+"""Here PostgreSQL means something else, or more."""
 
 
 def _asked(pipeline: Pipeline, sql: str, **settings: Any) -> QueryResponse:
@@ -69,6 +57,7 @@ def _number(cell: object) -> float:
     return float(cell)
 
 
+@pytest.mark.parametrize("pipeline", ["postgres", "duckdb"], indirect=True)
 def test_a_window_over_groups_ranks_released_counts(pipeline: Pipeline) -> None:
     sql = f"SELECT s, n, rank() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t ORDER BY r"
     answer = _asked(pipeline, sql, epsilon=1.0)
@@ -155,6 +144,7 @@ def test_several_answers_share_epsilon_and_are_free_again(pipeline: Pipeline, le
     assert len(answer.rows) == len(again.rows) == 5
 
 
+@pytest.mark.slow
 def test_the_same_question_twice_in_a_statement_is_one_answer(pipeline: Pipeline, ledger: Ledger) -> None:
     sql = f"SELECT a.s, a.n - b.n AS difference FROM ({BY_SEGMENT}) a JOIN ({BY_SEGMENT}) b ON a.s = b.s"
     answer = _asked(pipeline, sql, epsilon=1.0)
@@ -208,6 +198,7 @@ def test_rows_side_by_side_are_counted_together(pipeline: Pipeline, ledger: Ledg
             _asked(pipeline, refused, epsilon=1.0)
 
 
+@POSTGRES
 def test_answers_side_by_side_and_with_public_tables(pipeline: Pipeline) -> None:
     union = "SELECT 'orders' AS what, count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
     answer = _asked(pipeline, union, epsilon=2.0)
@@ -258,6 +249,7 @@ def test_a_budget_that_is_too_small_for_all_answers_pays_for_none(pipeline: Pipe
     assert ledger.budget("bea").epsilon_left == 0.6
 
 
+@POSTGRES
 def test_private_rows_are_never_listed_or_mixed_with_answers(pipeline: Pipeline, ledger: Ledger) -> None:
     for sql in (
         "SELECT c_custkey, rank() OVER (ORDER BY c_acctbal) FROM customer",
@@ -309,9 +301,12 @@ def test_a_shape_is_known_before_anything_is_charged(pipeline: Pipeline, ledger:
     assert not ledger.charges("ada")
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
+@POSTGRES
+def test_a_column_that_would_be_a_function_of_the_row_is_refused(
+    pipeline: Pipeline, ledger: Ledger, subtests: pytest.Subtests
+) -> None:
+    """In PostgreSQL `g.f` means f(g), and of a function in FROM the whole of g is a number."""
+    for item in (
         "generate_series(16384, 16385) AS g",
         "generate_series(16384, 16385) AS g(n)",
         "region CROSS JOIN generate_series(1, r_regionkey) AS g",
@@ -320,23 +315,19 @@ def test_a_shape_is_known_before_anything_is_charged(pipeline: Pipeline, ledger:
         "(SELECT r_regionkey FROM region) AS g",
         "(SELECT * FROM generate_series(1, 2) AS x) AS g",
         "region AS g",
-    ],
-)
-def test_a_column_that_would_be_a_function_of_the_row_is_refused(
-    pipeline: Pipeline, ledger: Ledger, item: str
-) -> None:
-    """In PostgreSQL `g.f` means f(g), and of a function in FROM the whole of g is a number."""
-    for sql in (
-        f"SELECT g.pg_stat_get_live_tuples FROM {item}",
-        f"SELECT 1 FROM {item} ORDER BY g.pg_relation_size",
-        f"SELECT (SELECT count(*) FROM orders), max(g.abs) FROM {item}",
-        f"SELECT count(*) FROM {item} WHERE g.pg_sleep IS NOT NULL",
     ):
-        with pytest.raises(PlannerError):
-            _asked(pipeline, sql, epsilon=1.0)
+        for sql in (
+            f"SELECT g.pg_stat_get_live_tuples FROM {item}",
+            f"SELECT 1 FROM {item} ORDER BY g.pg_relation_size",
+            f"SELECT (SELECT count(*) FROM orders), max(g.abs) FROM {item}",
+            f"SELECT count(*) FROM {item} WHERE g.pg_sleep IS NOT NULL",
+        ):
+            with subtests.test(sql), pytest.raises(PlannerError):
+                _asked(pipeline, sql, epsilon=1.0)
     assert not ledger.charges("ada")
 
 
+@POSTGRES
 def test_functions_in_from_are_rows_like_any_other(pipeline: Pipeline) -> None:
     for sql, expected in (
         ("SELECT g, g * 2, row_number() OVER () FROM generate_series(1, 2) AS g", ((1, 2, 1), (2, 4, 2))),

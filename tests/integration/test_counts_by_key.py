@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+import shutil
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -23,16 +24,16 @@ from server.errors import BudgetExhausted
 from server.http.app import create_app
 from server.ledger.api_keys import key_hash, new_key
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline
 from server.workers.measure import plan_measurements
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeded_draws import SeededDraws
-from tests.support.visits import PEOPLE, PLACES, TABLES, VISITS, answer_visits, plan_visits, visits, visits_policy
+from tests.support.seeds import sampled
+from tests.support.visits import EMPTY, PEOPLE, PLACES, TABLES, VISITS, answer_visits, plan_visits, visits_policy
 
 NAMES = ("lpa", "fpa", "gs_r", "gs_s", "gs")
 PER_PLACE = "SELECT place, count(DISTINCT person) AS people FROM visit GROUP BY place"
@@ -41,18 +42,14 @@ EACH = PEOPLE * VISITS / PLACES
 RULE = f"person = {VISITS}"
 
 
-@pytest.fixture(scope="module")
-def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
-    return visits(Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb")
-
-
 def answered(backend: DuckdbBackend, sql: str, name: str, **settings: object) -> QueryResponse:
     policy = visits_policy(groups=str(settings.pop("groups", "")))
     plan = plan_visits(backend, policy, sql, mechanism=name, **settings)  # type: ignore[arg-type]
     return answer_visits(backend, policy, plan)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lpa", "gs", *(pytest.param(one, marks=pytest.mark.slow) for one in NAMES[1:4])])
 def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, name: str) -> None:
     """375 people at each of 40 places; the rule of five groups leaves nobody out, and makes noise for ten."""
     answer = answered(backend, PER_PLACE, name, groups=RULE)
@@ -67,29 +64,21 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
     assert any("as the policy says" in note for note in answer.notes)
     assert all(answer.cut)  # that nobody is left out is not public
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_of_people_who_have_one_are_people(backend: DuckdbBackend, name: str) -> None:
-    answer = answered(backend, PER_TOWN, name)
-    assert [row[0] for row in answer.rows] == ["Aalen", "Berne", "Calw"]
-    assert answer.mechanism == name
-    assert answer.covers == ("truth" if name == "lpa" else "smoothed")
-    for (_, _), (_, cell), truth in zip(answer.rows, answer.intervals, (2000, 900, 80), strict=True):
-        assert cell is not None
-        assert cell.low is not None and cell.high is not None
+    of_towns = answered(backend, PER_TOWN, name)
+    assert [row[0] for row in of_towns.rows] == ["Aalen", "Berne", "Calw"]
+    assert (of_towns.mechanism, of_towns.covers) == (name, "truth" if name == "lpa" else "smoothed")
+    for (_, cell), truth in zip(of_towns.intervals, (2000, 900, 80), strict=True):
+        assert cell is not None and cell.low is not None and cell.high is not None
         assert cell.low - 20 <= truth <= cell.high + 20
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_keys_that_are_found_are_found_first_and_for_a_delta(backend: DuckdbBackend, name: str) -> None:
-    answer = answered(backend, "SELECT town, count(DISTINCT id) FROM person GROUP BY town", name)
-    assert [row[0] for row in answer.rows] == ["Aalen", "Berne", "Calw"]  # not the town of one person
-    assert (answer.mechanism, answer.delta) == (f"{name}, group_threshold", 1e-6)
+    found = answered(backend, "SELECT town, count(DISTINCT id) FROM person GROUP BY town", name)
+    assert [row[0] for row in found.rows] == ["Aalen", "Berne", "Calw"]  # not the town of one person
+    assert (found.mechanism, found.delta) == (f"{name}, group_threshold", 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("sql", "settings", "message", "hint"),
-    [
+@pytest.mark.slow
+def test_what_is_no_count_of_people_by_key_is_refused(backend: DuckdbBackend, subtests: pytest.Subtests) -> None:
+    refusals: list[tuple[str, dict[str, float], str, str]] = [
         ("SELECT place, count(*) FROM visit GROUP BY place", {}, "once in a group", "COUNT(DISTINCT"),
         ("SELECT place, count(DISTINCT reason) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
         ("SELECT place, count(DISTINCT id) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
@@ -98,15 +87,12 @@ def test_keys_that_are_found_are_found_first_and_for_a_delta(backend: DuckdbBack
         ("SELECT count(DISTINCT person) FROM visit", {}, "no GROUP BY", "leave the mechanism out"),
         (PER_TOWN, {"sampling_rate": 0.5}, "sample of rows", "without sampling"),
         (PER_TOWN, {"nobody_adds_more_than": 1.0}, "chooses for itself", "leave nobody_adds_more_than out"),
-    ],
-)
-@pytest.mark.parametrize("name", ["lpa", "gs"])
-def test_what_is_no_count_of_people_by_key_is_refused(
-    backend: DuckdbBackend, sql: str, settings: dict[str, float], message: str, hint: str, name: str
-) -> None:
-    with pytest.raises(InvalidSetting, match=message) as refused:
-        plan_visits(backend, visits_policy(), sql, mechanism=name, **settings)
-    assert hint in str(refused.value.hint)
+    ]
+    for name, (sql, settings, message, hint) in product(("lpa", "gs"), refusals):
+        with subtests.test(name=name, sql=sql):
+            with pytest.raises(InvalidSetting, match=message) as refused:
+                plan_visits(backend, visits_policy(), sql, mechanism=name, **settings)
+            assert hint in str(refused.value.hint)
 
 
 class KeysInOrder(SeededDraws):
@@ -139,43 +125,29 @@ LEAVING = {
 }
 
 
-@pytest.mark.parametrize("leaving", LEAVING)
-@pytest.mark.parametrize("groups", ["", "person = 2", RULE])
-@pytest.mark.parametrize("sql", [PER_PLACE, PER_TOWN])
-def test_who_leaves_moves_no_more_than_the_noise_hides(tmp_path: Path, sql: str, groups: str, leaving: str) -> None:
+def test_who_leaves_moves_no_more_than_the_noise_hides(tmp_path: Path) -> None:
     """One who was everywhere, many times, with rows that are no visit to a declared place among them."""
-    stays, gone = tmp_path / "stays.duckdb", tmp_path / "gone.duckdb"
-    for path in (stays, gone):
-        with duckdb.connect(path) as connection:
-            connection.execute(TABLES)
-            connection.execute(
-                f"INSERT INTO visit SELECT 100000 + i, 7, 'p' || (i % {PLACES + 3}), NULL, 1 FROM range(200) t(i)"
-            )
-    for rows in LEAVING[leaving]:
-        with duckdb.connect(gone) as connection:  # each anew: a foreign key is checked against what was there before
-            connection.execute(f"DELETE FROM {rows}")
-    (before, scale), (after, same) = (counted(path, sql, groups) for path in (stays, gone))
-    assert scale == same
-    assert np.abs(before - after).sum() <= scale
-    assert np.abs(before - after).max() <= 1
-    if sql == PER_PLACE and not groups and leaving == "all rows":
-        assert np.abs(before - after).sum() == PLACES
+    stays = tmp_path / "stays.duckdb"
+    with duckdb.connect(stays) as connection:
+        connection.execute(TABLES)
+        connection.execute(
+            f"INSERT INTO visit SELECT 100000 + i, 7, 'p' || (i % {PLACES + 3}), NULL, 1 FROM range(200) t(i)"
+        )
+    for leaving, deleted in sampled(list(LEAVING.items()), 1):
+        gone = shutil.copyfile(stays, tmp_path / f"{leaving}.duckdb")
+        for rows in deleted:
+            with duckdb.connect(gone) as connection:  # each anew: a foreign key is checked against what was there
+                connection.execute(f"DELETE FROM {rows}")
+        for sql, groups in product((PER_PLACE, PER_TOWN), ("", "person = 2", RULE)):
+            (before, scale), (after, same) = (counted(path, sql, groups) for path in (stays, gone))
+            assert scale == same, (leaving, sql, groups)
+            assert np.abs(before - after).sum() <= scale, (leaving, sql, groups)
+            assert np.abs(before - after).max() <= 1, (leaving, sql, groups)
+            if sql == PER_PLACE and not groups and leaving == "all rows":
+                assert np.abs(before - after).sum() == PLACES
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=10.0, delta=0.0)
-    yield ledger
-    ledger.close()
+ANALYSTS = {"ada": (10.0, 0.0)}
 
 
 def test_they_are_charged_kept_and_explained(backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> None:
@@ -200,6 +172,7 @@ def test_they_are_charged_kept_and_explained(backend: DuckdbBackend, ledger: Led
         asked(PER_PLACE.replace("GROUP BY", "WHERE minutes > 30 GROUP BY"), 6)
 
 
+@pytest.mark.slow
 def test_counts_by_key_are_asked_by_name_over_http(
     backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool
 ) -> None:
@@ -227,6 +200,7 @@ def test_counts_by_key_are_asked_by_name_over_http(
     assert ledger.budget("eve").epsilon_left == 2.0
 
 
+@pytest.mark.slow
 def test_a_mean_of_people_whose_number_is_public_is_a_sum(backend: DuckdbBackend) -> None:
     """What `sampled_mean` is without a sample, which none improves: its refusal says to write this."""
     policy = visits_policy()
@@ -243,13 +217,12 @@ def test_a_mean_of_people_whose_number_is_public_is_a_sum(backend: DuckdbBackend
     assert isinstance(mean, float)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_empty_tables_are_answered(tmp_path: Path, name: str) -> None:
+@pytest.mark.slow
+def test_empty_tables_are_answered(tmp_path: Path) -> None:
     path = tmp_path / "empty.duckdb"
     with duckdb.connect(path) as connection:
-        connection.execute(TABLES)
-        connection.execute("DELETE FROM meeting; DELETE FROM visit; DELETE FROM person")
-    answer = answered(DuckdbBackend(path), PER_PLACE, name)
-    assert len(answer.rows) == PLACES
-    found = answered(DuckdbBackend(path), "SELECT town, count(*) FROM person GROUP BY town", name)
-    assert list(found.rows) == []
+        connection.execute(EMPTY)
+    for name in NAMES:
+        assert len(answered(DuckdbBackend(path), PER_PLACE, name).rows) == PLACES, name
+        found = answered(DuckdbBackend(path), "SELECT town, count(*) FROM person GROUP BY town", name)
+        assert list(found.rows) == [], name

@@ -1,7 +1,5 @@
 """The limits of a policy's `[database]` are those of its sessions."""
 
-import pytest
-
 from planner.policy.database_limits import DatabaseLimits
 from server.backends.custody.open_custody import open_custody
 from server.backends.duckdb import DuckdbLimits
@@ -15,20 +13,17 @@ def _settings(url: str, limits: ReadLimits) -> list[str]:
         return [row[0] for row in shown if row is not None]
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
+def test_a_session_has_them(scratch_url: str) -> None:
+    for limits, expected in (
         (DatabaseLimits(), ["64MB", "2", "1min", "pg_catalog"]),
         (DatabaseLimits(seconds=600, memory_mb=256, processes=1), ["256MB", "0", "10min", "pg_catalog"]),
         (DatabaseLimits(processes=9), ["64MB", "8", "1min", "pg_catalog"]),
-    ],
-)
-def test_a_session_has_them(scratch_url: str, limits: DatabaseLimits, expected: list[str]) -> None:
-    with open_custody(scratch_url, ("public",), 0, limits) as custody:
-        backend = custody.backend
-    assert isinstance(backend, PostgresBackend)
-    assert backend.limits.rows == limits.rows
-    assert _settings(scratch_url, backend.limits) == expected
+    ):
+        with open_custody(scratch_url, ("public",), 0, limits) as custody:
+            backend = custody.backend
+        assert isinstance(backend, PostgresBackend)
+        assert backend.limits.rows == limits.rows
+        assert _settings(scratch_url, backend.limits) == expected, limits
 
 
 def test_no_setting_of_theirs_replaces_one_that_is_pinned(scratch_url: str) -> None:

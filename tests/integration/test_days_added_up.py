@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.query import QueryRequest, QueryResponse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.growing_clinic import MONTHLY, Engine, GrowingClinic, growing_clinic
 
@@ -24,15 +24,7 @@ SHARES = (
 EPSILON = 40.0
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=120.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["duckdb", pytest.param("postgres", marks=pytest.mark.slow)])
 def clinic(
     request: pytest.FixtureRequest, tmp_path: Path, workers: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[GrowingClinic]:
@@ -41,10 +33,17 @@ def clinic(
     url = request.getfixturevalue("scratch_url") if engine == "postgres" else ""
     monkeypatch.setenv("CLINIC_URL", url)
     with growing_clinic(tmp_path, engine, workers, url, range_from="2023-01-01") as made:
-        for block in range(120):
-            made.admit(str(date(2023, 1, 3) + timedelta(days=10 * block)), 1, start=1000 * block)
-        assert made.note("2026-04-20")
+        _fill(made)
         yield made
+
+
+def _fill(clinic: GrowingClinic) -> None:
+    clinic.run(
+        "INSERT INTO visit SELECT 1000 * b + p, p, CASE WHEN p % 2 = 0 THEN 'A' ELSE 'B' END, "
+        "TIMESTAMP '2023-01-03 09:00:00' + CAST(10 * b AS integer) * INTERVAL '1' DAY, p % 100 "
+        "FROM generate_series(0, 119) AS a(b) CROSS JOIN generate_series(0, 39) AS c(p)"
+    )
+    assert clinic.note("2026-04-20")
 
 
 def _load(clinic: GrowingClinic, number: int) -> None:
@@ -80,6 +79,7 @@ def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_a
         assert abs(_value(later) - (4800 + 40 * (number + 1))) < 400, "every row once"
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_month_stays_once_all_of_it_is_closed(clinic: GrowingClinic) -> None:
     clinic.ask(_total(TOTAL), EPSILON)
     _load(clinic, 0)
@@ -90,12 +90,11 @@ def test_what_is_kept_of_a_month_stays_once_all_of_it_is_closed(clinic: GrowingC
     assert [(one.version, one.last) for one in later.kept] == [(2, "2026-04-13")]
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_many_days_stays_after_many_loads(tmp_path: Path, workers: WorkerPool) -> None:
     """Each of them leaves an answer about a few days, more than are looked at."""
     with growing_clinic(tmp_path, "duckdb", workers, range_from="2023-01-01") as clinic:
-        for block in range(120):
-            clinic.admit(str(date(2023, 1, 3) + timedelta(days=10 * block)), 1, start=1000 * block)
-        assert clinic.note("2026-04-20")
+        _fill(clinic)
         clinic.ask(_total(TOTAL), EPSILON)
         for number in range(22):
             assert clinic.bump(str(date(2026, 4, 21) + timedelta(days=number))).version == number + 2
@@ -103,6 +102,7 @@ def test_what_is_kept_of_many_days_stays_after_many_loads(tmp_path: Path, worker
         assert (2, "2026-04-13") in [(one.version, one.last) for one in answer.kept], answer.kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [BY_WARD, COST, SHARES], ids=["wards", "two sums", "shares"])
 def test_groups_sums_and_shares_are_kept_in_part_as_well(clinic: GrowingClinic, text: str) -> None:
     sql = _total(text)
@@ -116,6 +116,7 @@ def test_groups_sums_and_shares_are_kept_in_part_as_well(clinic: GrowingClinic, 
     assert abs(sum(row[n] for row in third.rows) - 4880) < 600  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_a_total_follows_from_a_series_that_several_loads_have_measured(clinic: GrowingClinic) -> None:
     series = MONTHLY.replace("admitted_at <", "admitted_at >= DATE '2023-01-01' AND admitted_at <")
     clinic.ask(series, EPSILON)
@@ -138,6 +139,7 @@ def test_a_total_follows_from_a_series_that_several_loads_have_measured(clinic: 
         assert abs(row[1] - sum(of_year)) <= len(of_year) / 2 + 1  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_a_part_of_another_question_is_not_taken_for_this_one_s(clinic: GrowingClinic) -> None:
     """Of another ward, of another table beside, of another analyst: nothing is kept."""
     clinic.ask(_total(TOTAL), EPSILON)
@@ -167,6 +169,7 @@ def test_rows_without_a_day_are_counted(clinic: GrowingClinic) -> None:
     assert abs(_value(answer) - 6880) < 600
 
 
+@pytest.mark.slow
 def test_a_reopened_period_is_measured_again(clinic: GrowingClinic) -> None:
     clinic.ask(_total(TOTAL), EPSILON)
     _load(clinic, 0)
@@ -180,6 +183,7 @@ def test_a_reopened_period_is_measured_again(clinic: GrowingClinic) -> None:
     assert abs(_value(answer) - 2760) < 500
 
 
+@pytest.mark.slow
 def test_never_asks_for_all_anew_and_explain_says_what_is_kept(clinic: GrowingClinic) -> None:
     sql = _total(TOTAL)
     clinic.ask(sql, EPSILON)
@@ -195,6 +199,7 @@ def test_never_asks_for_all_anew_and_explain_says_what_is_kept(clinic: GrowingCl
     assert whole.epsilon == EPSILON and whole.kept == ()
 
 
+@pytest.mark.slow
 def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingClinic) -> None:
     sql = _total(TOTAL)
     clinic.ask(sql, EPSILON)
@@ -208,6 +213,7 @@ def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingCl
     assert (interval.high - interval.low) / 2 <= 150.0 * 1.05
 
 
+@pytest.mark.slow
 def test_what_a_kept_answer_left_out_is_said_and_is_no_part_beside_what_is_measured(
     tmp_path: Path, workers: WorkerPool
 ) -> None:

@@ -20,7 +20,6 @@ from server.backends.postgres import connected
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.policy.check_data import check_policy
 from server.policy.verified_keys import refuse_unchecked, verify_keys
@@ -43,12 +42,7 @@ def owner(scratch_url: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=2.0, delta=0.0)
-    yield ledger
-    ledger.close()
+ANALYSTS = {"ada": (2.0, 0.0)}
 
 
 def structure(url: str) -> Schema:

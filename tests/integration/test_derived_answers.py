@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,10 +18,10 @@ from server.errors import BudgetExhausted, NothingFollows
 from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import CUSTODIAN
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.sqlite.open import open_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse, Reuse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.golden.domains.hospital import ROWS, TABLES
 from tests.support.asking import ask
 
@@ -38,14 +39,6 @@ def policy(**settings: str) -> Policy:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
     path = tmp_path_factory.mktemp("derived") / "hospital.duckdb"
     with duckdb.connect(path) as connection:
@@ -55,14 +48,14 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
     return DuckdbBackend(path, "public")
 
 
+ANALYSTS = {"ada": (100.0, 1e-4), "grace": (100.0, 1e-4)}
+
+
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    for number, name in enumerate(("ada", "grace")):
-        ledger.add_analyst(name, str(number) * 64, epsilon=100.0, delta=1e-4)
+def ledger(ledger: Ledger) -> Ledger:
+    """With a budget of the dataset."""
     ledger.grant(DATASET, Grant(epsilon=100.0, delta=1e-4), CUSTODIAN)
-    yield ledger
-    ledger.close()
+    return ledger
 
 
 @pytest.fixture
@@ -76,23 +69,9 @@ Ask = Callable[..., QueryResponse]
 @pytest.fixture
 def asked(pipeline: Pipeline) -> Ask:
     def of(
-        sql: str,
-        epsilon: float = 1.0,
-        reuse: Reuse = "auto",
-        analyst: str = "ada",
-        nobody_adds_more_than: float | None = None,
-        mechanism: str | None = None,
+        sql: str, epsilon: float = 1.0, reuse: Reuse = "auto", analyst: str = "ada", **settings: Any
     ) -> QueryResponse:
-        request = QueryRequest(
-            analyst,
-            sql,
-            epsilon,
-            request_id="r",
-            reuse=reuse,
-            nobody_adds_more_than=nobody_adds_more_than,
-            mechanism=mechanism,
-        )
-        return ask(pipeline, request)
+        return ask(pipeline, QueryRequest(analyst, sql, epsilon, request_id="r", reuse=reuse, **settings))
 
     return of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from pathlib import Path
 
 import duckdb
@@ -151,10 +150,8 @@ def test_what_is_free_has_a_shorter_limit(backend: DuckdbBackend) -> None:
     assert DuckdbLimits().public.statement_ms == 15_000
     slow = DuckdbBackend(backend.path, limits=DuckdbLimits(public_ms=200))
     endless = "SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE (a.range * b.range) % 7 = 3"
-    begun = time.monotonic()
     with pytest.raises(QueryCancelled, match="longer"):
         slow.public(_public(backend, endless))
-    assert time.monotonic() - begun < 10
 
 
 def test_what_is_free_has_a_bound_in_bytes_and_in_memory(backend: DuckdbBackend) -> None:
@@ -165,9 +162,9 @@ def test_what_is_free_has_a_bound_in_bytes_and_in_memory(backend: DuckdbBackend)
         small.public(_public(backend, "SELECT len(list(range)) FROM range(30000000)"))
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_it_can_only_read_the_file_and_says_nothing(backend: DuckdbBackend, subtests: pytest.Subtests) -> None:
+    """A refusal has none of DuckDB's words."""
+    for statement in (
         "INSERT INTO person VALUES (3, 'Eve', NULL, NULL)",
         "COPY person TO '/tmp/noisegate-stolen.csv'",
         "SELECT 1, count(*) FROM read_csv('/etc/passwd')",
@@ -176,16 +173,15 @@ def test_what_is_free_has_a_bound_in_bytes_and_in_memory(backend: DuckdbBackend)
         "SET threads = 64",
         "INSTALL httpfs",
         "SELECT nothing FROM nowhere",
-    ],
-)
-def test_it_can_only_read_the_file_and_says_nothing(backend: DuckdbBackend, statement: str) -> None:
-    """A refusal has none of DuckDB's words."""
-    with pytest.raises(BackendFailed) as failure:
-        backend.read(_query(backend, statement))
-    assert failure.value.message == "the database refused the rewritten query"
+    ):
+        with subtests.test(statement):
+            with pytest.raises(BackendFailed) as failure:
+                backend.read(_query(backend, statement))
+            assert failure.value.message == "the database refused the rewritten query"
     assert not Path("/tmp/noisegate-stolen.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_demonstration_is_the_same_on_both(tpch_duckdb: Path, tpch_url: str) -> None:
     """Read and compacted by the parts that run in production."""
     here = DuckdbBackend(tpch_duckdb, NAMESPACE)

@@ -37,22 +37,32 @@ def of_length(folder: Path, length: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("length", range(60, 201))
-def test_the_socket_fits_the_kernel_at_every_length(short_folder: Path, length: int) -> None:
-    data = of_length(short_folder, length)
-    data.mkdir(parents=True)
-    socket = embedded._socket_directory(data, lambda _: None)
-    try:
-        assert len(os.fsencode(socket / ".s.PGSQL.5432")) < KERNEL_BYTES
-        assert (socket == data) == (length + len("/.s.PGSQL.5432") < KERNEL_BYTES)  # nothing moves without need
-    finally:
-        if socket != data:
-            socket.rmdir()
+@pytest.mark.slow
+def test_the_socket_fits_the_kernel_at_every_length(short_folder: Path) -> None:
+    for length in range(60, 201):
+        data = of_length(short_folder, length)
+        data.mkdir(parents=True, exist_ok=True)
+        socket = embedded._socket_directory(data, lambda _: None)
+        try:
+            assert len(os.fsencode(socket / ".s.PGSQL.5432")) < KERNEL_BYTES, length
+            assert (socket == data) == (length + len("/.s.PGSQL.5432") < KERNEL_BYTES), "nothing moves without need"
+        finally:
+            if socket != data:
+                socket.rmdir()
 
 
-@pytest.mark.parametrize("length", [93, 94, 100, 101, 160])
-def test_it_starts_around_the_limit(short_folder: Path, length: int) -> None:
-    server = embedded.start(of_length(short_folder, length))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a, b'c & d;e",
+        pytest.param(93, marks=pytest.mark.slow),
+        pytest.param(94, marks=pytest.mark.slow),
+        pytest.param(160, marks=pytest.mark.slow),
+    ],
+)
+def test_it_starts_where_the_path_is_long_or_has_signs(short_folder: Path, name: str | int) -> None:
+    server = embedded.start(short_folder / name if isinstance(name, str) else of_length(short_folder, name))
     try:
         with psycopg.connect(server.url()) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -62,16 +72,7 @@ def test_it_starts_around_the_limit(short_folder: Path, length: int) -> None:
             server.socket.rmdir()
 
 
-def test_it_starts_where_the_path_has_signs(short_folder: Path) -> None:
-    server = embedded.start(short_folder / "a, b'c & d;e")
-    try:
-        with psycopg.connect(server.url()) as connection:
-            assert connection.execute("SELECT 1").fetchone() == (1,)
-    finally:
-        server.stop()
-        server.socket.rmdir()
-
-
+@pytest.mark.slow
 def test_a_start_that_fails_says_what_the_log_says(short_folder: Path) -> None:
     data = short_folder / "data"
     embedded.start(data).stop()
@@ -82,6 +83,7 @@ def test_a_start_that_fails_says_what_the_log_says(short_folder: Path) -> None:
     assert str(data / "log") in (failed.value.hint or "")
 
 
+@pytest.mark.slow
 def test_a_folder_for_the_socket_that_is_not_ours_is_not_used(short_folder: Path) -> None:
     data = of_length(short_folder, 120)
     data.mkdir(parents=True)

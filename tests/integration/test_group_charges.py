@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from planner.errors import InvalidSetting
+from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
-from tests.support.visits import PLACES, visits, visits_policy
+from tests.support.visits import PLACES, visits_policy
 
 PER_PLACE = "SELECT place, count(*) AS n, avg(minutes) FROM visit GROUP BY place"
 TOWNS = "SELECT town, count(*) FROM person GROUP BY town"
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
-    pool.warm()
-    yield pool
-    pool.close()
+ANALYSTS = {"ada": (10.0, 1.5e-6)}
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=10.0, delta=1.5e-6)
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture
-def pipeline(tmp_path: Path, ledger: Ledger, workers: WorkerPool) -> Pipeline:
-    backend = visits(tmp_path / "visits.duckdb")
+def pipeline(backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
     policy = visits_policy(privacy="minimum_frequency = 20\nmin_epsilon = 0.0001")
     return Pipeline(policy, backend.schema(), backend, ledger, workers)
 

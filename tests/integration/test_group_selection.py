@@ -24,15 +24,10 @@ from server.backends.postgres import PostgresBackend
 from server.query import QueryResponse
 from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy
-from tests.support.visits import EMPTY, PLACES, answer_visits, plan_visits, visits, visits_policy
+from tests.support.visits import EMPTY, PLACES, answer_visits, plan_visits, visits_policy
 
 TOWNS = "SELECT town, count(*) AS n FROM person GROUP BY town"
 PER_PLACE = "SELECT place, count(*) AS n FROM visit GROUP BY place"
-
-
-@pytest.fixture(scope="module")
-def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
-    return visits(Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb")
 
 
 def _groups(answer: QueryResponse) -> list[object]:
@@ -45,6 +40,7 @@ def _medians(answers: Sequence[QueryResponse], column: int = 1) -> list[float]:
     return [statistics.median(group) for group in zip(*numbers, strict=True)]
 
 
+@pytest.mark.slow
 def test_the_policy_fits(backend: DuckdbBackend) -> None:
     validate(visits_policy(groups="person = 3", privacy="minimum_frequency = 5"), backend.schema())
 
@@ -102,6 +98,7 @@ def test_keys_of_a_person_of_any_number_of_groups_are_found_and_no_row_is_left_o
     assert any("counted for less in each of them" in note for note in answer.notes)
 
 
+@pytest.mark.slow
 def test_found_counts_of_who_comes_each_month_are_whole(tmp_path: Path) -> None:
     """36 months, everybody in each of them: nothing but noise keeps a count from its true value."""
     url = tmp_path / "months.duckdb"
@@ -129,6 +126,7 @@ def test_a_rule_leaves_rows_out_of_values_and_of_no_vote(backend: DuckdbBackend)
     assert _medians(answers)[1] == pytest.approx(6000, rel=0.02)
 
 
+@pytest.mark.slow
 def test_values_are_counted_in_groups_that_are_found(backend: DuckdbBackend) -> None:
     policy = visits_policy()
     pair = "SELECT reason, count(*), count(DISTINCT place) FROM visit GROUP BY reason"
@@ -180,6 +178,7 @@ def test_the_selection_has_a_share_of_epsilon(backend: DuckdbBackend) -> None:
     assert plan.selection.epsilon == plan.releases[0].epsilon == 2.0
 
 
+@pytest.mark.slow
 def test_small_groups_that_are_found_are_not_counted(backend: DuckdbBackend) -> None:
     policy = visits_policy(privacy="minimum_frequency = 500")
     answer = answer_visits(backend, policy, plan_visits(backend, policy, TOWNS))

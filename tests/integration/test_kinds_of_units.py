@@ -29,8 +29,9 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.groups_of_kinds import groups_of_kinds
 from server.workers.measure import measure, plan_measurements
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
+from tests.support.seeds import examples
 
 TOWNS, CUSTOMERS, LINES = 8, 400, 32
 """Every customer has so many lines, each of another supplier, who has no other."""
@@ -83,14 +84,6 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
     return DuckdbBackend(path)
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.workers.measure")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
 @pytest.fixture
 def pipeline(tmp_path: Path, backend: DuckdbBackend, workers: WorkerPool) -> Iterator[Pipeline]:
     ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
@@ -101,7 +94,8 @@ def pipeline(tmp_path: Path, backend: DuckdbBackend, workers: WorkerPool) -> Ite
     ledger.close()
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-6, marks=pytest.mark.slow)])
 def test_customers_count_in_full_where_suppliers_set_the_noise(backend: DuckdbBackend, delta: float) -> None:
     """With one capacity the noise is for 32 lines in each of 8 towns, else for a supplier's few in each."""
     policy, schema = parse_policy(POLICY), backend.schema()
@@ -111,7 +105,7 @@ def test_customers_count_in_full_where_suppliers_set_the_noise(backend: DuckdbBa
     def error(measured: bool) -> float:
         measuring = plan_measurements(plan if measured else replace(plan, kinds=()), policy)
         errors = []
-        for _ in range(9):
+        for _ in range(examples(3, 9)):
             _, (noisy,) = measure(backend, query, measuring)
             errors.append(statistics.fmean(abs(value - TRUTH) for value in noisy.values.tolist()) / TRUTH)
         return statistics.median(errors)
@@ -156,6 +150,7 @@ def test_a_person_who_goes_moves_no_more_than_the_noise_hides(
         assert (move.any(axis=1).sum()) <= dict(reached)[relation]
 
 
+@pytest.mark.slow
 def test_it_is_asked_and_explained(pipeline: Pipeline) -> None:
     answer = ask(pipeline, QueryRequest("ada", BY_TOWN, epsilon=4.0, delta=0.0, request_id="1"))
     assert (answer.mechanism, len(answer.rows)) == ("group_lp", TOWNS)
@@ -168,6 +163,7 @@ def test_it_is_asked_and_explained(pipeline: Pipeline) -> None:
     assert "8 times (2.828 times if noise is Gaussian) the contribution bound" in either.groups_reason
 
 
+@pytest.mark.slow
 def test_where_each_kind_has_a_key_of_its_own_there_is_noise_for_fewer_groups(pipeline: Pipeline) -> None:
     """A customer is in its town's 5 groups, a supplier in its region's 8: not in all 40."""
     told = pipeline.explain(QueryRequest("ada", BY_BOTH, epsilon=4.0, delta=0.0, request_id="1"))
@@ -179,6 +175,7 @@ def test_where_each_kind_has_a_key_of_its_own_there_is_noise_for_fewer_groups(pi
     assert len(answer.rows) == 40
 
 
+@pytest.mark.slow
 def test_one_kind_alone_has_noise_for_the_groups_that_share_its_keys(pipeline: Pipeline) -> None:
     sql = "SELECT town, quarter, count(*) AS n FROM line JOIN customer c ON line.customer = c.id GROUP BY 1, 2"
     sql = sql.replace("GROUP", "JOIN supplier s ON line.supplier = s.id GROUP")

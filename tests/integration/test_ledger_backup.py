@@ -228,7 +228,7 @@ def test_the_backup_commands_write_and_restore_a_ledger(
     assert run("verify", "--head", noted) == 0
 
 
-@pytest.mark.parametrize("stays_open", [False, True])
+@pytest.mark.parametrize("stays_open", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_is_spent_while_a_copy_is_verified_is_not_given_back(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays_open: bool
 ) -> None:

@@ -73,7 +73,9 @@ def spend(paths: tuple[Path, Path], *, room: int = 0, user: int = 0) -> dict[str
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("room", [50_000, 137_000, 333_000])
+@pytest.mark.parametrize(
+    "room", [137_000, *(pytest.param(room, marks=pytest.mark.slow) for room in (50_000, 333_000))]
+)
 def test_a_full_disk_refuses_and_loses_nothing(paths: tuple[Path, Path], room: int) -> None:
     told = spend(paths, room=room)
     assert told["error"] in (

@@ -32,6 +32,7 @@ def test_sqlite_releases_what_the_budget_allows(tmp_path: Path, clients: int, qu
     open_ledger(*paths).close()  # the marker is not ahead
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clients", "queries", "allowed"), SIZES)
 def test_postgres_releases_what_the_budget_allows(
     embedded_postgres: EmbeddedPostgres, tmp_path: Path, clients: int, queries: int, allowed: int

@@ -140,6 +140,7 @@ def test_answers_count_what_the_check_says(clinic: Clinic) -> None:
     )
 
 
+@pytest.mark.slow
 def test_orphans_of_a_table_between_are_in_no_answer(clinic: Clinic) -> None:
     """A reference to a row that leads on to the owner: without that row nobody knows the owner."""
     text = with_settings(

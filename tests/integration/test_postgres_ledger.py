@@ -30,6 +30,9 @@ from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.claims import Claims
+from tests.unit.server.ledger.suite.crashes import Crashes
+from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
 from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 from tests.unit.server.ledger.tampering import EDITS, fill
 
@@ -70,8 +73,13 @@ def reopen(ledger: StoreLedger, ledger_url: str, marker: Path, clock: Clock) -> 
         book.close()
 
 
-class TestPostgresLedger(LedgerSuite):
+class TestPostgresLedger(Claims, KeptAnswers, Crashes):
     """The fixtures above are those of the suite."""
+
+
+@pytest.mark.slow
+class TestAllOfThePostgresLedger(LedgerSuite):
+    """What an account adds up to is worked out in Python, whatever the store."""
 
 
 Cut = Callable[[], None]
@@ -99,13 +107,11 @@ def test_lost_connections_are_made_anew(ledger: StoreLedger, cut: Cut) -> None:
     assert ledger.commit(reservation, b"noisy").epsilon_left == 0.75
 
 
-@pytest.mark.parametrize("committed", [False, True], ids=["before its commit", "after its commit"])
-def test_a_lost_connection_charges_once(
-    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch, committed: bool
-) -> None:
+def test_a_lost_connection_charges_once(ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is lost when it is told to commit; whether it had done so, the client cannot know."""
     execute: Callable[..., object] = psycopg.Connection.execute
     cuts: list[str] = []
+    committed = False
 
     def cutting(connection: object, statement: str, *more: object) -> object:
         if statement == "COMMIT" and not cuts:
@@ -116,15 +122,18 @@ def test_a_lost_connection_charges_once(
         return execute(connection, statement, *more)
 
     monkeypatch.setattr(psycopg.Connection, "execute", cutting)
-    reservation = ledger.reserve(charge(0.25, answer_key="question"))
-    assert cuts
-    assert reservation.id == 1
-    assert ledger.budget("ada").epsilon_left == 0.75
-    cuts.clear()
-    assert ledger.commit(reservation, b"noisy").epsilon_left == 0.75
-    cuts.clear()
-    assert ledger.bump_data(ACT) == 2
-    assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "committed", "data"]
+    for number in (1, 2):
+        committed = number == 2
+        left = 1 - 0.25 * number
+        cuts.clear()
+        reservation = ledger.reserve(charge(0.25, answer_key=f"question {number}"))
+        assert cuts and reservation.id == number
+        assert ledger.budget("ada").epsilon_left == left
+        cuts.clear()
+        assert ledger.commit(reservation, b"noisy").epsilon_left == left
+        cuts.clear()
+        assert ledger.bump_data(ACT) == 1 + number
+        assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "committed", "data"]
     assert ledger.verify().fault is None
 
 
@@ -210,22 +219,20 @@ def test_a_view_that_waits_for_the_lock_does_not_keep_the_one_that_holds_it(
 ) -> None:
     """Two ledgers of one process: what the waiting one computes may take no lock that the writing one needs."""
     writes, other = ledger._store.write, reopen()._store.write
-    seconds = time.monotonic()
 
-    def look(view: Writing) -> int:
+    def look(view: Writing) -> bool:
         waiting = "SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND NOT granted"
-        deadline = time.monotonic() + 20
-        while not view.rows(waiting)[0][0] and time.monotonic() < deadline:
+        deadline = time.monotonic() + 60
+        while not (seen := bool(view.rows(waiting)[0][0])) and time.monotonic() < deadline:
             time.sleep(0.01)
-        return view.head.number + view.now_ms + view.offset_ms
+        return seen and view.head.number + view.now_ms + view.offset_ms > 0
 
     with ThreadPoolExecutor(2) as threads:
         looking = threads.submit(writes, look)
         while not _holds_the_lock(ledger_url) and not looking.done():
             time.sleep(0.01)
-        threads.submit(other, lambda view: (view.head, view.now_ms, view.offset_ms)).result(30)
-        assert looking.result(30)
-    assert time.monotonic() - seconds < 5
+        threads.submit(other, lambda view: (view.head, view.now_ms, view.offset_ms)).result(120)
+        assert looking.result(120), "it looked on while the other one waited"
 
 
 def _holds_the_lock(url: str) -> bool:
@@ -311,46 +318,49 @@ def test_the_servers_clock_is_everyones(ledger_url: str, marker: Path) -> None:
     ledger.close()
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_tampering_is_found(ledger: StoreLedger, ledger_url: str, edit: str) -> None:
+def test_tampering_is_found(ledger: StoreLedger, ledger_url: str) -> None:
     fill(ledger)
-    assert ledger.verify().fault is None
     with psycopg.connect(ledger_url, autocommit=True) as foreign:
         foreign.execute(f"SET search_path = {SCHEMA}".encode())
         foreign.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
-        for statement in EDITS[edit]:
-            assert foreign.execute(statement.encode()).rowcount >= 1
-    assert ledger.verify().fault is not None
+        tables = [
+            name for (name,) in foreign.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (SCHEMA,))
+        ]
+        for table in tables:
+            foreign.execute(f"CREATE TEMPORARY TABLE saved_{table} AS TABLE {table}".encode())
+        for edit, statements in EDITS.items():
+            assert ledger.verify().fault is None
+            for statement in statements:
+                assert foreign.execute(statement.encode()).rowcount >= 1, edit
+            assert ledger.verify().fault is not None, edit
+            for table in tables:
+                foreign.execute(f"DELETE FROM {table}; INSERT INTO {table} TABLE saved_{table}".encode())
 
 
-@pytest.mark.parametrize("statement", ["DELETE FROM charges", "TRUNCATE answers", "UPDATE entries SET content = ''"])
-def test_the_server_refuses_what_the_ledger_never_does(ledger: StoreLedger, ledger_url: str, statement: str) -> None:
-    with psycopg.connect(ledger_url) as foreign:
-        foreign.execute(f"SET search_path = {SCHEMA}".encode())
-        with pytest.raises(psycopg.IntegrityError):
-            foreign.execute(statement.encode())
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE charges SET state = 'released', settled_by = 1 WHERE number = 1",
-        "UPDATE charges SET state = 'committed', settled_by = 1, analyst = 'eve' WHERE number = 4",
-        'UPDATE accounts SET spent = \'{"nano_epsilon":9000000000,"atto_delta":0}\'',
-        'UPDATE accounts SET spent = \'{"nano_epsilon":-1,"atto_delta":0}\'',
-        "UPDATE accounts SET name = 'group:mine' WHERE name = 'dataset'",
-        "UPDATE analysts SET name = 'mallory' WHERE name = 'eve'",
-        "INSERT INTO entries SELECT number + 100, at_ms, kind, instance, operation, content, hash FROM entries",
-        "INSERT INTO charges SELECT 9, entry, analyst, '', '', '', NULL, '', 'reserved', NULL FROM charges LIMIT 1",
-        "INSERT INTO charges SELECT 5, entry, analyst, '', '', '', NULL, '', 'failed', 1 FROM charges LIMIT 1",
-    ],
-)
-def test_the_server_keeps_the_rules_of_rows(ledger: StoreLedger, ledger_url: str, statement: str) -> None:
+def test_the_server_refuses_what_the_ledger_never_does(ledger: StoreLedger, ledger_url: str) -> None:
     fill(ledger)
-    with psycopg.connect(ledger_url) as foreign:
+    added = "INSERT INTO charges SELECT"
+    with psycopg.connect(ledger_url, autocommit=True) as foreign:
         foreign.execute(f"SET search_path = {SCHEMA}".encode())
-        with pytest.raises(psycopg.IntegrityError):
-            foreign.execute(statement.encode())
+        for statement in (
+            "DELETE FROM charges",
+            "TRUNCATE answers",
+            "UPDATE entries SET content = ''",
+            "UPDATE charges SET state = 'released', settled_by = 1 WHERE number = 1",
+            "UPDATE charges SET state = 'committed', settled_by = 1, analyst = 'eve' WHERE number = 4",
+            'UPDATE accounts SET spent = \'{"nano_epsilon":9000000000,"atto_delta":0}\'',
+            'UPDATE accounts SET spent = \'{"nano_epsilon":-1,"atto_delta":0}\'',
+            "UPDATE accounts SET name = 'group:mine' WHERE name = 'dataset'",
+            "UPDATE analysts SET name = 'mallory' WHERE name = 'eve'",
+            "INSERT INTO entries SELECT number + 100, at_ms, kind, instance, operation, content, hash FROM entries",
+            f"{added} 9, entry, analyst, '', '', '', NULL, '', 'reserved', NULL FROM charges LIMIT 1",
+            f"{added} 5, entry, analyst, '', '', '', NULL, '', 'failed', 1 FROM charges LIMIT 1",
+        ):
+            try:
+                foreign.execute(statement.encode())
+            except psycopg.IntegrityError:
+                continue
+            pytest.fail(statement)
 
 
 def test_a_policy_that_names_a_database_gets_its_ledger_there(

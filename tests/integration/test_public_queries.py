@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,12 +37,11 @@ from server.errors import (
 )
 from server.http.bodies.answer_body import AnswerBody
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pgwire.codec.result_values import encode_cell
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.results.csv_text import csv_text
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.peak_memory import measured
 from tests.support.planning import demo_policy
@@ -58,25 +56,17 @@ OVERFLOW = f"SELECT sum({' * '.join(['power(p_retailprice, 16)'] * 7)}) FROM par
 LONG = "SELECT count(*) FROM part a, part b, part c, part d WHERE a.p_size + b.p_size = c.p_size * d.p_size"
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
+ANALYSTS = {"ada": (2.0, 0.0)}
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=2.0, delta=0.0)
+def ledger(ledger: Ledger) -> Iterator[Ledger]:
+    """Nobody is charged by any test here."""
     yield ledger
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as file:
-        assert file.execute("SELECT count(*) FROM charges").fetchone() == (0,)
-    ledger.close()
+    assert ledger.charges() == ()
 
 
-@pytest.fixture(params=["postgres", "duckdb"])
+@pytest.fixture(params=["postgres", pytest.param("duckdb", marks=pytest.mark.slow)])
 def pipeline(
     request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tpch_url: str, tpch_duckdb: Path
 ) -> Pipeline:
@@ -88,12 +78,15 @@ def pipeline(
     return Pipeline(demo_policy(), schema, PostgresBackend(tpch_url), ledger, workers)
 
 
+ON_BOTH = pytest.mark.parametrize("pipeline", ["postgres", "duckdb"], indirect=True)
+
+
 def _ask(sql: str, **settings: Any) -> QueryRequest:
     return QueryRequest("ada", sql, request_id="request-1", **settings)
 
 
+@ON_BOTH
 def test_an_answer_is_exact_and_free(pipeline: Pipeline, ledger: Ledger) -> None:
-    """The ledger's fixture looks for charges of every test here."""
     answer = ask(pipeline, _ask(REGIONS, epsilon=1.0))
     assert answer.rows == tuple((name, 5) for name in ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"))
     assert (answer.covers, answer.mechanism, answer.epsilon, answer.delta) == ("exact", "none", 0.0, 0.0)
@@ -105,17 +98,15 @@ def test_an_answer_is_exact_and_free(pipeline: Pipeline, ledger: Ledger) -> None
     assert "exact and free" in body["notes"][0]
 
 
-def test_values_come_with_the_statement(pipeline: Pipeline) -> None:
+def test_values_come_with_the_statement_and_a_constant_needs_no_table(pipeline: Pipeline) -> None:
     answer = ask(pipeline, _ask("SELECT n_name FROM nation WHERE n_nationkey = $1", parameters=(3,)))
     assert answer.rows == (("CANADA",),)
-
-
-def test_a_constant_needs_no_table(pipeline: Pipeline) -> None:
     answer = ask(pipeline, _ask("SELECT 1 AS one, 0.1 + 0.2, 12345678901234567.89"))
     assert answer.rows == ((1, 0.3, "12345678901234567.89"),)
     assert [column.type for column in answer.columns] == ["int8", "numeric", "numeric"]
 
 
+@ON_BOTH
 def test_a_moment_of_a_time_zone_says_utc_in_every_form(pipeline: Pipeline) -> None:
     moments = "TIMESTAMPTZ '2024-05-17 12:30:00+02' AS z, TIMESTAMP '2024-05-17 12:30:00' AS t"
     answer = ask(pipeline, _ask(f"SELECT {moments}, NULLIF(TIMESTAMPTZ '2024-05-17', TIMESTAMPTZ '2024-05-17')"))
@@ -148,6 +139,7 @@ def test_what_has_no_value_is_a_clean_problem(pipeline: Pipeline) -> None:
     assert found.message == "something that the query computes has no value"
 
 
+@ON_BOTH
 def test_an_overflow_is_a_clean_problem_or_no_number(pipeline: Pipeline) -> None:
     """PostgreSQL refuses to go beyond the doubles, DuckDB goes to infinity, which JSON has not."""
     if pipeline.backend.dialect == "duckdb":
@@ -164,6 +156,7 @@ def test_more_rows_than_the_limit_are_refused(pipeline: Pipeline) -> None:
     assert len(ask(pipeline, _ask(cut)).rows) == 2
 
 
+@ON_BOTH
 def test_a_query_over_its_limit_says_that_it_was_free(pipeline: Pipeline) -> None:
     backend = pipeline.backend
     assert isinstance(backend, PostgresBackend | DuckdbBackend)
@@ -193,19 +186,17 @@ def _ask_for_two_gigabytes(backend: PostgresBackend) -> None:
         backend.public(wide)
 
 
+@pytest.mark.slow
 def test_no_more_is_held_in_memory_than_may_be_answered(tpch_url: str) -> None:
     work = measured(partial(_connect, tpch_url), partial(_connect, tpch_url), _ask_for_two_gigabytes)
     assert work.peak_bytes < 256 << 20
 
 
-def test_a_private_table_behind_a_public_one_stays_private(pipeline: Pipeline) -> None:
+def test_a_private_table_behind_a_public_one_stays_private_and_a_stranger_is_not_answered(pipeline: Pipeline) -> None:
     with pytest.raises(UnsupportedSQL):
         ask(pipeline, _ask("SELECT c_name FROM customer"))
     with pytest.raises(UnsupportedSQL):
         ask(pipeline, _ask("SELECT n_name FROM nation WHERE EXISTS (SELECT 1 FROM customer)"))
-
-
-def test_a_stranger_is_not_answered(pipeline: Pipeline) -> None:
     with pytest.raises(UnknownAnalyst):
         ask(pipeline, QueryRequest("eve", "SELECT 1"))
 

@@ -25,7 +25,7 @@ from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 from server.workers.measure import Measuring, measure
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 
 QUERY = BackendQuery("join", (None,), ("person",) * 3, (None,), ((0,),), 1, "f")
 GAP, MUCH = 0.01, 1e5
@@ -77,14 +77,10 @@ def _measured(solver: SolverName, tau: int) -> tuple[NoisyAnswer, bool, int]:
     return noisy, bool(asked), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-@pytest.mark.parametrize("tau", [1, 2])
-def test_a_worker_answers_by_cvxpy_what_it_answers_without(tau: int) -> None:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload=measure.__module__)
-    try:
-        certified, never, _ = pool.call(_measured, "certified", tau)
-        reference, asked, kib = pool.call(_measured, "reference", tau)
-    finally:
-        pool.close()
+@pytest.mark.parametrize("tau", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_worker_answers_by_cvxpy_what_it_answers_without(workers: WorkerPool, tau: int) -> None:
+    certified, never, _ = workers.call(_measured, "certified", tau)
+    reference, asked, kib = workers.call(_measured, "reference", tau)
     assert (never, asked) == (False, True)
     assert kib < 2 << 20
     assert abs(float(certified.values[0]) - float(reference.values[0])) <= 2 * GAP * 2.0**tau

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from server.found import Kept, ToMeasure
 from server.ledger.account import Grant
 from server.ledger.analyst import CUSTODIAN
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.golden.tpch.queries import policy
 from tests.support.asking import ask
 from tests.support.tpch_duckdb import NAMESPACE
@@ -30,22 +28,14 @@ BY_SEGMENT = (
 STARTS = "starts from that of your answer of charge"
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
+ANALYSTS = {"ada": (20.0, 1e-3), "grace": (20.0, 1e-3)}
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
+def ledger(ledger: Ledger) -> Ledger:
+    """With a budget of the dataset."""
     ledger.grant("dataset", Grant(100.0, 1e-2), CUSTODIAN)
-    for number, name in enumerate(("ada", "grace")):
-        ledger.add_analyst(name, str(number) * 64, epsilon=20.0, delta=1e-3)
-    yield ledger
-    ledger.close()
+    return ledger
 
 
 @pytest.fixture
@@ -66,7 +56,8 @@ def starts(answer: QueryResponse) -> bool:
     return any(STARTS in note for note in answer.notes)
 
 
-@pytest.mark.parametrize("sql", [COUNT, BY_SEGMENT])
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", [pytest.param(COUNT, marks=pytest.mark.slow), BY_SEGMENT])
 def test_the_next_load_is_measured_with_less_noise_at_the_same_charge(
     pipeline: Pipeline, ledger: Ledger, sql: str
 ) -> None:
@@ -83,6 +74,7 @@ def test_the_next_load_is_measured_with_less_noise_at_the_same_charge(
     assert own[0] in (before[0], 2 * before[0])
 
 
+@pytest.mark.slow
 def test_the_same_question_of_a_load_is_charged_once(pipeline: Pipeline, ledger: Ledger) -> None:
     asked(pipeline)
     ledger.bump_data(CUSTODIAN)
@@ -100,6 +92,7 @@ def test_the_same_question_of_a_load_is_charged_once(pipeline: Pipeline, ledger:
     assert isinstance(fresh.find(QueryRequest("ada", COUNT, epsilon=0.5)), Kept)
 
 
+@pytest.mark.slow
 def test_a_request_that_is_sent_twice_is_charged_once(pipeline: Pipeline, ledger: Ledger) -> None:
     asked(pipeline)
     ledger.bump_data(CUSTODIAN)
@@ -111,6 +104,7 @@ def test_a_request_that_is_sent_twice_is_charged_once(pipeline: Pipeline, ledger
         ask(pipeline, QueryRequest("ada", COUNT, epsilon=0.25, idempotency_key="monday", request_id="r"))
 
 
+@pytest.mark.slow
 def test_another_analyst_is_not_sold_what_a_memory_decided(pipeline: Pipeline, ledger: Ledger) -> None:
     """The dataset pays for both; before there is a memory it pays once."""
     asked(pipeline)
@@ -125,6 +119,7 @@ def test_another_analyst_is_not_sold_what_a_memory_decided(pipeline: Pipeline, l
     assert ledger.verify().fault is None
 
 
+@pytest.mark.slow
 def test_questions_of_a_statement_start_each_by_itself(pipeline: Pipeline, ledger: Ledger) -> None:
     sql = f"SELECT ({COUNT}) AS orders, (SELECT count(*) FROM customer) AS customers"
     asked(pipeline, sql)
@@ -136,6 +131,7 @@ def test_questions_of_a_statement_start_each_by_itself(pipeline: Pipeline, ledge
     assert asked(pipeline, sql).epsilon == 0.0
 
 
+@pytest.mark.slow
 def test_explain_says_so_and_is_free(pipeline: Pipeline, ledger: Ledger) -> None:
     asked(pipeline)
     ledger.bump_data(CUSTODIAN)
@@ -149,6 +145,7 @@ def test_explain_says_so_and_is_free(pipeline: Pipeline, ledger: Ledger) -> None
     assert left(ledger) == spent
 
 
+@pytest.mark.slow
 def test_the_policy_can_forbid_it(pipeline: Pipeline, ledger: Ledger) -> None:
     forbidding = replace(pipeline, policy=replace(pipeline.policy, remember_thresholds=False))
     asked(forbidding)

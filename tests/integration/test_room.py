@@ -59,6 +59,7 @@ def _check(pool: WorkerPool, backend: Backend, statement: str, fingerprint: str)
     assert pool.call(rows_read, backend, few) == FEW
 
 
+@pytest.mark.slow
 def test_arrays_of_postgresql(pool: WorkerPool, scratch_url: str) -> None:
     with psycopg.connect(scratch_url) as connection:
         fingerprint = read_schema(connection).fingerprint
@@ -67,6 +68,7 @@ def test_arrays_of_postgresql(pool: WorkerPool, scratch_url: str) -> None:
     _check(pool, backend, statement, fingerprint)
 
 
+@pytest.mark.slow
 def test_objects_of_postgresql(pool: WorkerPool, scratch_url: str) -> None:
     with psycopg.connect(scratch_url) as connection:
         fingerprint = read_schema(connection).fingerprint
@@ -74,6 +76,7 @@ def test_objects_of_postgresql(pool: WorkerPool, scratch_url: str) -> None:
     _check(pool, PostgresBackend(scratch_url, ReadLimits(rows=2 * MANY)), statement, fingerprint)
 
 
+@pytest.mark.slow
 def test_arrays_of_duckdb(pool: WorkerPool, tmp_path: Path) -> None:
     file = tmp_path / "empty.duckdb"
     duckdb.connect(file).close()

@@ -66,6 +66,7 @@ def _asked(address: str, key: str, sql: str) -> httpx.Response:
     return httpx.post(f"{address}/v1/query", json=body, headers=headers, timeout=60)
 
 
+@pytest.mark.slow
 def test_questions_are_answered_until_the_files_change_and_again_once_they_are_checked(folder: Path) -> None:
     added = _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "30", cwd=folder)
     assert added.returncode == 0, added.stderr
@@ -87,6 +88,7 @@ def test_questions_are_answered_until_the_files_change_and_again_once_they_are_c
         assert again.status_code == 200 and abs(again.json()["rows"][0][0] - 3600) < 300
 
 
+@pytest.mark.slow
 def test_a_key_that_is_declared_and_false_is_found_and_nothing_is_served(folder: Path) -> None:
     duckdb.execute(
         f"COPY (SELECT i // 2 AS id, 'town 0' AS town FROM range(600) t(i)) TO '{folder}/lake/patient.parquet'"
@@ -100,6 +102,7 @@ def test_a_key_that_is_declared_and_false_is_found_and_nothing_is_served(folder:
     assert served.returncode == 2 and "patient.id, which the policy declares as a key" in served.stderr
 
 
+@pytest.mark.slow
 def test_tables_of_named_files_are_served_checked_and_verified(folder: Path) -> None:
     (folder / "lake" / "visit").rename(folder / "lake" / "visits")
     text = POLICY.replace(
@@ -121,6 +124,7 @@ def test_tables_of_named_files_are_served_checked_and_verified(folder: Path) -> 
         assert refused.status_code == 503 and "have changed" in refused.text
 
 
+@pytest.mark.slow
 def test_workers_are_given_time_when_they_start(folder: Path) -> None:
     policy, act = folder / "policy.toml", Act("cy", "by hand")
     assert (

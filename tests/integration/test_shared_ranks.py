@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import median
 
 import pytest
 
 from server.backends.duckdb import DuckdbBackend
 from server.query import QueryResponse
-from tests.support.visits import answer_visits, plan_visits, visits, visits_policy
+from tests.support.visits import answer_visits, plan_visits, visits_policy
 
 HOSTS = "FROM meeting m JOIN person p ON p.id = m.host"
 """9,000 meetings of 3,000 people, each with a host, whose ages are spread evenly from 0 to 99, and a guest."""
-
-
-@pytest.fixture(scope="module")
-def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
-    return visits(Path(tmp_path_factory.mktemp("visits")) / "visits.duckdb")
 
 
 def _asked(backend: DuckdbBackend, sql: str, epsilon: float = 1.0) -> QueryResponse:
@@ -39,6 +33,7 @@ def test_quantiles_are_near_the_truth_and_their_intervals_hold_it(backend: Duckd
         assert sum(one.low <= truth <= one.high for one in low) >= 7, high  # type: ignore[union-attr, operator]
 
 
+@pytest.mark.slow
 def test_extremes_say_how_many_people_it_takes_to_own_what_lies_beyond(backend: DuckdbBackend) -> None:
     answers = [_asked(backend, f"SELECT max(age, 60), min(age) {HOSTS}") for _ in range(9)]
     assert abs(median(_numbers(answers, 0)) - 97) <= 2  # each age is that of thirty hosts
@@ -47,6 +42,7 @@ def test_extremes_say_how_many_people_it_takes_to_own_what_lies_beyond(backend: 
     assert len(notes) == 2 and "about 60 privacy units, or up to 2 times as many" in notes[0]
 
 
+@pytest.mark.slow
 def test_each_group_has_its_own(backend: DuckdbBackend) -> None:
     sql = f"SELECT place, median(age) {HOSTS} WHERE m.place IN ('p1', 'p2') GROUP BY m.place"
     answers = [_asked(backend, sql, epsilon=8.0) for _ in range(5)]
@@ -55,6 +51,7 @@ def test_each_group_has_its_own(backend: DuckdbBackend) -> None:
     assert all(0 <= value <= 99 for value in _numbers(answers, 1))
 
 
+@pytest.mark.slow
 def test_dates_and_numbers_beside_sums(backend: DuckdbBackend) -> None:
     answer = _asked(backend, f"SELECT count(*), median(age) {HOSTS}", epsilon=4.0)
     count, middle = (float(value) for value in answer.rows[0])  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from tests.unit.server.cli.conftest import proxy as proxy
 from tests.unit.server.cli.shell.schemas import SCHEMA
 
 _ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\x1b\][^\x07]*\x07")
-_LIMIT_S = 30.0
+_LIMIT_S = 120.0
 _POSITION_ASKED, _POSITION = b"\x1b[6n", b"\x1b[1;1R"
 
 PROMPT = "demo=>"
@@ -158,6 +158,7 @@ def test_a_terminal_session_completes_asks_and_shows_the_answer(
     assert statements(proxy)[1] == "SELECT count(*)\nFROM orders"
 
 
+@pytest.mark.slow
 def test_ctrl_c_cancels_a_long_question_and_the_shell_goes_on(proxy: FakeProxy, open_shell: Open) -> None:
     job = {"id": "j1", "state": "running", "elapsed_s": 1.0}
     proxy.next = {

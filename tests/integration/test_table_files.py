@@ -100,9 +100,14 @@ def test_the_same_files_as_another_table_are_another_state(lake: Path) -> None:
     assert version(*swapped) != version(*reversed(swapped))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
+def test_what_a_pattern_may_not_match(lake: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    _written(tmp_path / "outside" / "0.parquet", VISITS.format(0, 5))
+    (lake / "linked").symlink_to(tmp_path / "outside")
+    (lake / "link.parquet").symlink_to(tmp_path / "outside" / "0.parquet")
+    _written(lake / "folder.parquet" / "part-0.parquet", VISITS.format(0, 5))
+    _written(lake / "twice" / "0.parquet", VISITS.format(0, 5))
+    (lake / "twice" / "1.parquet").symlink_to("0.parquet")
+    for pattern, words in (
         ("visit/*.parquet", "no file of visit is there"),
         ("visits/_delta_log/*.parquet", "no file of visit is there"),
         ("visits/**/*.parquet", "folders of other columns"),
@@ -111,18 +116,10 @@ def test_the_same_files_as_another_table_are_another_state(lake: Path) -> None:
         ("link.parquet", "link to outside"),
         ("folder.parquet", "is no file"),
         ("twice/*.parquet", "under two paths"),
-    ],
-)
-def test_what_a_pattern_may_not_match(lake: Path, tmp_path: Path, pattern: str, words: str) -> None:
-    _written(tmp_path / "outside" / "0.parquet", VISITS.format(0, 5))
-    (lake / "linked").symlink_to(tmp_path / "outside")
-    (lake / "link.parquet").symlink_to(tmp_path / "outside" / "0.parquet")
-    _written(lake / "folder.parquet" / "part-0.parquet", VISITS.format(0, 5))
-    _written(lake / "twice" / "0.parquet", VISITS.format(0, 5))
-    (lake / "twice" / "1.parquet").symlink_to("0.parquet")
-    refused = pytest.raises(BackendUnavailable, match=words)
-    with refused, open_policy_custody(_policy(pattern), f"parquet:///{lake}", 0):
-        pass
+    ):
+        refused = pytest.raises(BackendUnavailable, match=words)
+        with subtests.test(pattern), refused, open_policy_custody(_policy(pattern), f"parquet:///{lake}", 0):
+            pass
 
 
 def test_a_file_of_two_tables_is_refused(lake: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,13 +14,14 @@ from itertools import product
 import duckdb
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.functions import TABLE
+from planner.expressions.intervals import Bounds
 from planner.parsing.parse import read
 from planner.policy.policy import TablePolicy
 from planner.rewriting.rewrite import to_sql
@@ -31,6 +33,7 @@ from server.backends.postgres import connected
 from tests.support.hostile import COLUMNS, TYPES, VALUES, HostileNames, create_table, insert_row
 from tests.support.planning import demo_policy
 from tests.support.public import public
+from tests.support.seeds import examples
 
 EXAMPLES = [example for row in TABLE.values() for example in row.examples]
 NAMES = [
@@ -82,40 +85,44 @@ def _parsed(text: str) -> exp.Expr:
     return node
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_function_is_total(example: str, connection: psycopg.Connection) -> None:
-    answered = sum(_check(_parsed(text), names, connection) for text in _filled(example) for names in NAMES)
-    assert answered
+def test_every_function_is_total(connection: psycopg.Connection) -> None:
+    for example in EXAMPLES:
+        uses = [use for text in _filled(example) for names in NAMES for use in _uses(_parsed(text), names)]
+        assert uses, example
+        _check(uses, connection)
 
 
-def _check(node: exp.Expr, names: HostileNames, connection: psycopg.Connection) -> int:
-    """Run both forms over every row, so that a failure leaves the connection usable; how many of them there are."""
-    with connection.transaction():
-        return _answered(node, names, connection)
-
-
-def _answered(node: exp.Expr, names: HostileNames, connection: psycopg.Connection) -> int:
-    answered = 0
-    try:
+def _uses(node: exp.Expr, names: HostileNames) -> list[tuple[str, Bounds | None]]:
+    """Both forms of an expression, the clamped one with its bounds; none where it is refused."""
+    uses: list[tuple[str, Bounds | None]] = []
+    with suppress(UnsupportedSQL, SensitivityUnbounded):
         scalar = bind_scalar(node, names)
-        plain = scalar.sql
-    except (UnsupportedSQL, SensitivityUnbounded):
-        return 0
-    connection.execute(f"SELECT {to_sql(plain)} FROM public.h".encode())
-    answered += 1
-    if not scalar.is_number:
-        return answered
-    try:
-        sql, bounds = bind_measure(node, names)
-    except (UnsupportedSQL, SensitivityUnbounded):
-        return answered
-    for (value,) in connection.execute(f"SELECT {to_sql(sql)} FROM public.h".encode()):
-        assert value is None or isinstance(value, float)
-        assert value is None or bounds.lo <= value <= bounds.hi, (to_sql(sql), value, bounds)
-        assert not value or abs(value) >= bounds.least
-        assert value != 0 or not bounds.nonzero
-        assert value is None or not bounds.integral or math.floor(value) == value
-    return answered + 1
+        uses.append((to_sql(scalar.sql), None))
+        if scalar.is_number:
+            sql, bounds = bind_measure(node, names)
+            uses.append((to_sql(sql), bounds))
+    return uses
+
+
+def _check(uses: list[tuple[str, Bounds | None]], connection: psycopg.Connection) -> None:
+    """Every use over every row, in one statement."""
+    columns, clamped = (
+        list(dict.fromkeys(sql for sql, _ in uses)),
+        {sql for sql, bounds in uses if bounds is not None},
+    )
+    with connection.transaction():  # so that a failure leaves the connection usable
+        shown = (sql if sql in clamped else f"num_nulls({sql})" for sql in columns)  # what Python has no value for
+        rows = connection.execute(f"SELECT {', '.join(shown)} FROM public.h".encode()).fetchall()
+    values = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    for sql, bounds in uses:
+        if bounds is None:
+            continue
+        for value in values[sql]:
+            assert value is None or isinstance(value, float), sql
+            assert value is None or bounds.lo <= value <= bounds.hi, (sql, value, bounds)
+            assert not value or abs(value) >= bounds.least, (sql, value, bounds)
+            assert value != 0 or not bounds.nonzero, (sql, value, bounds)
+            assert value is None or not bounds.integral or math.floor(value) == value, (sql, value, bounds)
 
 
 _GENTLE: dict[str, list[str | None]] = {
@@ -135,24 +142,24 @@ _GENTLE: dict[str, list[str | None]] = {
 }
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_function_means_what_postgresql_means(example: str, connection: psycopg.Connection) -> None:
+def test_every_function_means_what_postgresql_means(connection: psycopg.Connection) -> None:
     names = HostileNames(-1000.0, 1000.0)
-    compared = 0
-    for text in [*_filled(example), *(f"({text}) / 2" for text in _filled(example))]:
-        node = _parsed(text)
-        try:
-            scalar = bind_scalar(node, names)
-            columns = [to_sql(scalar.sql)] + ([to_sql(bind_measure(node, names)[0])] if scalar.is_number else [])
-        except (UnsupportedSQL, SensitivityUnbounded):
-            continue
-        if scalar.type is not None and scalar.type.is_moment:  # as text, since Python has no years before 1
-            text, *columns = (f"CAST(CAST({sql} AS TIMESTAMP) AS TEXT)" for sql in (f"({text})", *columns))
-        statement = f"SELECT {text}, {', '.join(columns)} FROM public.gentle AS h"
-        for original, *ours in connection.execute(statement.encode()):
-            assert all(_same(original, value) for value in ours), (text, columns, original, ours)
-            compared += 1
-    assert compared
+    for example in EXAMPLES:
+        compared = 0
+        for text in [*_filled(example), *(f"({text}) / 2" for text in _filled(example))]:
+            node = _parsed(text)
+            try:
+                scalar = bind_scalar(node, names)
+                columns = [to_sql(scalar.sql)] + ([to_sql(bind_measure(node, names)[0])] if scalar.is_number else [])
+            except (UnsupportedSQL, SensitivityUnbounded):
+                continue
+            if scalar.type is not None and scalar.type.is_moment:  # as text, since Python has no years before 1
+                text, *columns = (f"CAST(CAST({sql} AS TIMESTAMP) AS TEXT)" for sql in (f"({text})", *columns))
+            statement = f"SELECT {text}, {', '.join(columns)} FROM public.gentle AS h"
+            for original, *ours in connection.execute(statement.encode()):
+                assert all(_same(original, value) for value in ours), (text, columns, original, ours)
+                compared += 1
+        assert compared, example
 
 
 _OTHERWISE = {
@@ -164,29 +171,23 @@ _OTHERWISE = {
 """Where PostgreSQL has another type for the same values, ours."""
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_function_has_the_type_that_postgresql_gives(example: str, connection: psycopg.Connection) -> None:
+def test_every_function_has_the_type_that_postgresql_gives(connection: psycopg.Connection) -> None:
     """And drops the fraction of a quotient exactly where PostgreSQL does."""
-    compared = 0
-    for text in _filled(example):
-        try:
-            scalar = bind_scalar(_parsed(text), HostileNames(-1000.0, 1000.0))
-        except (UnsupportedSQL, SensitivityUnbounded):
-            continue
-        types = f"SELECT pg_typeof({text})::text FROM public.gentle AS h LIMIT 1"
-        row = connection.execute(types.encode()).fetchone()
-        assert row is not None
-        given = sql_type(row[0]).family
-        assert scalar.type is not None, text
-        assert scalar.type.family is given or scalar.type.family in _OTHERWISE.get(given, ()), (
-            text,
-            row,
-            scalar.type,
-        )
-        if scalar.is_number:
-            assert scalar.drops_fractions is (given is Family.INTEGER), (text, row, scalar)
-        compared += 1
-    assert compared
+    for example in EXAMPLES:
+        bound = {}
+        for text in _filled(example):
+            with suppress(UnsupportedSQL, SensitivityUnbounded):
+                bound[text] = bind_scalar(_parsed(text), HostileNames(-1000.0, 1000.0))
+        assert bound, example
+        types = ", ".join(f"pg_typeof({text})::text" for text in bound)
+        (row,) = connection.execute(f"SELECT {types} FROM public.gentle AS h LIMIT 1".encode()).fetchall()
+        for (text, scalar), kind in zip(bound.items(), row, strict=True):
+            given = sql_type(kind).family
+            assert scalar.type is not None, text
+            family = scalar.type.family
+            assert family is given or family in _OTHERWISE.get(given, ()), (text, kind, scalar.type)
+            if scalar.is_number:
+                assert scalar.drops_fractions is (given is Family.INTEGER), (text, kind, scalar)
 
 
 GENTLE = Table("gentle", "public", tuple(Column(name, kind, True) for name, kind in TYPES.items()), (), ())
@@ -194,54 +195,52 @@ MOMENTS = Table("gentle", "main", tuple(Column(name, TYPES[name], True) for name
 PUBLIC = replace(demo_policy(), privacy_units={}, tables={"gentle": TablePolicy(public=True)})
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_function_of_public_rows_means_what_postgresql_means(
-    example: str, connection: psycopg.Connection
-) -> None:
-    schema, compared = Schema({"gentle": GENTLE}), 0
-    for text in [*_filled(example), *(f"({text}) / 2" for text in _filled(example))]:
-        try:
-            query = public(f"SELECT {text} FROM gentle AS h", schema, PUBLIC)
-        except PlannerError:
-            continue
-        ((_, kind),) = query.columns
-        original = f"CAST(CAST({text} AS TIMESTAMP) AS TEXT)" if kind == "timestamp" else text
-        original = f"CAST({text} AS TEXT)" if kind == "date" else original
-        try:
-            theirs = connection.execute(f"SELECT {original} FROM public.gentle AS h".encode()).fetchall()
-        except psycopg.DataError:  # the root of what is negative: NULL here
-            continue
-        ours = connection.execute(write_public(query).sql.encode()).fetchall()
-        for (expected,), (found,) in zip(theirs, ours, strict=True):
-            assert _same(expected, found), (text, expected, found)
-        compared += 1
-    assert compared
+@pytest.mark.slow
+def test_every_function_of_public_rows_means_what_postgresql_means(connection: psycopg.Connection) -> None:
+    schema = Schema({"gentle": GENTLE})
+    for example in EXAMPLES:
+        compared = 0
+        for text in [*_filled(example), *(f"({text}) / 2" for text in _filled(example))]:
+            try:
+                query = public(f"SELECT {text} FROM gentle AS h", schema, PUBLIC)
+            except PlannerError:
+                continue
+            ((_, kind),) = query.columns
+            original = f"CAST(CAST({text} AS TIMESTAMP) AS TEXT)" if kind == "timestamp" else text
+            original = f"CAST({text} AS TEXT)" if kind == "date" else original
+            try:
+                theirs = connection.execute(f"SELECT {original} FROM public.gentle AS h".encode()).fetchall()
+            except psycopg.DataError:  # the root of what is negative: NULL here
+                continue
+            ours = connection.execute(write_public(query).sql.encode()).fetchall()
+            for (expected,), (found,) in zip(theirs, ours, strict=True):
+                assert _same(expected, found), (text, expected, found)
+            compared += 1
+        assert compared, example
 
 
-@pytest.mark.parametrize("column", ["d", "s", "z"])
-@pytest.mark.parametrize("field", ["month", "dow", "year"])
-@pytest.mark.parametrize("use", ["{} / 2", "{}", "{} % 2", "floor({} / 10)", "-{} / 4", "{}::int / 2", "{}::text"])
-@pytest.mark.parametrize("call", ["extract({} FROM {})", "date_part('{}', {})"])
-def test_fields_of_public_moments_on_both_databases(
-    call: str, use: str, field: str, column: str, connection: psycopg.Connection
-) -> None:
-    text = use.format(call.format(field, column))
-    if "%" in text and "date_part" in text:  # no remainder of a double, as in PostgreSQL
-        with pytest.raises(PlannerError):
-            public(f"SELECT {text} FROM gentle", Schema({"gentle": MOMENTS}), PUBLIC)
-        return
-    query = public(f"SELECT {text} FROM gentle", Schema({"gentle": MOMENTS}), PUBLIC)
-    theirs = connection.execute(f"SELECT {text} FROM public.gentle ORDER BY 1".encode()).fetchall()
+def test_fields_of_public_moments_on_both_databases(connection: psycopg.Connection) -> None:
+    """As numbers, whole or not, and as texts; there is no remainder of a double, as in PostgreSQL."""
+    uses = ("{} / 2", "{}", "{} % 2", "floor({} / 10)", "-{} / 4", "{}::int / 2", "{}::text")
+    calls = ("extract({} FROM {})", "date_part('{}', {})")
     with duckdb.connect() as file:
         file.execute("SET TimeZone = 'UTC'")
         file.execute("CREATE TABLE gentle (d date, s timestamp, z timestamptz)")
         for row in range(31):
             values = [_GENTLE[kind][row * (place + 1) % len(_GENTLE[kind])] for place, kind in enumerate(TYPES)]
             file.execute("INSERT INTO gentle VALUES (?, ?, ?)", [values[list(TYPES).index(kind)] for kind in "dsz"])
-        ours = file.execute(write_public(query, dialect="duckdb").sql).fetchall()
-    ours.sort(key=lambda row: (row[0] is None, row[0]))
-    for (expected,), (found,) in zip(theirs, ours, strict=True):
-        assert _same(expected, found), (text, expected, found)
+        for call, use, field, column in product(calls, uses, ("month", "dow", "year"), "dsz"):
+            text = use.format(call.format(field, column))
+            if "%" in text and "date_part" in text:
+                with pytest.raises(PlannerError):
+                    public(f"SELECT {text} FROM gentle", Schema({"gentle": MOMENTS}), PUBLIC)
+                continue
+            query = public(f"SELECT {text} FROM gentle", Schema({"gentle": MOMENTS}), PUBLIC)
+            theirs = connection.execute(f"SELECT {text} FROM public.gentle ORDER BY 1".encode()).fetchall()
+            ours = file.execute(write_public(query, dialect="duckdb").sql).fetchall()
+            ours.sort(key=lambda row: (row[0] is None, row[0]))
+            for (expected,), (found,) in zip(theirs, ours, strict=True):
+                assert _same(expected, found), (text, expected, found)
 
 
 def _same(original: object, ours: object) -> bool:
@@ -270,19 +269,14 @@ def nested(draw: st.DrawFn) -> str:
     return re.sub(r"\{(\w)\}", lambda hole: draw(st.sampled_from(COLUMNS[hole.group(1)])), text)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(300, id="quick"), pytest.param(6000, id="many", marks=pytest.mark.slow)]
-)
-def test_nested_functions_are_total(seed: int, connection: psycopg.Connection) -> None:
-    answered = [0]
-
-    @settings(max_examples=seed, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(nested(), st.sampled_from(NAMES))
-    def run(text: str, names: HostileNames) -> None:
-        try:
-            answered[0] += _check(_parsed(text), names, connection)
-        except PlannerError:
-            return
-
-    run()
-    assert answered[0] > seed / 10
+@pytest.mark.slow
+@settings(max_examples=examples(300, 6_000), deadline=None, suppress_health_check=list(HealthCheck))
+@given(nested(), st.sampled_from(NAMES))
+def test_nested_functions_are_total(connection: psycopg.Connection, text: str, names: HostileNames) -> None:
+    try:
+        uses = _uses(_parsed(text), names)
+    except PlannerError:
+        uses = []
+    event("answered" if uses else "refused")
+    if uses:
+        _check(uses, connection)

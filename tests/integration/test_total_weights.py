@@ -34,8 +34,13 @@ def connection(scratch_url: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-@pytest.mark.parametrize("kind", VALUES)
-def test_weights_are_total(kind: str, connection: psycopg.Connection) -> None:
+def test_weights_are_total(connection: psycopg.Connection) -> None:
+    for kind in VALUES:
+        _check_kind(kind, connection)
+        connection.execute(b"DROP TABLE t")
+
+
+def _check_kind(kind: str, connection: psycopg.Connection) -> None:
     connection.execute(f"CREATE TEMP TABLE t (x {kind})".encode())
     connection.execute(b"INSERT INTO t SELECT unnest(%s::text[])::text::" + kind.encode(), [VALUES[kind]])
     declared = RANGES if sql_type(kind).family is Family.INTEGER else RANGES + SMALL_RANGES
@@ -49,7 +54,7 @@ def test_weights_are_total(kind: str, connection: psycopg.Connection) -> None:
         ):
             if proved.weighable:
                 checked += _check(number, proved, connection)
-    assert checked >= 2 * len(VALUES[kind])
+    assert checked >= 2 * len(VALUES[kind]), kind
 
 
 def _check(number: exp.Expr, proved: Bounds, connection: psycopg.Connection) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -24,14 +23,13 @@ from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend, connected
 from server.http.bodies.schema_body import SchemaBody
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.shadow.create import create_shadow
 from server.pgwire.shadow.shadow import ShadowDatabase
 from server.pipeline import Pipeline
 from server.policy.check_data import check_policy
 from server.query import QueryRequest
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from tests.golden.views.clinic import ANSWERS, MATERIALIZED, POLICY, REFUSED, ROWS, SHOWN, TABLES, TEXT, VIEWS
 from tests.support.asking import ask
 
@@ -41,20 +39,7 @@ _FEW_VISITS = replace(
 """With a bound on tau, so that noise is small for certain: without one, one answer in some thousand is far off."""
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    ledger.add_analyst("ada", "0" * 64, epsilon=2000.0, delta=0.0)
-    yield ledger
-    ledger.close()
+ANALYSTS = {"ada": (2000.0, 0.0)}
 
 
 @pytest.fixture
@@ -131,6 +116,7 @@ def test_a_refusal_names_the_view_and_is_free(pipeline: Pipeline, ledger: Ledger
     assert ledger.budget("ada").epsilon_left == 2000.0
 
 
+@pytest.mark.slow
 def test_a_view_that_is_an_answer_is_asked_for_its_rows_and_what_is_computed_from_them(pipeline: Pipeline) -> None:
     rows = ask(pipeline, _asked("SELECT * FROM per_ward ORDER BY ward")).rows
     counts = [_number(row[1]) for row in rows]

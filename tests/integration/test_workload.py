@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,9 @@ from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, No
 from server.ledger.accounts.amounts import charged_epsilon
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
-from server.workers.pool import WorkerLimits, WorkerPool
+from server.workers.pool import WorkerPool
 from server.workload.workload import WorkloadItem, WorkloadRequest, WorkloadResponse
 from tests.support.asking import ask
 from tests.support.ward_grid import MONTHS, SEXES, WARDS, exact, load_wards, ward_pipeline
@@ -36,25 +34,11 @@ ALONE = "SELECT kind, count(*) AS n FROM visit GROUP BY kind"
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(workers=1, call_s=60.0), preload="server.pipeline")
-    pool.warm()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return load_wards(tmp_path_factory.mktemp("wards") / "wards.duckdb")
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
-    for name in ("ada", "grace"):
-        ledger.add_analyst(name, name[0] * 64, epsilon=BUDGET, delta=0.0)
-    yield ledger
-    ledger.close()
+ANALYSTS = {"ada": (BUDGET, 0.0), "grace": (BUDGET, 0.0)}
 
 
 @pytest.fixture
@@ -85,6 +69,7 @@ def half(answer: QueryResponse) -> float:
     return min(widths)
 
 
+@pytest.mark.slow
 def test_a_grid_is_answered_together_and_every_answer_is_near_the_truth(
     pipeline: Pipeline, ledger: Ledger, file: Path
 ) -> None:
@@ -103,6 +88,7 @@ def test_a_grid_is_answered_together_and_every_answer_is_near_the_truth(
     assert answered.summary.error_of_alone <= 0.7
 
 
+@pytest.mark.slow
 def test_the_rows_of_undeclared_values_are_in_the_totals_as_ever(pipeline: Pipeline, file: Path) -> None:
     """One patient in forty has a ward that nobody declared: no row of the answer by wards, but one of all."""
     (every,) = exact(file, TOTAL)
@@ -115,6 +101,7 @@ def test_the_rows_of_undeclared_values_are_in_the_totals_as_ever(pipeline: Pipel
     assert "left out" in " ".join(wards.notes)
 
 
+@pytest.mark.slow
 def test_what_is_charged_is_what_was_reserved_and_is_said(pipeline: Pipeline, ledger: Ledger) -> None:
     answered = pipeline.workload(asked(*GRID, ALONE, epsilon=2.0))
     parts = sum(charged_epsilon(one.charged) for one in answered.summary.measured)
@@ -148,6 +135,7 @@ def test_answers_of_a_grid_agree(pipeline: Pipeline) -> None:
         assert count == pytest.approx(sum(parts))
 
 
+@pytest.mark.slow
 def test_orders_limits_and_conditions_are_each_questions_own(pipeline: Pipeline) -> None:
     top = "SELECT ward AS w, count(*) AS n FROM patient GROUP BY ward HAVING count(*) > 50 ORDER BY n DESC LIMIT 3"
     swapped = "SELECT month, ward, count(*) AS n FROM patient GROUP BY month, ward"
@@ -167,6 +155,7 @@ def test_what_the_budget_does_not_hold_is_not_begun(pipeline: Pipeline, ledger: 
     assert spent(ledger) == charged_epsilon(15.0)
 
 
+@pytest.mark.slow
 def test_a_question_that_is_refused_refuses_all_and_is_named(pipeline: Pipeline, ledger: Ledger) -> None:
     with pytest.raises(PlannerError, match=r"^question 2: "):
         pipeline.workload(asked(TOTAL, "SELECT ward FROM patients", epsilon=1.0))
@@ -212,6 +201,7 @@ def test_a_part_that_fails_charges_what_was_read_and_gives_the_rest_back(
     assert charged_epsilon(again.epsilon) == 2 * charged_epsilon(1.0), "two are kept"
 
 
+@pytest.mark.slow
 def test_each_pays_for_what_others_have_measured(pipeline: Pipeline, ledger: Ledger) -> None:
     request = asked(*GRID, epsilon=2.0)
     first = pipeline.workload(request)
@@ -220,6 +210,7 @@ def test_each_pays_for_what_others_have_measured(pipeline: Pipeline, ledger: Led
     assert [list(one.rows) for one in second.answers] == [list(one.rows) for one in first.answers]
 
 
+@pytest.mark.slow
 def test_races_measure_once_and_charge_once(pipeline: Pipeline, ledger: Ledger) -> None:
     """Six threads ask one workload, six a part of it in another order: none waits for ever, none pays twice."""
     wide, narrow = asked(*GRID, ALONE, epsilon=2.0), asked(ALONE, *reversed(GRID), epsilon=2.0)
@@ -239,23 +230,18 @@ def test_races_measure_once_and_charge_once(pipeline: Pipeline, ledger: Ledger) 
     assert len(totals) == 1
 
 
-def test_a_better_answer_that_is_kept_is_taken_instead(pipeline: Pipeline, ledger: Ledger) -> None:
+@pytest.mark.slow
+def test_the_best_answer_that_is_kept_is_taken_instead(pipeline: Pipeline, ledger: Ledger) -> None:
+    """Though a worse one is newer."""
     known = ask(pipeline, QueryRequest("ada", ALONE, epsilon=6.0, request_id="request-0"))
+    ask(pipeline, QueryRequest("ada", ALONE, epsilon=0.25, request_id="request-1", reuse="never"))
     before = spent(ledger)
     answered = pipeline.workload(asked(ALONE, "SELECT place, count(*) FROM visit GROUP BY place", epsilon=2.0))
     assert list(answered.answers[0].rows) == list(known.rows) and answered.answers[0].cached
     assert spent(ledger) - before == charged_epsilon(1.0), "its share is not spent"
 
 
-def test_the_best_answer_is_taken_though_a_worse_one_is_newer(pipeline: Pipeline, ledger: Ledger) -> None:
-    known = ask(pipeline, QueryRequest("ada", ALONE, epsilon=6.0, request_id="request-0"))
-    ask(pipeline, QueryRequest("ada", ALONE, epsilon=0.25, request_id="request-1", reuse="never"))
-    before = spent(ledger)
-    answered = pipeline.workload(asked(ALONE, "SELECT place, count(*) FROM visit GROUP BY place", epsilon=2.0))
-    assert list(answered.answers[0].rows) == list(known.rows)
-    assert spent(ledger) - before == charged_epsilon(1.0)
-
-
+@pytest.mark.slow
 def test_what_follows_from_a_paid_answer_is_free_in_a_workload(pipeline: Pipeline, ledger: Ledger) -> None:
     """A total of kept groups, no wider than its share would buy."""
     ask(pipeline, QueryRequest("ada", BY_SEX, epsilon=8.0, request_id="request-0"))
@@ -274,6 +260,7 @@ def test_what_follows_from_a_paid_answer_is_free_in_a_workload(pipeline: Pipelin
     ]
 
 
+@pytest.mark.slow
 def test_a_grid_whose_questions_are_all_known_better_is_not_measured(pipeline: Pipeline, ledger: Ledger) -> None:
     for sql in GRID:
         ask(pipeline, QueryRequest("ada", sql, epsilon=3.0, request_id="request-0"))
@@ -283,6 +270,7 @@ def test_a_grid_whose_questions_are_all_known_better_is_not_measured(pipeline: P
     assert [len(one.rows) for one in answered.answers] == [len(WARDS), MONTHS, len(WARDS) * MONTHS, 1]
 
 
+@pytest.mark.slow
 def test_a_grid_that_is_paid_for_stays_one_whatever_is_bought_later(pipeline: Pipeline) -> None:
     first = pipeline.workload(asked(*GRID, epsilon=2.0))
     for sql in GRID:
@@ -301,6 +289,7 @@ def test_an_idempotency_key_charges_once(pipeline: Pipeline, ledger: Ledger) -> 
     assert [list(one.rows) for one in again.answers] == [list(one.rows) for one in first.answers]
 
 
+@pytest.mark.slow
 def test_unrelated_questions_get_equal_shares(pipeline: Pipeline) -> None:
     answered = pipeline.workload(asked(ALONE, "SELECT count(*) FROM patient WHERE age > 40", epsilon=2.0))
     assert [answer.epsilon for answer in answered.answers] == [1.0, 1.0]
@@ -309,6 +298,7 @@ def test_unrelated_questions_get_equal_shares(pipeline: Pipeline) -> None:
     assert "threshold" in (answered.summary.queries[0].why or "")
 
 
+@pytest.mark.slow
 def test_what_is_to_be_free_is_refused_with_its_price_where_it_is_not(pipeline: Pipeline, ledger: Ledger) -> None:
     board = (BY_WARD, BY_MONTH, ALONE)
     with pytest.raises(NothingFollows, match="for epsilon 2") as refused:
@@ -325,12 +315,14 @@ def test_what_is_to_be_free_is_refused_with_its_price_where_it_is_not(pipeline: 
     assert spent(ledger) == paid
 
 
+@pytest.mark.slow
 def test_weights_divide_by_their_roots(pipeline: Pipeline) -> None:
     items = (WorkloadItem(ALONE, (), 4.0), WorkloadItem("SELECT count(*) FROM patient WHERE age > 40"))
     answered = pipeline.workload(WorkloadRequest("ada", items, 3.0, request_id="request-1"))
     assert [answer.epsilon for answer in answered.answers] == [2.0, 1.0]
 
 
+@pytest.mark.slow
 def test_one_question_and_the_same_twice_are_asked_as_ever(pipeline: Pipeline, ledger: Ledger) -> None:
     answered = pipeline.workload(asked(BY_WARD, BY_WARD, epsilon=1.0))
     assert spent(ledger) == charged_epsilon(1.0)
@@ -339,6 +331,7 @@ def test_one_question_and_the_same_twice_are_asked_as_ever(pipeline: Pipeline, l
     assert alone.cached and list(alone.rows) == list(answered.answers[0].rows)
 
 
+@pytest.mark.slow
 def test_free_and_composed_questions_have_their_place(pipeline: Pipeline, ledger: Ledger) -> None:
     listed = "SELECT ward FROM patient GROUP BY ward"
     ranked = f"SELECT kind, n, rank() OVER (ORDER BY n DESC) AS r FROM ({ALONE}) t ORDER BY r"
@@ -351,12 +344,14 @@ def test_free_and_composed_questions_have_their_place(pipeline: Pipeline, ledger
     assert [one.how for one in answered.summary.queries] == ["free", "alone", "free", "alone"]
 
 
+@pytest.mark.slow
 def test_parameters_are_of_each_question(pipeline: Pipeline) -> None:
     items = tuple(WorkloadItem("SELECT count(*) FROM visit WHERE kind = $1", (kind,)) for kind in ("a", "b"))
     answered = pipeline.workload(WorkloadRequest("ada", items, 4.0, request_id="request-1"))
     assert len(answered.answers) == 2 and len(answered.summary.measured) == 2
 
 
+@pytest.mark.slow
 def test_many_rows_of_each_person_add_up_where_it_is_said_how_many(pipeline: Pipeline, file: Path) -> None:
     statements = [
         "SELECT kind, count(*) AS n FROM visit WHERE patient < 5000 GROUP BY kind",
@@ -368,6 +363,7 @@ def test_many_rows_of_each_person_add_up_where_it_is_said_how_many(pipeline: Pip
     assert total == pytest.approx(6_000, abs=60)
 
 
+@pytest.mark.slow
 def test_explaining_says_what_it_will_be_and_charges_nothing(pipeline: Pipeline, ledger: Ledger) -> None:
     request = asked(*GRID, ALONE, epsilon=2.0)
     told = pipeline.explain_workload(request)
@@ -387,6 +383,7 @@ def test_explaining_says_what_it_will_be_and_charges_nothing(pipeline: Pipeline,
     assert pipeline.explain_workload(request).charge_epsilon == 0.0
 
 
+@pytest.mark.slow
 def test_a_relative_error_needs_values_and_then_spends_what_suffices(pipeline: Pipeline, ledger: Ledger) -> None:
     statements = (BY_MONTH, BY_SEX, TOTAL, "SELECT count(*) AS n FROM visit")
     with pytest.raises(NoProposal, match="not been told"):

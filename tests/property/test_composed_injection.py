@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -21,6 +22,7 @@ from planner.postprocessing.divisions import guard_divisions
 from planner.sql.dialect import Dialect
 from tests.golden.tpch.queries import policy
 from tests.property.composed_statements import composed_statement
+from tests.support.seeds import sampled
 from tests.support.tpch_schema import tpch_schema
 
 STOLEN = "SELECT max(c_name) FROM public.customer"
@@ -72,31 +74,28 @@ def test_the_statements_themselves_can_be_asked() -> None:
     assert all(written(sql, "postgres") for sql in STATEMENTS)
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
 @pytest.mark.parametrize("wall", ["both", "the tree", "the text"])
-def test_no_payload_reads_a_private_table(dialect: Dialect, wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each wall holds by itself."""
+def test_no_payload_reads_a_private_table(wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wall holds by itself, and for each database."""
     if wall == "the tree":
         monkeypatch.setattr(write_outer, "check_written", lambda *_: None)
     if wall == "the text":
         monkeypatch.setattr(allowed_sql, "_is_plain", lambda _: True)
-    for sql in STATEMENTS if wall == "both" and dialect == "postgres" else STATEMENTS[:2]:
-        for attack in attacks(sql):
-            found = written(attack, dialect)
-            assert found is None or not names_a_person(found), (attack, found)
+    everywhere = [attack for sql in STATEMENTS for attack in attacks(sql)]
+    fields = [attack for sql in STATEMENTS[:2] for attack in attacks(sql)]
+    dialects: tuple[Dialect, ...] = ("postgres", "duckdb")
+    tried = product(dialects, sampled(fields, 250))
+    for dialect, attack in [*tried, *(("postgres", one) for one in sampled(everywhere, 300) if wall == "both")]:
+        found = written(attack, dialect)
+        assert found is None or not names_a_person(found), (attack, found)
 
 
 def test_without_either_wall_a_payload_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant: fields and lengths are written as they stand."""
     monkeypatch.setattr(write_outer, "check_written", lambda *_: None)
     monkeypatch.setattr(allowed_sql, "_is_plain", lambda _: True)
-    broken = [
-        attack
-        for sql in STATEMENTS[:2]
-        for attack in attacks(sql)
-        if names_a_person(written(attack, "postgres") or "")
-    ]
-    assert len(broken) > 1
+    tried = (attack for sql in STATEMENTS[:2] for attack in attacks(sql))
+    assert any(names_a_person(written(attack, "postgres") or "") for attack in tried)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from privacy.truncation.solver_routes import routes
 from privacy.truncation.truncate import truncate
 from tests.support.dense_graphs import dense_triangles
 from tests.support.graph_joins import counted
+from tests.support.seeds import sampled
 
 LADDER = Ladder(2, 9)
 GAP = 0.01
@@ -35,7 +36,7 @@ def _values(columns: NDArray[np.int64], gap: float = GAP) -> list[int]:
     return [answer.solve(0, index) for index in range(len(LADDER))]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sampled(range(4), 1))
 def test_a_person_who_leaves_moves_swept_values_by_at_most_their_sensitivity(seed: int) -> None:
     columns = dense_triangles(200, 6, 30, 12, seed)
     everybody = _values(columns)
@@ -58,15 +59,10 @@ def test_these_programs_are_swept() -> None:
     assert swept >= 4
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_values_are_within_their_gap_of_values_with_hardly_any(seed: int) -> None:
-    columns = dense_triangles(200, 6, 30, 12, seed)
-    for tau, rough, fine in zip(LADDER.units.tolist(), _values(columns), _values(columns, 0.0005), strict=True):
-        assert -GAP * tau <= rough - fine <= 0.0005 * tau
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_order_of_rows_changes_no_swept_value(seed: int) -> None:
+@pytest.mark.parametrize("seed", sampled(range(4), 1))
+def test_values_are_within_their_gap_and_do_not_depend_on_the_order_of_rows(seed: int) -> None:
     columns = dense_triangles(200, 6, 30, 12, seed)
     shuffled = columns[:, np.random.default_rng(seed).permutation(columns.shape[1])]
     assert _values(columns) == _values(shuffled)
+    for tau, rough, fine in zip(LADDER.units.tolist(), _values(columns), _values(columns, 0.0005), strict=True):
+        assert -GAP * tau <= rough - fine <= 0.0005 * tau

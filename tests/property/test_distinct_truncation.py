@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
@@ -29,7 +29,6 @@ several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), value
 
 
 @given(several, st.permutations(CELLS), st.sampled_from([LADDER, OTHER]))
-@settings(max_examples=80, deadline=None)
 def test_values_are_the_projection_program_within_the_gap_and_the_bounds(
     pairs: list[Pair], order: list[int], ladder: Ladder
 ) -> None:
@@ -45,7 +44,6 @@ def test_values_are_the_projection_program_within_the_gap_and_the_bounds(
 
 
 @given(single)
-@settings(max_examples=80, deadline=None)
 def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[Pair]) -> None:
     answer = truncate_distinct(distinct_tuples(pairs), LADDER, 0.0)
     for j, tau in enumerate(LADDER.units.tolist()):
@@ -55,7 +53,6 @@ def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[P
 
 
 @given(st.one_of(single, several), st.sampled_from([LADDER, OTHER]))
-@settings(max_examples=80, deadline=None)
 def test_bounds_contain_the_projection_program(pairs: list[Pair], ladder: Ladder) -> None:
     start = distinct_bounds(distinct_instance(distinct_tuples(pairs)), ladder)
     exact = [projection_optimum(pairs, tau) for tau in ladder.units.tolist()]
@@ -66,7 +63,6 @@ def test_bounds_contain_the_projection_program(pairs: list[Pair], ladder: Ladder
 
 
 @given(several, several, st.sampled_from([0, 1, NEW_UNIT]))
-@settings(max_examples=80, deadline=None)
 def test_one_unit_moves_a_certified_value_by_at_most_one_plus_the_gap(
     table: list[Pair], added: list[Pair], unit: int
 ) -> None:
@@ -78,7 +74,6 @@ def test_one_unit_moves_a_certified_value_by_at_most_one_plus_the_gap(
 
 
 @given(single, single, st.integers(0, 7))
-@settings(max_examples=80, deadline=None)
 def test_one_unit_moves_an_exact_value_by_at_most_the_threshold(
     table: list[Pair], added: list[Pair], unit: int
 ) -> None:
@@ -91,7 +86,6 @@ def test_one_unit_moves_an_exact_value_by_at_most_the_threshold(
 
 
 @given(st.lists(st.tuples(st.frozensets(st.integers(0, 20), min_size=1, max_size=3), st.just(0)), max_size=25))
-@settings(max_examples=50, deadline=None)
 def test_where_every_owner_determines_the_value_nothing_is_cut_at_one(pairs: list[Pair]) -> None:
     determined = [(frozenset(unit - unit % 4 + value for value in range(2)), unit % 4) for unit in range(8)]
     table = [(frozenset(unit // 4 * 4 + min(owners) % 4 for unit in owners), min(owners) % 4) for owners, _ in pairs]
@@ -106,7 +100,6 @@ def test_where_every_owner_determines_the_value_nothing_is_cut_at_one(pairs: lis
 
 
 @given(several, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
 def test_neither_order_nor_repetition_changes_a_value(pairs: list[Pair], random: object) -> None:
     shuffled = pairs + pairs[:5]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -116,7 +109,6 @@ def test_neither_order_nor_repetition_changes_a_value(pairs: list[Pair], random:
 
 
 @given(single, single, st.permutations(CELLS))
-@settings(max_examples=40, deadline=None)
 def test_groups_do_not_see_each_other(first: list[Pair], second: list[Pair], order: list[int]) -> None:
     group = [0] * len(first) + [1] * len(second)
     both = truncate_distinct(distinct_tuples(first + second, group, 2), LADDER, 0.0)

@@ -11,6 +11,7 @@ from privacy.truncation.flow.exact_flow import exact_flow
 from privacy.truncation.programs.reference_solver import ReferenceSolver
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, graphs, small_integers
+from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import from_sets, optimum_of, program
 
 CELLS = range(len(LADDER))
@@ -18,7 +19,6 @@ NEW_UNIT = 999
 
 
 @given(st.lists(small_integers(graphs(min_size=1)), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_thousands_of_graphs_have_the_optimum_of_the_reference_formulation(
     many: list[tuple[list[Tuple], list[int]]],
 ) -> None:
@@ -38,7 +38,6 @@ def test_thousands_of_graphs_have_the_optimum_of_the_reference_formulation(
 
 
 @given(graphs(), st.permutations(CELLS))
-@settings(max_examples=150, deadline=None)
 def test_values_are_the_optimum_rounded_down_in_any_order_of_questions(table: list[Tuple], order: list[int]) -> None:
     answer = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
     fresh = [truncate(encode(from_sets(table)), 0, LADDER, 0.0).solve(0, j) for j in CELLS]
@@ -51,7 +50,7 @@ def test_values_are_the_optimum_rounded_down_in_any_order_of_questions(table: li
 
 
 @given(graphs(), st.sampled_from([0, 1, NEW_UNIT]), graphs(max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(40, 300))
 def test_computed_values_move_by_at_most_the_threshold_and_what_was_added(
     table: list[Tuple], unit: int, added: list[Tuple]
 ) -> None:
@@ -64,7 +63,7 @@ def test_computed_values_move_by_at_most_the_threshold_and_what_was_added(
 
 
 @given(small_integers(graphs(min_size=1)), st.integers(0, 7), st.lists(st.integers(0, 30), min_size=20, max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(40, 300))
 def test_what_one_unit_owns_is_worth_at_most_its_cap(
     graph: tuple[list[Tuple], list[int]], unit: int, weights: list[int]
 ) -> None:

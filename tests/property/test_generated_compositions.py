@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from sqlglot import exp, parse_one
+from sqlglot import parse_one
 
 from planner.parsing.parse import read
 from planner.postprocessing.allowed_sql import check_allowed
@@ -25,23 +25,36 @@ from planner.sql.result_names import ResultType
 from server.backends.public_rows import computed_type
 from tests.golden.tpch.queries import policy
 from tests.property.composed_statements import composed_statement
+from tests.support.seeds import SEED, examples
 from tests.support.tpch_duckdb import NAMESPACE
 from tests.support.tpch_schema import tpch_schema
 
 Run = Callable[[str], tuple[list[tuple[str, ResultType]], list[tuple[Any, ...]]]]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_on_postgres(tpch_url: str, seed: int) -> None:
+@pytest.fixture(scope="module")
+def on_postgres(tpch_url: str) -> Iterator[Run]:
     with psycopg.connect(tpch_url) as connection:
-        _check(_postgres(connection), "postgres", seed, 15)
+        yield _postgres(connection)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_on_duckdb(tpch_duckdb: Path, seed: int) -> None:
+@pytest.fixture(scope="module")
+def on_duckdb(tpch_duckdb: Path) -> Iterator[Run]:
     with duckdb.connect(str(tpch_duckdb), read_only=True) as connection:
         connection.execute(f"SET search_path = '{NAMESPACE}'")
-        _check(_duckdb(connection), "duckdb", seed, 15)
+        yield _duckdb(connection)
+
+
+def test_random_statements_on_postgres(on_postgres: Run) -> None:
+    rng = random.Random(SEED)
+    for _ in range(examples(20, 1_500)):
+        _check_one(on_postgres, "postgres", composed_statement(rng))
+
+
+def test_random_statements_on_duckdb(on_duckdb: Run) -> None:
+    rng = random.Random(1_000 + SEED)
+    for _ in range(examples(20, 1_500)):
+        _check_one(on_duckdb, "duckdb", composed_statement(rng))
 
 
 SHADOWED = (
@@ -60,40 +73,24 @@ SHADOWED = (
 """Names of WITH that mean a table, or another query, in another place."""
 
 
-@pytest.mark.parametrize("sql", SHADOWED)
-def test_a_name_of_with_means_what_it_means_where_it_stands(tpch_url: str, sql: str) -> None:
+def test_a_name_of_with_means_what_it_means_where_it_stands(on_postgres: Run) -> None:
     """DuckDB takes no query in WITH that reads a table of its own name, so it has nothing to compare with."""
-    with psycopg.connect(tpch_url) as connection:
-        _check_one(_postgres(connection), "postgres", sql)
+    for sql in SHADOWED:
+        _check_one(on_postgres, "postgres", sql)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_spreads_are_computed_from_sums_of_squares(on_postgres: Run, on_duckdb: Run) -> None:
+    """Of one value there is a variance, zero, but none of a sample."""
+    for sql in (
         "SELECT stddev(c_acctbal), count(*) FROM customer",
         "SELECT c_mktsegment, stddev_samp(c_acctbal), var_pop(c_acctbal) FROM customer GROUP BY c_mktsegment",
         "SELECT stddev_pop(c_acctbal) FILTER (WHERE c_acctbal > 0), variance(c_acctbal * 0.5) FROM customer",
         "SELECT c_mktsegment, var_samp(c_acctbal) FROM customer GROUP BY ROLLUP (c_mktsegment)",
         "SELECT stddev(c_acctbal), var_pop(c_acctbal) FROM customer WHERE c_custkey = 1",
         "SELECT stddev(c_acctbal), var_pop(c_acctbal), var_samp(c_acctbal) FROM customer WHERE c_custkey = 0",
-    ],
-)
-def test_spreads_are_computed_from_sums_of_squares(tpch_url: str, tpch_duckdb: Path, sql: str) -> None:
-    """Of one value there is a variance, zero, but none of a sample."""
-    with psycopg.connect(tpch_url) as connection:
-        _check_one(_postgres(connection), "postgres", sql)
-    with duckdb.connect(str(tpch_duckdb), read_only=True) as file:
-        file.execute(f"SET search_path = '{NAMESPACE}'")
-        _check_one(_duckdb(file), "duckdb", sql)
-
-
-@pytest.mark.slow
-def test_at_length(tpch_url: str, tpch_duckdb: Path) -> None:
-    with psycopg.connect(tpch_url) as connection:
-        _check(_postgres(connection), "postgres", 1000, 1500)
-    with duckdb.connect(str(tpch_duckdb), read_only=True) as file:
-        file.execute(f"SET search_path = '{NAMESPACE}'")
-        _check(_duckdb(file), "duckdb", 2000, 1500)
+    ):
+        _check_one(on_postgres, "postgres", sql)
+        _check_one(on_duckdb, "duckdb", sql)
 
 
 def _postgres(connection: psycopg.Connection[Any]) -> Run:
@@ -114,19 +111,13 @@ def _duckdb(connection: duckdb.DuckDBPyConnection) -> Run:
     return run
 
 
-def _check(run: Run, dialect: Dialect, seed: int, count: int) -> None:
-    rng = random.Random(seed)
-    for _ in range(count):
-        _check_one(run, dialect, composed_statement(rng))
-
-
 def _check_one(run: Run, dialect: Dialect, sql: str) -> None:
-    _, expected = run(_native(parse_one(sql, dialect="postgres"), dialect))
+    _, expected = run(parse_one(sql, dialect="postgres").sql(dialect))
     try:
         columns, rows = run(_composed(sql, run, dialect))
     except (psycopg.Error, duckdb.Error) as error:
         raise AssertionError(sql) from error
-    assert len(columns) == len(expected[0]) if expected else True, sql
+    assert not expected or len(columns) == len(expected[0]), sql
     ordered = "ORDER BY n DESC" in sql
     assert len(rows) == len(expected), sql
     for row, wanted in zip(_sorted(rows, ordered), _sorted(expected, ordered), strict=True):
@@ -143,7 +134,7 @@ def _composed(sql: str, run: Run, dialect: Dialect) -> str:
     name_columns(split.outer, {})
     relations, answers = [], {}
     for part in split.parts:
-        columns, rows = run(_native(part.select, dialect))
+        columns, rows = run(part.select.sql(dialect))
         relations.append(Relation(part.relation, tuple((name, _wide(kind)) for name, kind in columns)))
         answers[part.relation] = [tuple(map(_cell, row)) for row in rows]
     written = write_outer(split.outer, relations, schema, policy(), dialect)
@@ -155,10 +146,6 @@ def _composed(sql: str, run: Run, dialect: Dialect) -> str:
 
 def _wide(kind: ResultType) -> ResultType:
     return "numeric" if kind == "float8" else kind
-
-
-def _native(tree: exp.Expr, dialect: Dialect) -> str:
-    return tree.sql(dialect)
 
 
 def _cell(value: object) -> str | int | float | bool | None:

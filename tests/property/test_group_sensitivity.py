@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.join_tuples import JoinTuples
@@ -41,7 +41,6 @@ def neighbours(draw: st.DrawFn) -> tuple[JoinTuples, JoinTuples, int]:
 
 
 @given(neighbours())
-@settings(max_examples=60, deadline=None)
 def test_the_summed_answer_moves_by_at_most_tau(pair: tuple[JoinTuples, JoinTuples, int]) -> None:
     first, second, reached = pair
     sums = [SummedAnswer(truncate(encode(table), 0, LADDER, 0.0), reached) for table in (first, second)]
@@ -52,7 +51,6 @@ def test_the_summed_answer_moves_by_at_most_tau(pair: tuple[JoinTuples, JoinTupl
 
 
 @given(single_owners(), single_owners(), st.data())
-@settings(max_examples=100, deadline=None)
 def test_a_rule_moves_twice_as_many_groups_as_it_keeps(
     table: list[Tuple], more: list[Tuple], data: st.DataObject
 ) -> None:

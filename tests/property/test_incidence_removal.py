@@ -16,6 +16,7 @@ from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups
 from privacy.mechanisms.by_key.smoothing_bias import _by_frequencies, _by_groups, _sensitivity
 from privacy.mechanisms.by_key.smoothing_choice import _candidates
 from tests.support.seeded_draws import SeededDraws
+from tests.support.seeds import examples
 
 KEYS = 9
 
@@ -49,7 +50,7 @@ sets = st.sets(st.integers(0, KEYS - 1))
     st.integers(1, 7),
     st.data(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(40, 300))
 def test_rows_of_one_unit_move_what_is_measured_by_at_most_its_sensitivity(
     rest: set[int], gone: set[int], crowd: list[set[int]], most: int, size: int, frequencies: int, data: st.DataObject
 ) -> None:
@@ -79,7 +80,6 @@ def test_rows_of_one_unit_move_what_is_measured_by_at_most_its_sensitivity(
 
 
 @given(sets, sets, st.lists(sets, max_size=3), st.integers(1, KEYS), st.data())
-@settings(max_examples=100, deadline=None)
 def test_keys_that_follow_from_a_unit_move_once(
     rest: set[int], gone: set[int], crowd: list[set[int]], size: int, data: st.DataObject
 ) -> None:

@@ -13,6 +13,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.levelled_vectors import Level, LevelledVectors
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
+from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import join_tuples, owner
 
 MOST_GROUPS = 7
@@ -45,7 +46,7 @@ def levelled(vector: list[int], level: Level) -> list[int]:
 
 
 @given(st.integers(1, MOST_GROUPS), vectors, vectors, vectors, st.integers(0, len(LADDER) - 1))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(50, 500))
 @example(6, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, [0] * 7, 20)
 @example(2, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, [0] * 7, 20)
 @example(7, [ONE - 1] * 3 + [0] * 4, [BIG] * 7, [ONE // 7] * 7, 20)
@@ -69,7 +70,7 @@ def test_rows_of_one_unit_move_sums_and_totals_by_no_more_than_noise_is_for(
 
 
 @given(st.integers(1, MOST_GROUPS), vectors, vectors, st.integers(0, len(LADDER) - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40, 200))
 @example(2, [BIG, 0, 0, 0, 0, 0, 0], [0, BIG, 0, 0, 0, 0, 0], 20)
 def test_rows_that_are_exchanged_move_sums_by_no_more_than_twice_a_total(
     groups: int, one: list[int], other: list[int], rung: int
@@ -80,7 +81,7 @@ def test_rows_that_are_exchanged_move_sums_by_no_more_than_twice_a_total(
 
 
 @given(st.integers(1, MOST_GROUPS), vectors, st.integers(0, len(LADDER) - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40, 200))
 def test_of_a_unit_all_is_kept_that_its_total_lets_it_keep(groups: int, vector: list[int], rung: int) -> None:
     vector, level = vector[:groups], Level(int(LADDER.units[rung]), groups)
     kept = LevelledVectors.of_sum(coded(vector, [0] * groups), 0).sums(level)

@@ -14,6 +14,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
+from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import join_tuples, owner
 
 GROUPS = 6
@@ -41,7 +42,7 @@ def clipped(vector: list[int], tau: int) -> NDArray[np.float64]:
 
 
 @given(vectors, vectors, vectors, st.integers(0, len(LADDER) - 1))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(40, 400))
 @example([ONE, 0, 0, 0, 0, 0], [0] * 6, [0] * 6, 20)
 @example([1 << 50, 0, 0, 0, 0, 0], [0, 1 << 61, 0, 0, 0, 0], [0] * 6, 20)
 def test_rows_of_one_unit_move_sums_and_lengths_by_at_most_tau(
@@ -58,7 +59,7 @@ def test_rows_of_one_unit_move_sums_and_lengths_by_at_most_tau(
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(40, 300))
 def test_the_clip_itself_moves_by_at_most_tau(data: st.DataObject) -> None:
     """In floats and at the corners of the proof, where lengths are 1, 2 and just beside."""
     size = data.draw(st.integers(1, 12))

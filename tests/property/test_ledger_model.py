@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,6 +25,7 @@ from server.ledger.api_keys import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.sqlite.open import create_ledger, open_ledger
 from server.ledger.writes.ledger_clock import TOLERANCE_MS
+from tests.support.seeds import examples
 
 WINDOW_S = 100
 ANALYSTS = ("ada", "eve", "grace")
@@ -184,7 +184,7 @@ class LedgerModel(RuleBasedStateMachine):
         return taken
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=pytest.mark.slow)])
-def test_the_ledger_does_what_the_reference_does(examples: int) -> None:
-    limits = settings(max_examples=examples, stateful_step_count=40, deadline=None)
-    run_state_machine_as_test(LedgerModel, settings=limits)
+def test_the_ledger_does_what_the_reference_does() -> None:
+    run_state_machine_as_test(
+        LedgerModel, settings=settings(max_examples=examples(15, 1_000), stateful_step_count=40)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -15,10 +16,12 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from server.backends.duckdb import DuckdbBackend
+from tests.support.seeds import sampled
 from tests.support.truncated import truncated
 
 LADDER = Ladder()
@@ -72,6 +75,12 @@ QUESTIONS = [
 ]
 
 
+@cache
+def schema_of(backend: DuckdbBackend) -> Schema:
+    """Its catalog, which is read once: it takes longer than the rows."""
+    return backend.schema()
+
+
 class Clinic:
     """Generated rows in a DuckDB file, with or without one of the people."""
 
@@ -112,7 +121,7 @@ class Clinic:
 
 def values(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> NDArray[np.int64]:
     """(sums, groups, thresholds) truncated, in units."""
-    schema = backend.schema()
+    schema = schema_of(backend)
     validate(policy, schema)
     plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism="group_lp")
     query = rewrite(plan, dialect="duckdb", schema=schema, loads=loads)
@@ -127,13 +136,13 @@ def values(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> 
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_loads_say_what_people_have_and_one_person_moves_them_by_tau(tmp_path: Path, seed: int) -> None:
     """Of one seed beside the weight that groups are selected by."""
     selecting = "delta = 0.0\n    minimum_frequency = 3" if seed else "delta = 0.0"
     policy, clinic = parse_policy(POLICY.replace("delta = 0.0", selecting)), Clinic(tmp_path, seed)
     everybody = clinic.without(None)
-    others = [clinic.without(person) for person in range(0, PEOPLE, 3)]
+    others = [clinic.without(person) for person in sampled(range(0, PEOPLE, 3), 2)]
     for sql in QUESTIONS:
         whole = values(everybody, sql, policy, loads=True)
         assert (whole == values(everybody, sql, policy, loads=False)).all(), sql

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
@@ -35,7 +35,6 @@ parts = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(parts, st.integers(0, 1 << 30))
 def test_an_interval_covers_the_sum_of_truncated_answers(given_parts: list[Part], seed: int) -> None:
     entropy = SimulatedEntropy(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import PlannerError
@@ -54,7 +54,6 @@ def _try(sql: str) -> Plan | str:
         return type(error).__name__
 
 
-@settings(max_examples=150, deadline=None)
 @given(_joins(), st.permutations(["x", "y", "z", '"Q r"', "_u", "v1"]))
 def test_names_of_aliases_and_spelling_of_joins_do_not_matter(join: _Join, names: list[str]) -> None:
     first = _try(join.sql([f"a{i}" for i in range(len(join.tables))]))
@@ -63,7 +62,6 @@ def test_names_of_aliases_and_spelling_of_joins_do_not_matter(join: _Join, names
     assert first == renamed == respelled
 
 
-@settings(max_examples=150, deadline=None)
 @given(_joins(), st.data())
 def test_owners_do_not_depend_on_the_order_of_from(join: _Join, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(join.tables))))
@@ -81,7 +79,6 @@ def test_owners_do_not_depend_on_the_order_of_from(join: _Join, data: st.DataObj
         assert first == second
 
 
-@settings(max_examples=150, deadline=None)
 @given(_joins(), st.integers(0, 100), st.integers(0, 100))
 def test_one_more_equality_never_adds_an_owner(join: _Join, left: int, right: int) -> None:
     i, j = left % len(join.tables), right % len(join.tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Context, Decimal, localcontext
 from typing import Any
@@ -27,6 +28,7 @@ from tests.property.denominators import OF_ONE, constant, number
 from tests.support import hostile
 from tests.support.hostile import HostileNames
 from tests.support.proofs import Proof, broken, recorded
+from tests.support.seeds import examples, sampled
 
 TYPES = hostile.TYPES | {"k": "numeric(30,12)", "w": "numeric(9,0)", "q": "numeric(3,5)"}
 VALUES = {
@@ -62,7 +64,6 @@ RANGES = [
     (-100.0, 1000.0), (0.0, 10.0), (-7.0, -3.0), (0.5, 100.0), (1e-11, 1e-11), (-1e90, 1e90), (-1e-80, 1e-70),
     (0.2, 0.8), (1.0, 1.0), (1e-90, 2e-90),
 ]  # fmt: skip
-COUNTS = [pytest.param(60, id="quick"), pytest.param(6000, id="many", marks=pytest.mark.slow)]
 
 
 def _created(types: dict[str, str]) -> str:
@@ -86,8 +87,16 @@ def postgres(embedded_postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection
         yield connection
 
 
+@pytest.fixture
+def asked() -> Iterator[Counter[str]]:
+    """How many statements a test asks: more than one of each example."""
+    asked: Counter[str] = Counter()
+    yield asked
+    assert asked["statements"] > examples(25, 6_000)
+
+
 @pytest.fixture(scope="module")
-def file() -> Iterator[Any]:
+def file() -> Iterator[duckdb.DuckDBPyConnection]:
     """Hostile rows in DuckDB."""
     holes = ", ".join(f"?::text::{kind}" for kind in DUCKDB_TYPES.values())
     with duckdb.connect() as connection:
@@ -159,7 +168,7 @@ def _on_postgres(text: str, span: tuple[float, float], connection: psycopg.Conne
     return len(columns)
 
 
-def _on_duckdb(text: str, span: tuple[float, float], connection: Any) -> int:
+def _on_duckdb(text: str, span: tuple[float, float], connection: duckdb.DuckDBPyConnection) -> int:
     proofs, total = _proved(text, HostileNames(*span, types=DUCKDB_TYPES))
     asked = 0
     for place, sql in enumerate([*(proof.sql for proof in proofs), *total]):
@@ -173,49 +182,37 @@ def _on_duckdb(text: str, span: tuple[float, float], connection: Any) -> int:
     return asked
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_proofs_hold_on_postgresql(count: int, postgres: psycopg.Connection[Any]) -> None:
-    asked = [0]
-
-    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(number(3), st.sampled_from(RANGES))
-    def run(text: str, span: tuple[float, float]) -> None:
-        asked[0] += _on_postgres(text, span, postgres)
-
-    run()
-    assert asked[0] > count
+_TRIED = settings(max_examples=examples(25, 6_000), suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_what_counts_as_exact_is_exact_on_postgresql(count: int, postgres: psycopg.Connection[Any]) -> None:
-    asked = [0]
-
-    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.one_of(number(2), constant(3)))
-    def run(text: str) -> None:
-        asked[0] += _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
-
-    run()
-    assert asked[0] > count
+@_TRIED
+@given(text=number(3), span=st.sampled_from(RANGES))
+def test_proofs_hold_on_postgresql(
+    text: str, span: tuple[float, float], postgres: psycopg.Connection[Any], asked: Counter[str]
+) -> None:
+    asked["statements"] += _on_postgres(text, span, postgres)
 
 
-@pytest.mark.parametrize("example", [one.format(value) for one in OF_ONE for value in ("2", "-3", "1e0", "1.5")])
-def test_functions_of_literals_are_exact_on_postgresql(example: str, postgres: psycopg.Connection[Any]) -> None:
+@_TRIED
+@given(text=number(3), span=st.sampled_from(RANGES))
+def test_proofs_hold_on_duckdb(
+    text: str, span: tuple[float, float], file: duckdb.DuckDBPyConnection, asked: Counter[str]
+) -> None:
+    asked["statements"] += _on_duckdb(text, span, file)
+
+
+@_TRIED
+@given(text=st.one_of(number(2), constant(3)))
+def test_what_counts_as_exact_is_exact_on_postgresql(
+    text: str, postgres: psycopg.Connection[Any], asked: Counter[str]
+) -> None:
+    asked["statements"] += _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
+
+
+def test_functions_of_literals_are_exact_on_postgresql(postgres: psycopg.Connection[Any]) -> None:
     """ceil(2) is a double to PostgreSQL, whose largest is far below the products that its digits allow."""
-    large = "1000000000000000000000000000000"
-    for text in (example, f"({example}) * i * {' * '.join([large] * 11)}", f"mod({example}, 7) * k"):
-        _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
-    _on_postgres(f"({example}) * i * {' * '.join([large] * 11)} >= 0", RANGES[0], postgres)
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_proofs_hold_on_duckdb(count: int, file: Any) -> None:
-    asked = [0]
-
-    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(number(3), st.sampled_from(RANGES))
-    def run(text: str, span: tuple[float, float]) -> None:
-        asked[0] += _on_duckdb(text, span, file)
-
-    run()
-    assert asked[0] > count
+    large = " * ".join(["1000000000000000000000000000000"] * 11)
+    for example in sampled([one.format(value) for one in OF_ONE for value in ("2", "-3", "1e0", "1.5")], 30):
+        for text in (example, f"({example}) * i * {large}", f"mod({example}, 7) * k"):
+            _exact_on_postgres(text, HostileNames(types=TYPES), postgres)
+        _on_postgres(f"({example}) * i * {large} >= 0", RANGES[0], postgres)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from sqlglot import exp, parse
 
 from planner.errors import PlannerError
@@ -12,6 +11,7 @@ from planner.rewriting.write_public import write_public
 from tests.property.test_planner_fuzz import Speaker
 from tests.support.planning import demo_policy
 from tests.support.public import public
+from tests.support.seeds import examples
 from tests.support.tpch_schema import tpch_schema
 
 PUBLIC = {name for name in tpch_schema().tables if demo_policy().is_public(name)}
@@ -107,9 +107,8 @@ def reached(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("cases", [1_500, pytest.param(30_000, marks=pytest.mark.slow)])
-def test_no_spelling_reaches_a_private_table(cases: int) -> None:
-    answered = 0
+def test_no_spelling_reaches_a_private_table() -> None:
+    answered, cases = 0, examples(150, 30_000)
     for seed in range(cases):
         text = Spelling(seed).statement()
         try:
@@ -119,10 +118,9 @@ def test_no_spelling_reaches_a_private_table(cases: int) -> None:
     assert cases / 20 < answered < cases
 
 
-@pytest.mark.parametrize("cases", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_only_planner_errors_leave_this_way(cases: int) -> None:
+def test_only_planner_errors_leave_this_way() -> None:
     """Statements of the planner's own fuzzer with its tables replaced by public ones."""
-    answered = 0
+    answered, cases = 0, examples(400, 20_000)
     for seed in range(cases):
         text = Speaker(seed).statement()
         for private, other in _REPLACED.items():

@@ -29,12 +29,11 @@ from tests.property.sja_engines import CLEAN, Engine
 from tests.property.sja_questions import SPELLINGS, Question, questions
 from tests.property.sja_world import Row, Rows, Unit, World, rows_of, worlds
 from tests.support.planning import planned
+from tests.support.seeds import ALL, examples
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=HEALTH)
-SLOW = settings(max_examples=2_000, deadline=None, suppress_health_check=HEALTH)
-QUICK_PAIRS = settings(max_examples=60, deadline=None, suppress_health_check=HEALTH)
-SLOW_PAIRS = settings(max_examples=500, deadline=None, suppress_health_check=HEALTH)
+TRIED = settings(max_examples=examples(25, 2_000), suppress_health_check=HEALTH)
+FEWER = settings(max_examples=examples(15, 500), suppress_health_check=HEALTH)
 
 
 @pytest.fixture(scope="module")
@@ -154,20 +153,7 @@ def check_neighbours(pair: tuple[str, Rows, Rows, Unit], engine: Engine) -> None
         event("carried" if len(more) > len(fewer) else "the same")
 
 
-@QUICK
-@given(instance=instances())
-def test_the_rewriting_is_the_question(on_duckdb: Engine, instance: tuple[Question, str, Rows]) -> None:
-    check_answer(instance, on_duckdb)
-
-
-@settings(QUICK, max_examples=40)
-@given(instance=instances())
-def test_on_both_databases(on_postgres: Engine, on_duckdb: Engine, instance: tuple[Question, str, Rows]) -> None:
-    check_answer(instance, on_postgres, on_duckdb)
-
-
-@pytest.mark.slow
-@SLOW
+@TRIED
 @given(instance=instances())
 def test_the_rewriting_is_the_question_on_both_databases(
     on_postgres: Engine, on_duckdb: Engine, instance: tuple[Question, str, Rows]
@@ -175,20 +161,14 @@ def test_the_rewriting_is_the_question_on_both_databases(
     check_answer(instance, on_postgres, on_duckdb)
 
 
-@QUICK_PAIRS
+@TRIED
 @given(pair=neighbours())
-def test_one_person_adds_only_tuples_of_their_own(on_duckdb: Engine, pair: tuple[str, Rows, Rows, Unit]) -> None:
-    check_neighbours(pair, on_duckdb)
-
-
-@pytest.mark.slow
-@SLOW_PAIRS
-@given(pair=neighbours())
-def test_one_person_adds_only_tuples_of_their_own_on_both(
+def test_one_person_adds_only_tuples_of_their_own(
     on_postgres: Engine, on_duckdb: Engine, pair: tuple[str, Rows, Rows, Unit]
 ) -> None:
-    check_neighbours(pair, on_postgres)
     check_neighbours(pair, on_duckdb)
+    if ALL:
+        check_neighbours(pair, on_postgres)
 
 
 def check_kinds(text: str, rows: Rows, engine: Engine) -> None:
@@ -209,7 +189,7 @@ def check_kinds(text: str, rows: Rows, engine: Engine) -> None:
     assert all(len(own) <= most.get(relation, len(own)) for (relation, _), own in groups.items())
 
 
-@settings(QUICK, max_examples=60)
+@FEWER
 @given(instance=instances().filter(lambda drawn: drawn[0].key is not None))
 def test_no_unit_is_in_more_groups_than_follow_from_it(
     on_duckdb: Engine, instance: tuple[Question, str, Rows]
@@ -218,18 +198,15 @@ def test_no_unit_is_in_more_groups_than_follow_from_it(
     check_kinds(text, rows, on_duckdb)
 
 
-@QUICK
+@FEWER
 @given(worlds_and_questions())
 def test_spellings_of_a_join_are_one_query(asked: tuple[World, Question]) -> None:
     """JOIN ON, USING and a comma are word for word the same statement."""
     world, question = asked
-    first, *others = (_rewritten(question.sql(way, world), world) for way in SPELLINGS[:3])
-    assert all(other == first for other in others)
-
-
-def _rewritten(sql: str, world: World) -> BackendQuery | None:
-    """None for a chain of references that needs more joins than a statement may have."""
     try:
-        return rewrite(planned(sql, world.schema, world.policy))
-    except StatementTooComplex:
-        return None
+        first, *others = (
+            rewrite(planned(question.sql(way, world), world.schema, world.policy)) for way in SPELLINGS[:3]
+        )
+    except StatementTooComplex:  # a chain of references needs more joins than a statement may have
+        reject()
+    assert all(other == first for other in others)

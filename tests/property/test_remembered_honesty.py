@@ -15,6 +15,8 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from tests.support.simulated_entropy import SimulatedEntropy
 
+pytestmark = pytest.mark.slow  # an audit of how useful answers are
+
 LADDER = Ladder(0, 14)
 KINDS = ("heavy", "alike", "two kinds")
 PEOPLE, TRIALS, DAYS = 20_000, 40, 8

@@ -8,17 +8,15 @@ from dataclasses import replace
 import pytest
 
 from server.errors import QueryFailed, TooManyFailures
+from tests.support.seeds import examples
 from tests.support.simulation.history import Simulation
 from tests.support.simulation.invariants import violations
 from tests.support.simulation.planted import PLANTED
 
-BROKEN_WITHIN = 400
-"""So many histories find each planted bug."""
 
-
-@pytest.mark.parametrize("histories", [30, pytest.param(1000, marks=pytest.mark.slow)])
-def test_no_history_breaks_a_promise(histories: int) -> None:
+def test_no_history_breaks_a_promise() -> None:
     outcomes: Counter[str] = Counter()
+    histories = examples(20, 1_000)
     for seed in range(histories):
         history = Simulation(seed).run()
         assert list(violations(history)) == [], f"seed {seed}"
@@ -28,11 +26,11 @@ def test_no_history_breaks_a_promise(histories: int) -> None:
     assert all(outcomes[name] >= histories for name in ("answered", "faults", "broken")), outcomes
 
 
-@pytest.mark.parametrize("seed", [1486, 1729, 4968, 5299])
-def test_histories_that_once_broke_one_do_not(seed: int) -> None:
+def test_histories_that_once_broke_one_do_not() -> None:
     """A commit whose answer was lost, and then the clock set back, or the disk full: once what was lost is a charge,
     and twice that one was given back (`test_postgres_ledger.py`)."""
-    assert list(violations(Simulation(seed).run())) == []
+    for seed in (1486, 1729, 4968, 5299):
+        assert list(violations(Simulation(seed).run())) == [], seed
 
 
 @pytest.mark.parametrize("seed", [4484, 7520])
@@ -49,9 +47,10 @@ def test_a_failure_that_nobody_was_told_of_is_one(seed: int) -> None:
     assert any("refused as one that had failed" in one for one in violations(none_failed))
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_bug_is_found(name: str) -> None:
-    assert any(list(violations(PLANTED[name](seed).run())) for seed in range(BROKEN_WITHIN))
+@pytest.mark.slow
+def test_planted_bugs_are_found() -> None:
+    for name, planted in PLANTED.items():
+        assert any(list(violations(planted(seed).run())) for seed in range(400)), name
 
 
 def test_a_history_follows_from_its_seed() -> None:
@@ -65,9 +64,9 @@ def test_a_history_follows_from_its_seed() -> None:
 
 def test_a_ledger_of_yesterday_is_refused() -> None:
     refused = []
-    for seed in range(20):
+    for seed in range(10):
         simulation = Simulation(seed)
         simulation.run()
         refused.append(simulation.refused_yesterday)
     assert False not in refused
-    assert refused.count(True) > 10
+    assert refused.count(True) >= 5

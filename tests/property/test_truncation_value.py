@@ -19,6 +19,7 @@ from privacy.truncation.programs.presolve import presolve
 from privacy.truncation.programs.reference_solver import ReferenceSolver
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, hypergraphs
+from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import from_sets, optimum, optimum_of, program
 
 GAP = 0.05
@@ -29,7 +30,6 @@ CELLS = range(len(LADDER))
 
 
 @given(hypergraphs(), st.sampled_from(CELLS))
-@settings(max_examples=80, deadline=None)
 def test_merging_preserves_the_optimum(table: list[Tuple], j: int) -> None:
     tau = int(LADDER.units[j])
     merged = group_instance(compact(from_sets(table)), 0).program(0, tau)
@@ -37,7 +37,6 @@ def test_merging_preserves_the_optimum(table: list[Tuple], j: int) -> None:
 
 
 @given(hypergraphs(min_size=1), st.lists(st.integers(0, 1 << 31), min_size=8, max_size=8))
-@settings(max_examples=150, deadline=None)
 def test_presolve_preserves_the_optimum_for_any_caps(table: list[Tuple], caps: list[int]) -> None:
     given_program = program(table, caps)
     done = presolve(given_program)
@@ -49,7 +48,7 @@ def test_presolve_preserves_the_optimum_for_any_caps(table: list[Tuple], caps: l
 
 
 @given(hypergraphs(), st.sampled_from(CELLS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12, 25))
 def test_the_reference_formulation_agrees_with_the_routes(table: list[Tuple], j: int) -> None:
     tau = int(LADDER.units[j])
     core = presolve(group_instance(compact(from_sets(table)), 0).program(0, tau)).core if table else None
@@ -58,7 +57,6 @@ def test_the_reference_formulation_agrees_with_the_routes(table: list[Tuple], j:
 
 
 @given(hypergraphs(min_size=1), st.data())
-@settings(max_examples=80, deadline=None)
 def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data: st.DataObject) -> None:
     numbers = st.floats(allow_nan=True, allow_infinity=True, width=32) | st.floats(0, 1)
     instance = program(table, [int(LADDER.units[4])] * 8)
@@ -71,7 +69,6 @@ def test_any_point_whatsoever_certifies_only_the_truth(table: list[Tuple], data:
 
 
 @given(hypergraphs(), st.sampled_from([LADDER, OTHER]))
-@settings(max_examples=80, deadline=None)
 def test_cheap_bounds_contain_the_optimum(table: list[Tuple], ladder: Ladder) -> None:
     start = cheap_bounds(ladder_instance(encode(from_sets(table)), 0, ladder))
     for j, tau in enumerate(ladder.units.tolist()):
@@ -80,7 +77,6 @@ def test_cheap_bounds_contain_the_optimum(table: list[Tuple], ladder: Ladder) ->
 
 
 @given(hypergraphs(), st.permutations(CELLS), st.sampled_from([LADDER, OTHER]))
-@settings(max_examples=80, deadline=None)
 def test_values_lie_in_the_gap_and_in_the_bounds_in_any_order_of_questions(
     table: list[Tuple], order: list[int], ladder: Ladder
 ) -> None:
@@ -97,7 +93,7 @@ def test_values_lie_in_the_gap_and_in_the_bounds_in_any_order_of_questions(
 
 
 @given(hypergraphs(), hypergraphs(), st.permutations(CELLS))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15, 30))
 def test_groups_do_not_see_each_other(first: list[Tuple], second: list[Tuple], order: list[int]) -> None:
     group = [0] * len(first) + [1] * len(second)
     both = truncate(encode(from_sets(first + second, group, 2)), 0, LADDER, GAP)

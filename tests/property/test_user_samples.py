@@ -22,6 +22,7 @@ from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.laplace_mixture import Mixture, mixture_loss
+from tests.support.seeds import examples
 
 UNITS = 5
 Rows = list[tuple[int, int, int]]
@@ -88,7 +89,6 @@ def explored(rows: Rows, places: list[int], drawn: int) -> Mixture:
     return [(1 / len(sets), truncated(tuple(row for row in rows if row[0] in chosen))) for chosen in sets]
 
 
-@settings(max_examples=40)
 @given(
     rows_of,
     st.integers(0, UNITS - 1),
@@ -120,7 +120,7 @@ def sampled(rows: Rows, rate: float) -> Mixture:
     return mixture
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(12, 15))
 @given(
     rows_of,
     st.integers(0, UNITS - 1),

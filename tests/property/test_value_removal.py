@@ -17,6 +17,7 @@ from privacy.join_tuples import DistinctTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from server.backends.duckdb import DuckdbBackend
 from tests.property.test_load_removal import ATTACHED, LADDER, PEOPLE, POLICY, Clinic
+from tests.support.seeds import sampled
 from tests.support.truncated import truncated
 
 OWNED = [
@@ -62,12 +63,12 @@ def values_at(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) 
     }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(tmp_path: Path, seed: int) -> None:
     policy, clinic = parse_policy(POLICY), Clinic(tmp_path, seed)
     finding = parse_policy(POLICY.replace("delta = 0.0", "delta = 1e-3") + "    town = { discover = true }\n")
     everybody = clinic.without(None)
-    others = [clinic.without(person) for person in range(0, PEOPLE, 5)]
+    others = [clinic.without(person) for person in sampled(range(0, PEOPLE, 5), 1)]
     for sql in (*OWNED, *FOUND):
         contract = finding if sql in FOUND else policy
         whole = values_at(everybody, sql, contract, loads=True)
@@ -82,11 +83,11 @@ def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(
             assert (moved >= 0).all() and (moved <= LADDER.units).all(), sql
 
 
-@pytest.mark.parametrize("sql", SHARED)
-def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path, sql: str) -> None:
+def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path) -> None:
     """A false histogram would count a value once per person who has it."""
     backend, policy = Clinic(tmp_path, 0).without(None), parse_policy(POLICY)
     schema = backend.schema()
-    plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
-    assert not any(map(plan.counts_loads_of, plan.releases)) and "no unit leaves it" not in plan.reason
-    assert rewrite(plan, dialect="duckdb", schema=schema).distinct_loads == ()
+    for sql in SHARED:
+        plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
+        assert not any(map(plan.counts_loads_of, plan.releases)) and "no unit leaves it" not in plan.reason, sql
+        assert rewrite(plan, dialect="duckdb", schema=schema).distinct_loads == (), sql

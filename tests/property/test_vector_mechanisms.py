@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
@@ -29,7 +29,6 @@ def neighbours(draw: st.DrawFn) -> tuple[list[Grouped], list[Grouped]]:
     return tuples, kept
 
 
-@settings(deadline=None, max_examples=100)
 @given(neighbours(), st.sampled_from(LADDER.units.tolist()))
 def test_bounds_and_sums_move_as_far_as_their_noise_pays_for(
     pair: tuple[list[Grouped], list[Grouped]], tau: int

@@ -16,6 +16,7 @@ from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.truncation.vector.reference import ReferenceVectorSolver
 from tests.property.truncation_strategies import weights
+from tests.support.seeds import examples
 from tests.unit.privacy.truncation.vector.vectors import (
     Grouped,
     compacted,
@@ -47,7 +48,7 @@ def oracle(instance: CompactJoinTuples, tau: int) -> float:
     return float(reject())
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(40, 300))
 @given(instances(), taus)
 def test_the_value_is_certified_and_near_the_oracle(tuples: list[Grouped], tau: int) -> None:
     instance = compacted(tuples)
@@ -58,7 +59,6 @@ def test_the_value_is_certified_and_near_the_oracle(tuples: list[Grouped], tau: 
     assert persons(removal.lower) - ORACLE <= optimum <= persons(removal.removed) + ORACLE
 
 
-@settings(deadline=None, max_examples=60)
 @given(instances(10), taus)
 def test_shares_and_the_published_program_agree(tuples: list[Grouped], tau: int) -> None:
     instance = compacted(tuples)
@@ -71,7 +71,7 @@ def test_shares_and_the_published_program_agree(tuples: list[Grouped], tau: int)
         assert abs(shares - published) <= 10 * ORACLE
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(40, 300))
 @given(
     instances(), st.lists(st.tuples(st.frozensets(st.integers(0, 7), max_size=3), weights, st.integers(0, 2))), taus
 )
@@ -87,7 +87,7 @@ def test_neighbours_differ_by_what_the_noise_is_scaled_for(
     assert distance(before.sums(tau), after.sums(tau)) <= tau * (removed + 1) * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(40, 300))
 @given(instances())
 def test_fewer_are_removed_as_the_threshold_grows(tuples: list[Grouped]) -> None:
     instance = VectorInstance(compacted(tuples))
@@ -95,7 +95,6 @@ def test_fewer_are_removed_as_the_threshold_grows(tuples: list[Grouped]) -> None
     assert all(later.removed <= sooner.removed + DEFAULT_GAP for sooner, later in pairwise(removals))
 
 
-@settings(deadline=None, max_examples=100)
 @given(instances(), taus)
 def test_sums_are_exact(tuples: list[Grouped], tau: int) -> None:
     instance = compacted(tuples)
@@ -103,7 +102,7 @@ def test_sums_are_exact(tuples: list[Grouped], tau: int) -> None:
     assert vector.sums(tau) == sums_of(instance, vector.removal(tau))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(40, 300))
 @given(instances(), st.lists(st.integers(-WHOLE, 6 * WHOLE), min_size=len(LADDER), max_size=len(LADDER)))
 def test_selection_equals_a_scan_of_the_whole_ladder(tuples: list[Grouped], stop: list[int]) -> None:
     instance = compacted(tuples)
@@ -113,7 +112,6 @@ def test_selection_equals_a_scan_of_the_whole_ladder(tuples: list[Grouped], stop
     assert VectorInstance(instance).select(LADDER, np.array(stop, np.int64)) == expected
 
 
-@settings(deadline=None, max_examples=100)
 @given(instances(), st.data())
 def test_selection_is_right_when_a_stop_value_is_hit_exactly(tuples: list[Grouped], data: st.DataObject) -> None:
     """Stop values at and one step beside the values themselves, where a sloppy bound would show."""

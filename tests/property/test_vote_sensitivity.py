@@ -42,8 +42,7 @@ def neighbour(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row[0] != UNIT or not row[2]]
 
 
-@pytest.mark.parametrize("made", [GAUSSIAN, LAPLACE])
-@given(rows=ROWS)
+@given(st.sampled_from([GAUSSIAN, LAPLACE]), ROWS)
 def test_removing_rows_of_a_unit_moves_the_votes_as_little_as_the_noise_is_for(
     made: VoteThreshold, rows: list[Row]
 ) -> None:
@@ -54,8 +53,7 @@ def test_removing_rows_of_a_unit_moves_the_votes_as_little_as_the_noise_is_for(
         assert np.abs(change).sum() <= 2 * STEPS
 
 
-@pytest.mark.parametrize("made", [GAUSSIAN, LAPLACE])
-@given(rows=ROWS)
+@given(st.sampled_from([GAUSSIAN, LAPLACE]), ROWS)
 def test_groups_of_one_neighbour_alone_have_one_units_votes_and_are_few(made: VoteThreshold, rows: list[Row]) -> None:
     here, there = votes(made, rows), votes(made, neighbour(rows))
     for mine, other in ((here, there), (there, here)):

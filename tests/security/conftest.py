@@ -19,9 +19,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def real() -> Iterator[Pair]:
-    """`noisegate serve` before both neighbours."""
+    """`noisegate serve` before both neighbours, with few workers."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    with real_pair(Path(".noisegate") / "tests" / worker / "security") as pair:
+    with real_pair(Path(".noisegate") / "tests" / worker / "security", module="tests.support.small_server") as pair:
         yield pair
 
 

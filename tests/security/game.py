@@ -265,7 +265,12 @@ _BY_CHANCE = 1e-5
 
 
 def play(
-    attack: Attack, present: Opens, absent: Opens, rounds: int, anew: Callable[[], None] = lambda: None
+    attack: Attack,
+    present: Opens,
+    absent: Opens,
+    rounds: int,
+    anew: Callable[[], None] = lambda: None,
+    unlikely: float = _BY_CHANCE,
 ) -> Outcome:
     """Attack the database with the person and the one without.
 
@@ -273,6 +278,7 @@ def play(
       rounds: of an attack on noisy numbers, with each of the two.
       anew: called before each round: what was answered in one is not given again in another, which would make one
         draw of noise of all of them.
+      unlikely: how often an attack that is no better than its budget allows is taken for a success.
     """
     if isinstance(attack, BreakIn):
         with _at(present, attack.epsilon) as desk:
@@ -298,7 +304,7 @@ def play(
     allowed = (1 + math.tanh(attack.epsilon / 2)) / 2
     by_chance = float(binom.sf(right - 1, 2 * rounds, allowed))
     told_of = f"right {right} times of {2 * rounds}; as often by chance at its budget: {by_chance:.2g}"
-    return Outcome(right > 1.9 * rounds, by_chance >= _BY_CHANCE, told_of)
+    return Outcome(right > 1.9 * rounds, by_chance >= unlikely, told_of)
 
 
 @contextmanager

@@ -69,6 +69,13 @@ class NaiveProxy:
         self._connection = duckdb.connect(self.file)
         self._lock = threading.Lock()  # of DuckDB's connection alone
 
+    def anew(self) -> None:
+        """Forget what was asked, and begin the noise again."""
+        self._draws = random.Random(SEED)
+        self.cache.clear()
+        self.paid.clear()
+        self.history.clear()
+
     def answer(self, analyst: str, sql: str, epsilon: float, parameters: Sequence[object] = ()) -> dict[str, Any]:
         """Columns, rows with noise, and what is left. Raises: PermissionError; whatever DuckDB does."""
         text = self._with_values(sql, parameters)

@@ -30,6 +30,7 @@ from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
 from tests.security.game import MARKER, TARGET, Desk, Opens
+from tests.security.naive import NaiveProxy
 from tests.security.naive_server import naive_server
 
 PEOPLE, VISITS = 150, 600
@@ -214,24 +215,28 @@ class Pair:
     Attributes:
       present, absent: open a desk with a fresh account, before the database with the person and the one without.
       proxies: the same two, where they are real.
+      naive: the same two, where they are not.
     """
 
     present: Opens
     absent: Opens
     proxies: tuple[Proxy, ...] = ()
+    naive: tuple[NaiveProxy, ...] = ()
 
     def anew(self) -> None:
         """The data are said to be new: what was answered before is not given again."""
+        for naive in self.naive:
+            naive.anew()
         for proxy in self.proxies:
             proxy.ledger.bump_data(Act("custodian", "another round"))
 
 
 @contextmanager
-def real_pair(folder: Path, settings: str = "") -> Iterator[Pair]:
+def real_pair(folder: Path, settings: str = "", module: str = "server.cli.main") -> Iterator[Pair]:
     """Two real proxies, whose catalogs for the other protocol are kept in the folder for the next time."""
     clinic(folder / "with", with_target=True)
     clinic(folder / "without", with_target=False)
-    with served((folder / "with", folder / "without"), settings) as (one, other):
+    with served((folder / "with", folder / "without"), settings, module) as (one, other):
         yield Pair(one.desk, other.desk, (one, other))
 
 
@@ -240,11 +245,11 @@ def naive_pair(folder: Path) -> Iterator[Pair]:
     """Two naive ones."""
     with ExitStack() as stack:
         one, other = (stack.enter_context(_naive(folder / name, name == "with")) for name in ("with", "without"))
-        yield Pair(one, other)
+        yield Pair(one[0], other[0], naive=(one[1], other[1]))
 
 
 @contextmanager
-def _naive(folder: Path, with_target: bool) -> Iterator[Opens]:
+def _naive(folder: Path, with_target: bool) -> Iterator[tuple[Opens, NaiveProxy]]:
     file = clinic(folder, with_target=with_target)
     with naive_server(file, folder) as (address, proxy, keys):
 
@@ -258,4 +263,4 @@ def _naive(folder: Path, with_target: bool) -> Iterator[Opens]:
             name, key = account(epsilon)
             return Desk(address, name, key, account, proxy.log)
 
-        yield desk
+        yield desk, proxy

@@ -18,8 +18,9 @@ from server.query import QueryRequest
 from tests.security.pairwise.lockstep import ANALYST, Lockstep, Measured, Seen
 from tests.security.pairwise.run import GENERATORS, compared
 from tests.security.pairwise.worlds import HOSTILE_POLICY, Files, hostile
+from tests.support.seeds import examples
 
-QUESTIONS = {"hostile": 30, "spoken": 60, "composed": 10, "drawn": 48}
+QUESTIONS = {"hostile": examples(15, 30), "spoken": examples(30, 60), "composed": 10, "drawn": 48}
 QUICK = ("hostile", "spoken")
 BY_WARD = "SELECT t, count(*), sum(n) FROM h GROUP BY t HAVING count(*) > 2 ORDER BY 2 DESC LIMIT 2"
 
@@ -52,7 +53,8 @@ def test_what_is_released_from_both_differs_and_is_not_compared(lockstep: Lockst
     assert (seen.answered, seen.differences) == (1, [])
     first, second = (pool.measured[0] for pool in lockstep._pools)
     assert isinstance(first, tuple) and isinstance(second, tuple)
-    assert first[1][0].values.tolist() != second[1][0].values.tolist()
+    values = [[one.values.tolist() for one in measured[1]] for measured in (first, second)]
+    assert values[0] != values[1], "counts may be alike by chance; sums have a million steps"
 
 
 def test_a_slope_per_group_is_answered_by_the_mechanism_that_is_named(lockstep: Lockstep) -> None:
@@ -85,9 +87,9 @@ def _another_confidence(measured: Measured) -> Measured:
     return measured[0], tuple(replace(one, confidence=0.9) for one in measured[1])
 
 
-@pytest.mark.parametrize("alter", [_fewer, _another_confidence])
-def test_a_release_of_another_form_is_seen(files: Files, alter: Any) -> None:
-    assert _differs(Lockstep(files, HOSTILE_POLICY, alter=alter)) == {"form of a release"}
+def test_a_release_of_another_form_is_seen(files: Files) -> None:
+    for alter in (_fewer, _another_confidence):
+        assert _differs(Lockstep(files, HOSTILE_POLICY, alter=alter)) == {"form of a release"}, alter
 
 
 def test_an_error_that_one_database_alone_has_is_seen(files: Files) -> None:

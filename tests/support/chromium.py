@@ -1,4 +1,4 @@
-"""Debian's Chromium, for tests of pages; where it is not installed, they are skipped."""
+"""Debian's Chromium, for tests of pages, which are a suite of their own (`make test-browser`)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 SCREENSHOTS = Path(".noisegate") / "screenshots"
 _PROGRAM = shutil.which("chromium")
 
-needs_chromium = pytest.mark.skipif(_PROGRAM is None, reason="Chromium is not installed (Debian's package chromium)")
-
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A running browser."""
+    assert _PROGRAM is not None, "Chromium is not installed (Debian's package chromium)"
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=_PROGRAM, args=["--no-sandbox"])
         yield running

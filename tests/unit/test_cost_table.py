@@ -39,17 +39,15 @@ def test_read_and_group_are_told_apart_where_they_were_measured() -> None:
     assert "| PostgreSQL | one owner, by nation | 6.0 million | 1.00 | 2.00 | 0.50 | 0.25 | 0.12 |" in shown
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "rows"),
-    [
+def test_an_engine_pays_from_where_the_lines_cross() -> None:
+    cases: list[tuple[Line, Line, float]] = [
         (Line(1.0, 1e-6), Line(0.0, 2e-6), 1e6),
         (Line(0.0, 1e-6), Line(1.0, 2e-6), 0.0),
         (Line(0.0, 2e-6), Line(0.0, 1e-6), math.inf),
         (Line(2.0, 1e-6), Line(1.0, 1e-6), math.inf),
-    ],
-)
-def test_an_engine_pays_from_where_the_lines_cross(one: Line, other: Line, rows: float) -> None:
-    assert one.rows_until_below(other) == pytest.approx(rows)
+    ]
+    for one, other, rows in cases:
+        assert one.rows_until_below(other) == pytest.approx(rows), one
 
 
 def test_a_line_passes_through_the_ends() -> None:

@@ -41,10 +41,10 @@ def test_what_a_run_reached_is_enough_for_it() -> None:
     assert shortfalls(folders, floors_of(folders)) == []
 
 
-@pytest.mark.parametrize(("ran", "faults"), [(30, 0), (29, 0), (28, 1)])
-def test_one_branch_fewer_is_forgiven_and_two_are_not(ran: int, faults: int) -> None:
-    folders = {"planner": {"lines": Part(1, 1), "branches": Part(ran, 40)}}
-    assert len(shortfalls(folders, {"planner": {"lines": 100, "branches": 75}})) == faults  # type: ignore[arg-type]
+def test_one_branch_fewer_is_forgiven_and_two_are_not() -> None:
+    for ran, faults in [(30, 0), (29, 0), (28, 1)]:
+        folders = {"planner": {"lines": Part(1, 1), "branches": Part(ran, 40)}}
+        assert len(shortfalls(folders, {"planner": {"lines": 100, "branches": 75}})) == faults, ran  # type: ignore[arg-type]
 
 
 def test_a_folder_without_a_floor_and_a_floor_without_a_folder_are_faults() -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.release.distribution import ROOT, build
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("privacy", "planner", "server")
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 

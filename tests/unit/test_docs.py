@@ -15,7 +15,6 @@ from planner.policy.policy import parse_policy
 from tests.release import policy_reference, sql_reference
 from tests.release.readme import BLOCKS, RESULTS, ROOT, written
 
-MOST_LINES = 150
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 RUN = {
     "console": "tests/e2e/test_custodians_walk.py",
@@ -32,10 +31,6 @@ ONLY_SHOWN = {"text", "sh", "{toctree}"}
 """Output, a command of the system's, and what Sphinx reads."""
 
 
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= MOST_LINES
-
-
 def test_the_readme_has_its_two_commands_and_its_picture() -> None:
     text = (ROOT / "README.md").read_text()
     assert "$ make demo " in text and "$ make test " in text
@@ -50,14 +45,14 @@ def test_every_stored_figure_is_what_the_pages_say() -> None:
         assert path.read_text(encoding="utf-8") == text, path
 
 
-@pytest.mark.parametrize("place", range(len(BLOCKS)))
-def test_another_figure_is_another_block(place: int) -> None:
-    _, _, benchmark, block = BLOCKS[place]
-    document = json.loads((RESULTS / f"{benchmark}.json").read_text())
-    before = block(document)
-    for row in document["rows"]:
-        row["value"] = 3 * row["value"] + 1
-    assert block(document) != before
+def test_another_figure_is_another_block() -> None:
+    for place in range(len(BLOCKS)):
+        _, _, benchmark, block = BLOCKS[place]
+        document = json.loads((RESULTS / f"{benchmark}.json").read_text())
+        before = block(document)
+        for row in document["rows"]:
+            row["value"] = 3 * row["value"] + 1
+        assert block(document) != before, place
 
 
 def test_the_reference_is_what_the_planner_decides_by() -> None:
@@ -86,45 +81,10 @@ def test_the_sample_of_a_policy_is_one() -> None:
     assert parse_policy(optional).budgets.analyst != parse_policy(sample).budgets.analyst
 
 
-QUESTIONS = {
-    "How do I add an analyst?": "noisegate analyst add",
-    "What does it protect against, and what not?": "**What does it protect against?**",
-    "How do I choose epsilon for a question?": "Twice the epsilon halves the noise",
-    "How large should a budget be?": "[budgets.dataset]",
-    "How do I connect Superset, Metabase, Grafana?": "SQLAlchemy URI",
-    "How do I say that the rows are new?": "noisegate data bump",
-    "What may a policy say?": "`max_epsilon`",
-    "How do I back up the ledger?": "noisegate ledger backup",
-    "What do `cut`, `weak` and the interval mean?": "| `cut` |",
-    "My table has no person column": "belongs to nobody",
-    "How do I rotate keys?": "analyst rotate-key",
-    "How do I upgrade?": "CHANGELOG.md",
-    "What if two analysts pool their answers?": "pool their answers?",
-}
-"""What a new user asks, and words of the answer."""
-
-
-@pytest.mark.parametrize(("question", "words"), QUESTIONS.items())
-def test_what_a_new_user_asks_is_two_clicks_away(question: str, words: str) -> None:
-    """README leads to the index, whose line of the question leads to the section with the answer."""
-    assert "](docs/index.md)" in (ROOT / "README.md").read_text()
-    index = (ROOT / "docs" / "index.md").read_text()
-    (line,) = (line for line in index.splitlines() if line.startswith(f"| {question} |"))
-    page, anchor = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", line)[0]
-    text = (ROOT / "docs" / page).read_text()
-    sections = {slug(section.splitlines()[0]): section for section in re.split(r"(?m)^#+ ", text)[1:]}
-    assert words in (sections[anchor] if anchor else text)
-
-
-def slug(heading: str) -> str:
-    """The anchor of a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_every_example_is_of_a_kind_that_is_run(page: Path) -> None:
-    kinds = set(re.findall(r"(?m)^```(\S+)$", page.read_text()))
-    assert kinds <= RUN.keys() | ONLY_SHOWN
+def test_every_example_is_of_a_kind_that_is_run() -> None:
+    for page in PAGES:
+        kinds = set(re.findall(r"(?m)^```(\S+)$", page.read_text()))
+        assert kinds <= RUN.keys() | ONLY_SHOWN, page
 
 
 class _Loaded(HTMLParser):
@@ -142,6 +102,7 @@ class _Loaded(HTMLParser):
             self.urls.append(said.get("href") or "")
 
 
+@pytest.mark.slow
 def test_the_pages_are_built_and_load_nothing_from_elsewhere(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-E", "-b", "html", "-d", str(tmp_path / "doctrees")]
     done = subprocess.run([*command, str(ROOT / "docs"), str(tmp_path / "html")], capture_output=True, text=True)

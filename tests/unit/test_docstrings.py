@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("privacy", "planner", "server")
 LEAST_WORDS = 4
@@ -41,15 +43,15 @@ def says_nothing(name: str, docstring: str) -> bool:
     return len(docstring.split()) < LEAST_WORDS or repeated
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_public_docstring_says_more_than_the_name(package: str) -> None:
-    empty = [
-        f"{path.relative_to(ROOT)}: {name}: {docstring!r}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for name, docstring in public(ast.parse(path.read_text()))
-        if says_nothing(name, docstring)
-    ]
-    assert not empty, "say what it is and what follows from that: " + "; ".join(empty)
+def test_a_public_docstring_says_more_than_the_name() -> None:
+    for package in PACKAGES:
+        empty = [
+            f"{path.relative_to(ROOT)}: {name}: {docstring!r}"
+            for path in sorted((ROOT / package).rglob("*.py"))
+            for name, docstring in public(ast.parse(path.read_text()))
+            if says_nothing(name, docstring)
+        ]
+        assert not empty, "say what it is and what follows from that: " + "; ".join(empty)
 
 
 def raised(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -95,50 +97,47 @@ SHOWN = ("server/cli/commands", "server/cli/shell/command.py", "server/cli/shell
 """Where docstrings are help texts and the API's description, which name exit codes and problems instead."""
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_public_function_that_raises_names_the_error(package: str) -> None:
-    found = [
-        f"{name}: {function}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        if not (name := str(path.relative_to(ROOT))).startswith(SHOWN)
-        for function in silent(ast.parse(path.read_text()))
-    ]
-    assert not found
+def test_a_public_function_that_raises_names_the_error() -> None:
+    for package in PACKAGES:
+        found = [
+            f"{name}: {function}"
+            for path in sorted((ROOT / package).rglob("*.py"))
+            if not (name := str(path.relative_to(ROOT))).startswith(SHOWN)
+            for function in silent(ast.parse(path.read_text()))
+        ]
+        assert not found, package
 
 
-@pytest.mark.parametrize("package", ["planner", "server"])
-def test_a_public_function_of_many_arguments_describes_them(package: str) -> None:
-    found = [
-        f"{name}: {function}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        if not (name := str(path.relative_to(ROOT))).startswith(SHOWN)
-        for function in undescribed(ast.parse(path.read_text()))
-    ]
-    assert not found
+def test_a_public_function_of_many_arguments_describes_them() -> None:
+    for package in ["planner", "server"]:
+        found = [
+            f"{name}: {function}"
+            for path in sorted((ROOT / package).rglob("*.py"))
+            if not (name := str(path.relative_to(ROOT))).startswith(SHOWN)
+            for function in undescribed(ast.parse(path.read_text()))
+        ]
+        assert not found, package
 
 
-@pytest.mark.parametrize("folder", ["unit", "integration"])
-def test_a_test_is_named_by_subject_condition_and_result(folder: str) -> None:
+def test_a_test_is_named_by_subject_condition_and_result() -> None:
     """Of which a name of one or two words can have none."""
-    short = [
-        f"{path.relative_to(ROOT)}: {node.name}"
-        for path in sorted((ROOT / "tests" / folder).rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test_")
-        and len(node.name.split("_")) - 1 < LEAST_WORDS_OF_A_TEST
-    ]
-    assert not short
+    for folder in ["unit", "integration"]:
+        short = [
+            f"{path.relative_to(ROOT)}: {node.name}"
+            for path in sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name.startswith("test_")
+            and len(node.name.split("_")) - 1 < LEAST_WORDS_OF_A_TEST
+        ]
+        assert not short, folder
 
 
-@pytest.mark.parametrize(
-    ("name", "docstring", "nothing"),
-    [
+def test_what_counts_as_saying_nothing() -> None:
+    for name, docstring, nothing in [
         ("Charge.name", "The charge's name.", True),
         ("head", "The last entry.", True),
         ("noise_scale_of_release", "The noise scale of a release.", True),
         ("head", "The last entry, onto which the next is chained.", False),
-    ],
-)
-def test_what_counts_as_saying_nothing(name: str, docstring: str, nothing: bool) -> None:
-    assert says_nothing(name, docstring) == nothing
+    ]:
+        assert says_nothing(name, docstring) == nothing, name

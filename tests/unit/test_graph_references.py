@@ -17,6 +17,8 @@ from tests.benchmarks.published.graph_references import (
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
 
+pytestmark = pytest.mark.slow
+
 CLIQUE = list(itertools.combinations(range(6), 2))
 EDGES = np.array([*CLIQUE, *((6, leaf) for leaf in range(7, 37))])
 TRIANGLES = Pattern(EDGES, np.array(list(itertools.combinations(range(6), 3))), 37, paths=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.benchmarks.published.errors_table import BENCHMARKS, MARKERS, README, block, stored
 from tests.release.readme import replaced
 
@@ -14,10 +12,10 @@ def test_the_readme_says_what_was_measured() -> None:
     assert replaced(text, MARKERS, block(stored())) == text
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_another_figure_is_another_block(name: str) -> None:
-    documents = stored()
-    before = block(documents)
-    for row in documents[name]["rows"]:  # type: ignore[attr-defined]
-        row["value"] = 3 * row["value"] + 1
-    assert block(documents) != before
+def test_another_figure_is_another_block() -> None:
+    for name in BENCHMARKS:
+        documents = stored()
+        before = block(documents)
+        for row in documents[name]["rows"]:  # type: ignore[attr-defined]
+            row["value"] = 3 * row["value"] + 1
+        assert block(documents) != before, name

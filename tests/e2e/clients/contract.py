@@ -116,6 +116,7 @@ class Contract:
     def test_sees_an_exhausted_budget(self, wire: WireProxy) -> None:
         assert self.client(wire, 0.25).refusal(COUNT) == "PD001"
 
+    @pytest.mark.clients
     def test_cancels_what_runs(self, wire: WireProxy) -> None:
         start = time.monotonic()
         assert self.client(wire, 2.0).cancelled() in self.cancellations

@@ -1,6 +1,5 @@
 -- Eight panels, written in the style in which Grafana sends its queries to PostgreSQL: with the macros already
 -- expanded ($__timeFilter, $__timeGroup, $__unixEpochFilter, $__timeFrom), moments in UTC with a Z.
--- A statement that is refused is followed by what to write instead, by the refusal's hint.
 
 -- panel: orders a day, $__timeGroupAlias(created_at, '1d') and $__timeFilter(created_at)
 SELECT

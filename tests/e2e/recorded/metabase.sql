@@ -1,6 +1,5 @@
 -- Twelve charts of a dashboard, written in the style in which Metabase writes its queries for PostgreSQL: every name
 -- quoted and qualified, joins LEFT with the foreign key's name in the alias, a question on a question as "source".
--- A statement that is refused is followed by what to write instead, by the refusal's hint.
 
 -- chart: orders by month
 SELECT

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import duckdb
-
 from planner.errors import PlannerError
 from planner.policy.policy import Policy, parse_policy
 from planner.schema import Schema
@@ -20,6 +18,7 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
 from tests.golden.collected.world import ROWS, TABLES
+from tests.golden.databases import in_file
 from tests.support.memory_ledger import MemoryLedger
 
 NAMESPACE = "public"
@@ -42,22 +41,14 @@ def policy() -> Policy:
 
 def write_file(path: Path) -> None:
     """The tables in a DuckDB file. Cost: half a second."""
-    with duckdb.connect(path) as connection:
-        connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}; SET TimeZone = 'UTC'")
-        for statement in (*TABLES, *ROWS):
-            connection.execute(statement)
+    in_file(path, (*TABLES, *ROWS))
 
 
 @cache
 def schema() -> Schema:
     """The catalog; PostgreSQL's has the same fingerprint."""
     with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
-        path = Path(folder) / "tables.duckdb"
-        with duckdb.connect(path) as connection:
-            connection.execute(f"CREATE SCHEMA {NAMESPACE}; USE {NAMESPACE}")
-            for statement in TABLES:
-                connection.execute(statement)
-        return DuckdbBackend(path, NAMESPACE).schema()
+        return DuckdbBackend(in_file(Path(folder) / "tables.duckdb", TABLES), NAMESPACE).schema()
 
 
 def pipeline(backend: Backend) -> Pipeline:

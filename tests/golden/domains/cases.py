@@ -45,9 +45,7 @@ CASES: dict[str, Case] = {
         "dx.chapter", "FROM visit v LEFT JOIN diagnosis dx ON v.diagnosis = dx.code AND dx.severity = 'mild'", 3
     ),
     "no missing right side": _count(
-        "dx.chapter",
-        "FROM visit v LEFT JOIN diagnosis dx ON v.diagnosis = dx.code WHERE dx.severity = 'mild'",
-        2,
+        "dx.chapter", "FROM visit v LEFT JOIN diagnosis dx ON v.diagnosis = dx.code WHERE dx.severity = 'mild'", 2
     ),
     "a foreign key": _count("v.diagnosis", "FROM visit v", 60, "v.diagnosis IS NOT NULL"),
     "a foreign key, narrowed": _count("v.diagnosis", "FROM visit v WHERE v.diagnosis LIKE 'D1%'", 11),

@@ -127,14 +127,9 @@ def _by_keys(epsilon: float) -> Iterator[tuple[str, Release]]:
     rng = np.random.default_rng(20260131)
     units, keys = np.repeat(np.arange(300), 6), rng.geometric(0.1, 1800) % 40
     made: dict[str, LPA | FPA | GSR | GSS | GS] = {
-        "lpa": LPA(epsilon),
-        "fpa": FPA(epsilon, 4),
-        "gs_r": GSR(epsilon),
-        "gs_s": GSS(epsilon),
-        "gs_s, rows": GSS(epsilon, "row"),
-        "gs": GS(epsilon),
-        "gs as published": GS.as_published(epsilon),
-    }
+        "lpa": LPA(epsilon), "fpa": FPA(epsilon, 4), "gs_r": GSR(epsilon), "gs_s": GSS(epsilon),
+        "gs_s, rows": GSS(epsilon, "row"), "gs": GS(epsilon), "gs as published": GS.as_published(epsilon),
+    }  # fmt: skip
     for name, mechanism in made.items():
 
         def release(seed: int, mechanism: LPA | FPA | GSR | GSS | GS = mechanism) -> list[NDArray[np.generic]]:
@@ -169,14 +164,14 @@ def _centres(epsilon: float) -> Iterator[tuple[str, Release]]:
 
 
 def _truncated(mechanism: Measurement, drawn: JoinTuples) -> Release:
-    answer = truncate(encode(drawn), 0, mechanism.ladder, mechanism.gap)
-    return lambda seed: _arrays(mechanism.release(answer, SimulatedEntropy(seed)))
+    answer = cache(lambda: truncate(encode(drawn), 0, mechanism.ladder, mechanism.gap))
+    return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
 
 
 def _shown(threshold: GroupThreshold, drawn: JoinTuples) -> Release:
     counted = JoinTuples(drawn.owners, drawn.group, drawn.n_groups, np.full_like(drawn.weights, ONE))
-    answer = truncate(encode(counted), 0, threshold.ladder, threshold.gap)
-    return lambda seed: [threshold.release(answer, SimulatedEntropy(seed))]
+    answer = cache(lambda: truncate(encode(counted), 0, threshold.ladder, threshold.gap))
+    return lambda seed: [threshold.release(answer(), SimulatedEntropy(seed))]
 
 
 def _voted(threshold: VoteThreshold, drawn: JoinTuples) -> Release:
@@ -188,8 +183,8 @@ def _distinct(owners: int, epsilon: float) -> Release:
     gap = 0.0 if owners == 1 else 0.01  # counts of distinct values are certified from two owners on
     mechanism, drawn = measurement("gem", epsilon, 2, gap, whole=True), tuples(owners, GROUPS)
     values = DistinctTuples(drawn.owners, drawn.group, drawn.n_groups, drawn.weights[0] % 37)
-    answer = truncate_distinct(values, mechanism.ladder, mechanism.gap)
-    return lambda seed: _arrays(mechanism.release(answer, SimulatedEntropy(seed)))
+    answer = cache(lambda: truncate_distinct(values, mechanism.ladder, mechanism.gap))
+    return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
 
 
 def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:

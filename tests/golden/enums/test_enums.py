@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import duckdb as duckdb_driver
 import psycopg
 import pytest
 
@@ -20,13 +19,13 @@ from planner.rewriting.rewrite import rewrite
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema
 from server.backends.catalog import read_schema
-from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
 from server.query import Budget
 from server.results.response import response
 from server.workers.measure import measure, plan_measurements
-from tests.golden.untruncated import Run, assert_same, postgres, untruncated
+from tests.golden.databases import Engine, engines, in_file, on_server
+from tests.golden.untruncated import assert_same, untruncated
 from tests.support.planning import planned
 
 TABLES = (
@@ -87,70 +86,50 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def wards_url(embedded_postgres: EmbeddedPostgres) -> Iterator[str]:
-    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS wards WITH (FORCE)")
-        connection.execute("CREATE DATABASE wards")
-        url = embedded_postgres.url(database="wards")
-        with psycopg.connect(url) as loading:
-            for statement in (*TABLES, *ROWS):
-                loading.execute(statement.encode())
+    with on_server(embedded_postgres, "wards", (*TABLES, *ROWS)) as url:
         yield url
-        connection.execute("DROP DATABASE wards WITH (FORCE)")
 
 
 @pytest.fixture(scope="module")
-def on_postgres(wards_url: str) -> tuple[Schema, Run]:
-    with psycopg.connect(wards_url) as connection:
-        schema = read_schema(connection)
-    validate(POLICY, schema)
-    return schema, postgres(wards_url)
+def both(wards_url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Engine]:
+    path = in_file(tmp_path_factory.mktemp("wards") / "tables.duckdb", (*TABLES, *ROWS))
+    found = engines(wards_url, path)
+    validate(POLICY, found[0].schema)
+    return found
 
 
 @pytest.fixture(scope="module")
-def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> tuple[Schema, Run]:
-    path = tmp_path_factory.mktemp("wards") / "wards.duckdb"
-    with duckdb_driver.connect(path) as connection:
-        connection.execute("CREATE SCHEMA public; USE public")
-        for statement in (*TABLES, *ROWS):
-            connection.execute(statement)
-
-    def run(statement: str) -> list[tuple[object, ...]]:
-        with duckdb_driver.connect(path, read_only=True) as connection:
-            connection.execute("USE public")
-            return connection.execute(statement).fetchall()
-
-    return DuckdbBackend(path, "public").schema(), run
+def schema(both: tuple[Engine, Engine]) -> Schema:
+    """PostgreSQL's."""
+    return both[0].schema
 
 
-@pytest.mark.parametrize("name", sorted(QUESTIONS))
-def test_the_answer_is_that_of_sql(name: str, on_postgres: tuple[Schema, Run], on_duckdb: tuple[Schema, Run]) -> None:
-    sql, known, groups = QUESTIONS[name]
-    expected = on_postgres[1](sql.format(f"WHERE {known}" if known else ""))
-    for (schema, run), dialect in ((on_postgres, "postgres"), (on_duckdb, "duckdb")):
-        plan = planned(sql.format(""), schema, POLICY)
-        answer = untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema))  # type: ignore[arg-type]
-        assert_same(answer, plan, expected)
-        assert len(answer.rows) == groups
+def test_the_answer_is_that_of_sql(both: tuple[Engine, Engine]) -> None:
+    for name in sorted(QUESTIONS):
+        sql, known, groups = QUESTIONS[name]
+        expected = both[0].run(sql.format(f"WHERE {known}" if known else ""))
+        for schema, run, dialect in both:
+            plan = planned(sql.format(""), schema, POLICY)
+            answer = untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema))
+            assert_same(answer, plan, expected)
+            assert len(answer.rows) == groups
 
 
-def test_both_databases_say_the_labels_in_their_order(
-    on_postgres: tuple[Schema, Run], on_duckdb: tuple[Schema, Run]
-) -> None:
-    for schema, _ in (on_postgres, on_duckdb):
+def test_both_databases_say_the_labels_in_their_order(both: tuple[Engine, Engine]) -> None:
+    for schema, _, _ in both:
         column = schema.tables["visit"].column("state")
         assert column is not None and column.type == "enum('waiting', 'in', 'it''s, done', 'lost')"
 
 
-def test_a_new_label_is_another_structure(on_postgres: tuple[Schema, Run], wards_url: str) -> None:
+def test_a_new_label_is_another_structure(schema: Schema, wards_url: str) -> None:
     with psycopg.connect(wards_url) as connection:
         connection.execute("ALTER TYPE state ADD VALUE 'later'")
         later = read_schema(connection)
         connection.rollback()
-    assert later.fingerprint != on_postgres[0].fingerprint
+    assert later.fingerprint != schema.fingerprint
 
 
-def test_values_come_with_the_statement_and_are_labels(on_postgres: tuple[Schema, Run]) -> None:
-    schema, _ = on_postgres
+def test_values_come_with_the_statement_and_are_labels(schema: Schema) -> None:
     described = describe(parse("SELECT count(*) FROM visit WHERE state = $1"), schema, POLICY)
     assert described.parameters == ("text",)
     filled = substitute(parse("SELECT count(*) FROM visit WHERE state = $1"), ("gone",))
@@ -158,10 +137,7 @@ def test_values_come_with_the_statement_and_are_labels(on_postgres: tuple[Schema
         bind(filled, schema, POLICY)
 
 
-def test_an_answer_shows_labels_and_says_whose_rows_are_left_out(
-    on_postgres: tuple[Schema, Run], wards_url: str
-) -> None:
-    schema, _ = on_postgres
+def test_an_answer_shows_labels_and_says_whose_rows_are_left_out(schema: Schema, wards_url: str) -> None:
     plan = planned(QUESTIONS["its labels are the groups"][0].format(""), schema, POLICY, epsilon=1000.0)
     domain, noisy = measure(PostgresBackend(wards_url), rewrite(plan), plan_measurements(plan, POLICY))
     answer = response(plan, domain, noisy, Budget(1.0, 0.0, 0.0, 0.0), "r")
@@ -171,82 +147,63 @@ def test_an_answer_shows_labels_and_says_whose_rows_are_left_out(
     assert plan.domains[0].why == "the column's enum has {n} labels"
 
 
-@pytest.mark.parametrize(
-    ("condition", "error", "words"),
-    [
+def test_what_has_no_meaning_here_is_refused_with_what_to_write(schema: Schema) -> None:
+    for condition, error, words in [
         ("state = 'wating'", UnreadableValue, "did you mean waiting"),
         ("state IN ('in', 'gone for good')", UnreadableValue, "write one of its labels: 'waiting', 'in'"),
         ("state < 'in'", UnsupportedSQL, "compare it with =, <> or IN"),
         ("state BETWEEN 'in' AND 'lost'", UnsupportedSQL, "compare it with"),
         ("greatest(state, 'in') = 'in'", UnsupportedSQL, "compare it with"),
-        ("state = kind", UndefinedOperator, "status::text"),
-        ("state = note", UndefinedOperator, "as text"),
-        ("upper(state) = 'IN'", UnsupportedSQL, "status::text"),
-        ("state LIKE 'i%'", UnsupportedSQL, "status::text"),
-    ],
-)
-def test_what_has_no_meaning_here_is_refused_with_what_to_write(
-    condition: str, error: type[UnsupportedSQL], words: str, on_postgres: tuple[Schema, Run]
-) -> None:
-    with pytest.raises(error) as refused:
-        planned(f"SELECT count(*) FROM visit WHERE {condition}", on_postgres[0], POLICY)
-    assert words in str(refused.value.hint)
+        ("state = kind", UndefinedOperator, "status::text"), ("state = note", UndefinedOperator, "as text"),
+        ("upper(state) = 'IN'", UnsupportedSQL, "status::text"), ("state LIKE 'i%'", UnsupportedSQL, "status::text"),
+    ]:  # fmt: skip
+        with pytest.raises(error) as refused:
+            planned(f"SELECT count(*) FROM visit WHERE {condition}", schema, POLICY)
+        assert words in str(refused.value.hint)
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
+def test_a_policy_may_name_some_of_the_labels(both: tuple[Engine, Engine]) -> None:
+    cases: list[tuple[str, str | None]] = [
         ('state = { domain = ["in", "lost"], other = "rest" }', None),
         ('state = { domain = ["in", "gone"] }', "no label of enum"),
         ("state = { discover = true }", "`discover` is for"),
         ("state = { range = [0, 1] }", "a range needs a number"),
-    ],
-)
-def test_a_policy_may_name_some_of_the_labels(
-    settings: str, problem: str | None, on_postgres: tuple[Schema, Run]
-) -> None:
-    schema, run = on_postgres
-    policy = parse_policy(f"{TEXT}\n[tables.visit.columns]\n{settings}")
-    if problem is not None:
-        with pytest.raises(PolicyInvalid, match=problem):
-            validate(policy, schema)
-        return
-    validate(policy, schema)
-    plan = planned("SELECT state, count(*) FROM visit GROUP BY state", schema, policy)
-    answer = untruncated(plan, run)
-    counts = {group: int(row[1]) for group, row in answer.rows.items()}  # type: ignore[arg-type]
-    assert counts == {("in",): 2, ("lost",): 0, ("rest",): 3}
+    ]  # fmt: skip
+    schema, run, _ = both[0]
+    for settings, problem in cases:
+        policy = parse_policy(f"{TEXT}\n[tables.visit.columns]\n{settings}")
+        if problem is not None:
+            with pytest.raises(PolicyInvalid, match=problem):
+                validate(policy, schema)
+            continue
+        validate(policy, schema)
+        plan = planned("SELECT state, count(*) FROM visit GROUP BY state", schema, policy)
+        answer = untruncated(plan, run)
+        counts = {group: int(row[1]) for group, row in answer.rows.items()}  # type: ignore[arg-type]
+        assert counts == {("in",): 2, ("lost",): 0, ("rest",): 3}
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_public_tables_are_answered_exactly(both: tuple[Engine, Engine]) -> None:
+    for sql in [
         "SELECT id, kind FROM ward ORDER BY id",
         "SELECT kind, count(*) FROM ward WHERE kind IN ('a', 'b') GROUP BY kind ORDER BY kind::text",
         "SELECT count(*) FROM ward a JOIN ward b ON a.kind = b.kind WHERE a.kind <> 'a'",
         "SELECT s.kind, count(*) FROM (SELECT kind FROM ward) s WHERE s.kind = 'b' GROUP BY s.kind",
         "SELECT id FROM ward w WHERE EXISTS (SELECT 1 FROM ward o WHERE o.kind = w.kind AND o.id > 1)",
-    ],
-)
-def test_public_tables_are_answered_exactly(
-    sql: str, on_postgres: tuple[Schema, Run], on_duckdb: tuple[Schema, Run]
-) -> None:
-    expected = on_postgres[1](sql)
-    for (schema, run), dialect in ((on_postgres, "postgres"), (on_duckdb, "duckdb")):
-        query = bind_public(read(sql).tree, schema, POLICY)
-        assert run(write_public(query, dialect=dialect).sql) == expected  # type: ignore[arg-type]
+    ]:  # fmt: skip
+        expected = both[0].run(sql)
+        for schema, run, dialect in both:
+            query = bind_public(read(sql).tree, schema, POLICY)
+            assert run(write_public(query, dialect=dialect).sql) == expected
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_labels_sort_as_texts(both: tuple[Engine, Engine]) -> None:
+    """In the databases b comes before a."""
+    for sql in [
         "SELECT kind FROM ward WHERE id = 1 UNION SELECT kind FROM ward WHERE kind = 'b' ORDER BY 1",
         "SELECT kind, count(*) FROM ward GROUP BY kind ORDER BY kind",
-    ],
-)
-def test_labels_sort_as_texts(sql: str, on_postgres: tuple[Schema, Run], on_duckdb: tuple[Schema, Run]) -> None:
-    """In the databases b comes before a."""
-    for (schema, run), dialect in ((on_postgres, "postgres"), (on_duckdb, "duckdb")):
-        query = bind_public(read(sql).tree, schema, POLICY)
-        rows = run(write_public(query, dialect=dialect).sql)  # type: ignore[arg-type]
-        assert [row[0] for row in rows] == ["a", "b"]
+    ]:  # fmt: skip
+        for schema, run, dialect in both:
+            query = bind_public(read(sql).tree, schema, POLICY)
+            rows = run(write_public(query, dialect=dialect).sql)
+            assert [row[0] for row in rows] == ["a", "b"]

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from planner.errors import (
-    SensitivityUnbounded,
-    UndefinedOperator,
-    UnknownColumn,
-    UnreadableMoment,
-    UnsupportedSQL,
-)
+from planner.errors import SensitivityUnbounded, UndefinedOperator, UnknownColumn, UnreadableMoment, UnsupportedSQL
 from tests.golden.refusals.refusal import Refusal
 
 _ORDERS = "SELECT count(*) FROM orders"
@@ -30,62 +24,27 @@ NOT_A_FUNCTION_OF_THE_TUPLE = (
 )
 
 NOT_TOTAL = (
-    Refusal(
-        f"{_ORDERS} WHERE o_comment ^->> 'kind' = 'new'", UnsupportedSQL, "operator ->>", "as a column of its own"
-    ),
-    Refusal(
-        "SELECT o_comment::text ^-> 'kind', count(*) FROM orders GROUP BY 1",
-        UnsupportedSQL,
-        "operator ->",
-        "GENERATED",
-    ),
+    Refusal(f"{_ORDERS} WHERE o_comment ^->> 'kind' = 'new'", UnsupportedSQL, "operator ->>",
+     "as a column of its own"),
+    Refusal("SELECT o_comment::text ^-> 'kind', count(*) FROM orders GROUP BY 1", UnsupportedSQL, "operator ->",
+     "GENERATED"),
     Refusal(f"{_ORDERS} WHERE (o_comment ^#>> 'a') = 'new'", UnsupportedSQL, "operator #>>", "GENERATED"),
     Refusal(f"{_ORDERS} WHERE o_comment ^@> 'new'", UnsupportedSQL, "operator @>", "GENERATED"),
     Refusal(f"{_ORDERS} WHERE 1 < 2 AND 'new' ^<@ o_comment", UnsupportedSQL, "operator <@", "GENERATED"),
-    Refusal(
-        f"{_ORDERS} WHERE ^o_comment ~ '(a+)+$'",
-        UnsupportedSQL,
-        "regular expression",
-        "LIKE",
-        f"{_ORDERS} WHERE o_comment LIKE '%aa%'",
-    ),
-    Refusal(
-        f"{_ORDERS} WHERE o_comment ^SIMILAR TO 'a%'",
-        UnsupportedSQL,
-        "SIMILAR TO",
-        "LIKE",
-        f"{_ORDERS} WHERE o_comment LIKE 'a%'",
-    ),
+    Refusal(f"{_ORDERS} WHERE ^o_comment ~ '(a+)+$'", UnsupportedSQL, "regular expression", "LIKE",
+     f"{_ORDERS} WHERE o_comment LIKE '%aa%'"),
+    Refusal(f"{_ORDERS} WHERE o_comment ^SIMILAR TO 'a%'", UnsupportedSQL, "SIMILAR TO", "LIKE",
+     f"{_ORDERS} WHERE o_comment LIKE 'a%'"),
     Refusal(f"{_ORDERS} WHERE o_comment LIKE ^o_clerk", UnsupportedSQL, "LIKE"),
     Refusal(f"{_ORDERS} WHERE CAST(^o_comment AS integer) = 1", UnsupportedSQL, "CAST"),
-    Refusal(
-        "SELECT sum(l_extendedprice / ^l_quantity) FROM lineitem",
-        UnsupportedSQL,
-        "zero",
-        "NULLIF",
-        "SELECT sum(l_extendedprice / NULLIF(l_quantity, 0)) FROM lineitem",
-    ),
-    Refusal(
-        "SELECT sum(^sqrt(l_quantity - 10)) FROM lineitem",
-        SensitivityUnbounded,
-        "root",
-        "sqrt(abs(x))",
-        "SELECT sum(sqrt(abs(l_quantity - 10))) FROM lineitem",
-    ),
-    Refusal(
-        "SELECT sum(^ln(l_discount)) FROM lineitem",
-        SensitivityUnbounded,
-        "logarithm",
-        "greatest(x, 1)",
-        "SELECT sum(ln(greatest(l_quantity, 1))) FROM lineitem",
-    ),
+    Refusal("SELECT sum(l_extendedprice / ^l_quantity) FROM lineitem", UnsupportedSQL, "zero", "NULLIF",
+     "SELECT sum(l_extendedprice / NULLIF(l_quantity, 0)) FROM lineitem"),
+    Refusal("SELECT sum(^sqrt(l_quantity - 10)) FROM lineitem", SensitivityUnbounded, "root", "sqrt(abs(x))",
+     "SELECT sum(sqrt(abs(l_quantity - 10))) FROM lineitem"),
+    Refusal("SELECT sum(^ln(l_discount)) FROM lineitem", SensitivityUnbounded, "logarithm", "greatest(x, 1)",
+     "SELECT sum(ln(greatest(l_quantity, 1))) FROM lineitem"),
     Refusal(f"{_ORDERS} WHERE ^o_orderdate = 5", UndefinedOperator, "date", "type"),
-    Refusal(
-        f"{_ORDERS} WHERE ^o_comment = NULL",
-        UnsupportedSQL,
-        "NULL",
-        "IS NULL",
-        f"{_ORDERS} WHERE o_comment IS NULL",
-    ),
+    Refusal(f"{_ORDERS} WHERE ^o_comment = NULL", UnsupportedSQL, "NULL", "IS NULL",
+     f"{_ORDERS} WHERE o_comment IS NULL"),
     Refusal("SELECT count(*) FROM lineitem WHERE l_shipdate < date ^'1994-02-30'", UnreadableMoment, "date"),
-)
+)  # fmt: skip

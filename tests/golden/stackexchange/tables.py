@@ -23,18 +23,12 @@ COLUMNS = {
 """Per table, parents before children; columns are NOT NULL unless they say NULL, and `id` is the primary key."""
 
 FOREIGN_KEYS = {
-    "posts": (
-        ("posttypeid", "posttypes"),
-        ("parentid", "posts"),
-        ("acceptedanswerid", "posts"),
-        ("owneruserid", "users"),
-        ("lasteditoruserid", "users"),
-    ),
+    "posts": (("posttypeid", "posttypes"), ("parentid", "posts"), ("acceptedanswerid", "posts"), ("owneruserid",
+     "users"), ("lasteditoruserid", "users")),
     "comments": (("postid", "posts"), ("userid", "users")),
-    "votes": (("votetypeid", "votetypes"), ("userid", "users")),
-    "badges": (("userid", "users"),),
+    "votes": (("votetypeid", "votetypes"), ("userid", "users")), "badges": (("userid", "users"),),
     "postlinks": (("linktypeid", "linktypes"),),
-}
+}  # fmt: skip
 """Those that the catalog enforces; the policy adds those that the data does not always satisfy."""
 
 LOOKUPS = {

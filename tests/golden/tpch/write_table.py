@@ -28,11 +28,9 @@ and noise, equals what PostgreSQL says of the text itself.
 def table() -> str:
     """TABLE.md."""
     facts = {
-        "whose rows meet in a tuple": _of(owners),
-        "group keys": _of(lambda plan: ", ".join(keys(plan))),
-        "groups per person": _of(_bound),
-        "releases": _of(lambda plan: str(len(plan.releases))),
-    }
+        "whose rows meet in a tuple": _of(owners), "group keys": _of(lambda plan: ", ".join(keys(plan))),
+        "groups per person": _of(_bound), "releases": _of(lambda plan: str(len(plan.releases))),
+    }  # fmt: skip
     return benchmark_table.table(TPCH, _HEAD, facts)
 
 

@@ -60,13 +60,10 @@ SHOWN = ("chained", "dear", "natural_pair", "of_results", "optional", "over_per_
          "renamed", "shares", "town_ranks", "towns", "ward_sizes", "wards", "with_people")  # fmt: skip
 MATERIALIZED = "CREATE MATERIALIZED VIEW ward_costs AS SELECT ward, sum(cost) AS total FROM visit GROUP BY ward"
 REFUSED = {
-    "either": "UNION is not supported",
-    "latest": "LIMIT inside FROM is not supported",
-    "ranked": "a window function is not supported",
-    "shouted": "the function md5 is not supported",
-    "catalogs": "it reads what is in no schema",
-    "ward_costs": "it is materialized",
-}
+    "either": "UNION is not supported", "latest": "LIMIT inside FROM is not supported",
+    "ranked": "a window function is not supported", "shouted": "the function md5 is not supported",
+    "catalogs": "it reads what is in no schema", "ward_costs": "it is materialized",
+}  # fmt: skip
 ANSWERS = {
     "per_ward": "the view 'per_ward' is an answer of its own, whose rows are no private rows: GROUP BY",
     "over_per_ward": "the view 'per_ward' is an answer of its own, whose rows are no private rows: GROUP BY",

@@ -23,34 +23,25 @@ from tests.support.hostile import TYPES, HostileNames, create_table, insert_row
 
 NAMES = HostileNames(-50.0, 50.0, (date(1990, 1, 1), date(2029, 12, 31)))
 VALUES: dict[str, list[str | None]] = {
-    "i": ["3", "-2", "0", "7", "1", "2", None],
-    "j": ["5", "1", "-9"],
-    "n": ["2.50", "-2.50", "1.01", "0.00", "33.37", None],
-    "m": ["0.125", "-7.5", "12", "0"],
-    "f": ["0.25", "-1.5", "3", "0", None],
-    "r": ["0.5", "-3"],
-    "t": ["abc", "a", "", "A b", "éa_%x", " a!% ", None],
-    "v": ["ab", "xyz", "a"],
-    "c": ["ab", "b", "a", None],
-    "d": ["2024-02-29", "1999-12-31", "2020-01-31", None],
-    "s": ["2024-02-29 23:59:59.5", "2020-01-01", None],
-    "z": ["2024-02-29 12:00+00", "1999-12-31 23:59:59+00"],
+    "i": ["3", "-2", "0", "7", "1", "2", None], "j": ["5", "1", "-9"],
+    "n": ["2.50", "-2.50", "1.01", "0.00", "33.37", None], "m": ["0.125", "-7.5", "12", "0"],
+    "f": ["0.25", "-1.5", "3", "0", None], "r": ["0.5", "-3"], "t": ["abc", "a", "", "A b", "éa_%x", " a!% ", None],
+    "v": ["ab", "xyz", "a"], "c": ["ab", "b", "a", None], "d": ["2024-02-29", "1999-12-31", "2020-01-31", None],
+    "s": ["2024-02-29 23:59:59.5", "2020-01-01", None], "z": ["2024-02-29 12:00+00", "1999-12-31 23:59:59+00"],
     "b": ["true", "false", None],
-}
+}  # fmt: skip
 MORE = (
     "v = 'ab'", "v IN ('ab', 'xyz')", "v NOT IN ('ab')", "v LIKE 'a%'", "c = 'ab'", "c IN ('ab', 'b')", "t = v",
     "i IN (3, -2)", "n IN (2.5, -2.5, 7)", "f IN (0.25, 3)", "j NOT IN (1, 5)", "n > 5", "n > -1.5", "f >= 0.25",
     "d IN ('2024-02-29', '2020-01-31')", "d >= '2020-01-31'", "s > '2020-01-01 00:00'", "z < '2024-01-01 00:00+02'",
     "d BETWEEN '2000-01-01' AND date '2020-12-31'", "s - interval '36 hours'", "s + interval '90 minutes'",
-    "s - interval '61 seconds'", "d + interval '-2 years'", "coalesce(v, 'none')", "-5", "-2.5",
-    "'text'", "'text'::varchar", "CASE WHEN v = 'a' THEN 'b' ELSE v END", "nullif(v, 'a')", "'left'",
-    "'= ANY (ARRAY['",
+    "s - interval '61 seconds'", "d + interval '-2 years'", "coalesce(v, 'none')", "-5", "-2.5", "'text'",
+    "'text'::varchar", "CASE WHEN v = 'a' THEN 'b' ELSE v END", "nullif(v, 'a')", "'left'", "'= ANY (ARRAY['",
     "t NOT LIKE '%!%%' ESCAPE '!'", "t ILIKE 'A%' ESCAPE '#'", "i / 2", "i / 2.0", "(i + 1) % 4", "(2 + i) * 3",
     "5 / 2 + i", "t <> ALL (ARRAY['abc', ''])", "NOT (i = ANY (ARRAY[3, 7]))", "strpos(t, 'a') = ANY (ARRAY[1, 2])",
     "'5'::numeric / '2'::numeric + i", "'5'::float8 / '2'::float8 + i", "nullif(5::numeric, n) / 2::numeric",
     "least(1::numeric, i::numeric) / 4::numeric", "i / 2::numeric", "'-5'::numeric * i / '2'::float8",
-    "'a'::bpchar = c",
-    "(CASE WHEN b THEN 1::numeric ELSE 2::numeric END) / 4::numeric", "'5'::bigint / 2 + i",
+    "'a'::bpchar = c", "(CASE WHEN b THEN 1::numeric ELSE 2::numeric END) / 4::numeric", "'5'::bigint / 2 + i",
 )  # fmt: skip
 """Expressions over the columns themselves."""
 
@@ -73,48 +64,45 @@ def connection(embedded_postgres: EmbeddedPostgres) -> Iterator[psycopg.Connecti
         connection.rollback()
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_it_means_what_the_database_understood(example: str, connection: psycopg.Connection) -> None:
-    with connection.transaction(force_rollback=True):
-        connection.execute(f"CREATE VIEW spelled.v AS SELECT {example} AS x FROM h".encode())
-        expected = connection.execute("SELECT x FROM spelled.v").fetchall()
-        connection.execute("SET LOCAL search_path = pg_catalog")
-        row = connection.execute("SELECT pg_get_viewdef('spelled.v'::regclass)").fetchone()
-        assert row is not None
-        column = private_select(read_definition(row[0])).expressions[0].unalias()
-        bound = to_sql(bind_scalar(column, NAMES).sql)
-        found = connection.execute(f"SELECT {bound} FROM spelled.h".encode()).fetchall()
-    assert len({value for (value,) in expected}) > 1 or example in (*MORE, *CONSTANT)
-    assert all(_same(one, other) for (one,), (other,) in zip(found, expected, strict=True)), (row[0], bound)
+def test_it_means_what_the_database_understood(connection: psycopg.Connection) -> None:
+    for example in EXAMPLES:
+        with connection.transaction(force_rollback=True):
+            connection.execute(f"CREATE VIEW spelled.v AS SELECT {example} AS x FROM h".encode())
+            expected = connection.execute("SELECT x FROM spelled.v").fetchall()
+            connection.execute("SET LOCAL search_path = pg_catalog")
+            row = connection.execute("SELECT pg_get_viewdef('spelled.v'::regclass)").fetchone()
+            assert row is not None
+            column = private_select(read_definition(row[0])).expressions[0].unalias()
+            bound = to_sql(bind_scalar(column, NAMES).sql)
+            found = connection.execute(f"SELECT {bound} FROM spelled.h".encode()).fetchall()
+        assert len({value for (value,) in expected}) > 1 or example in (*MORE, *CONSTANT)
+        assert all(_same(one, other) for (one,), (other,) in zip(found, expected, strict=True)), (row[0], bound)
 
 
-@pytest.mark.parametrize(
-    "example",
-    [
+def test_a_cast_that_changes_a_value_is_not_dropped(connection: psycopg.Connection) -> None:
+    """It is refused, or means what it says."""
+    for example in [
         "t = ('ab '::bpchar)::text", "t = 'abc'::varchar(2)", "t = ANY ((ARRAY['abc'::varchar])::varchar(2)[])",
         "d = ANY ((ARRAY['2024-02-29 10:00'::timestamp])::date[])", "t = ANY ((ARRAY['a '::bpchar])::text[])",
         "'abc'::spelled.short", "t = ('abc'::spelled.short)::text", "i = ANY ((ARRAY[2.5, 1])::bigint[])",
-        "i > 2.5::int", "i / 2.5::int", "i > -2.5::int",
-        "t = ANY ('{a,b}'::text[])", "t LIKE ANY (ARRAY['a%'])", "i = ANY (ARRAY[[1, 2]])", "(t COLLATE \"C\") > 'a'",
-        "r = 0.1::real", "t::char(2)", "'abc'::\"char\" = 'a'::\"char\"", "t ~ 'a'", "i::bit(4)",
-    ],
-)  # fmt: skip
-def test_a_cast_that_changes_a_value_is_not_dropped(example: str, connection: psycopg.Connection) -> None:
-    """It is refused, or means what it says."""
-    with connection.transaction(force_rollback=True):
-        connection.execute("CREATE DOMAIN spelled.short AS varchar(2)")
-        connection.execute(f"CREATE VIEW spelled.v AS SELECT {example} AS x FROM h".encode())
-        expected = connection.execute("SELECT x FROM spelled.v").fetchall()
-        connection.execute("SET LOCAL search_path = pg_catalog")
-        row = connection.execute("SELECT pg_get_viewdef('spelled.v'::regclass)").fetchone()
-        assert row is not None
-        try:
-            column = private_select(read_definition(row[0])).expressions[0].unalias()
-            bound = to_sql(bind_scalar(column, NAMES).sql)
-        except PlannerError:
-            return
-        found = connection.execute(f"SELECT {bound} FROM spelled.h".encode()).fetchall()
-    assert all(_same(one, other) for (one,), (other,) in zip(found, expected, strict=True)), (row[0], bound)
+        "i > 2.5::int", "i / 2.5::int", "i > -2.5::int", "t = ANY ('{a,b}'::text[])", "t LIKE ANY (ARRAY['a%'])",
+        "i = ANY (ARRAY[[1, 2]])", "(t COLLATE \"C\") > 'a'", "r = 0.1::real", "t::char(2)",
+        "'abc'::\"char\" = 'a'::\"char\"", "t ~ 'a'", "i::bit(4)",
+    ]:  # fmt: skip
+        with connection.transaction(force_rollback=True):
+            connection.execute("CREATE DOMAIN spelled.short AS varchar(2)")
+            connection.execute(f"CREATE VIEW spelled.v AS SELECT {example} AS x FROM h".encode())
+            expected = connection.execute("SELECT x FROM spelled.v").fetchall()
+            connection.execute("SET LOCAL search_path = pg_catalog")
+            row = connection.execute("SELECT pg_get_viewdef('spelled.v'::regclass)").fetchone()
+            assert row is not None
+            try:
+                column = private_select(read_definition(row[0])).expressions[0].unalias()
+                bound = to_sql(bind_scalar(column, NAMES).sql)
+            except PlannerError:
+                continue
+            found = connection.execute(f"SELECT {bound} FROM spelled.h".encode()).fetchall()
+        assert all(_same(one, other) for (one,), (other,) in zip(found, expected, strict=True)), (row[0], bound)
 
 
 def _same(found: object, expected: object) -> bool:

@@ -29,6 +29,7 @@ from planner.views.expand import expanded
 from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
+from tests.golden.databases import on_server
 from tests.golden.untruncated import Run, assert_same, postgres, untruncated
 from tests.golden.views.clinic import (
     ANSWERS,
@@ -47,26 +48,15 @@ from tests.golden.views.clinic import (
 
 @pytest.fixture(scope="module")
 def clinic_url(embedded_postgres: EmbeddedPostgres) -> Iterator[str]:
-    with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS clinic_views WITH (FORCE)")
-        connection.execute("CREATE DATABASE clinic_views")
-        url = embedded_postgres.url(database="clinic_views")
-        with psycopg.connect(url) as loading:
-            views = (f"CREATE VIEW {name} AS {query}" for name, query in VIEWS.items())
-            for statement in (*TABLES, *ROWS, *views, MATERIALIZED):
-                loading.execute(statement.encode())
+    views = (f"CREATE VIEW {name} AS {query}" for name, query in VIEWS.items())
+    with on_server(embedded_postgres, "clinic_views", (*TABLES, *ROWS, *views, MATERIALIZED)) as url:
         yield url
-        connection.execute("DROP DATABASE clinic_views WITH (FORCE)")
-
-
-def _read(url: str) -> Schema:
-    with connected(url, 10_000) as connection:
-        return read_schema(connection)
 
 
 @pytest.fixture(scope="module")
 def schema(clinic_url: str) -> Schema:
-    schema = _read(clinic_url)
+    with connected(clinic_url, 10_000) as connection:
+        schema = read_schema(connection)
     validate(POLICY, schema)
     return schema
 
@@ -87,47 +77,47 @@ def _tuples(plan: Plan, run: Run) -> list[Counter[tuple[object, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(QUESTIONS))
-def test_a_view_is_what_it_stands_for(name: str, clinic_url: str, schema: Schema) -> None:
+def test_a_view_is_what_it_stands_for(clinic_url: str, schema: Schema) -> None:
     """The answer is PostgreSQL's own over the view, and each row's owners and weights are those of the tables."""
-    over_views, over_tables = QUESTIONS[name]
-    run = postgres(clinic_url)
-    plan = _plan(over_views, schema)
-    assert_same(untruncated(plan, run), plan, run(over_views))
-    assert _tuples(plan, run) == _tuples(_plan(over_tables, schema), run)
+    for name in sorted(QUESTIONS):
+        over_views, over_tables = QUESTIONS[name]
+        run = postgres(clinic_url)
+        plan = _plan(over_views, schema)
+        assert_same(untruncated(plan, run), plan, run(over_views))
+        assert _tuples(plan, run) == _tuples(_plan(over_tables, schema), run)
 
 
-@pytest.mark.parametrize("name", sorted(QUESTIONS))
-def test_who_leaves_takes_the_same_rows_along(name: str, clinic_url: str, schema: Schema) -> None:
+def test_who_leaves_takes_the_same_rows_along(clinic_url: str, schema: Schema) -> None:
     """Over a view and over its tables, a person's rows go, and those of others stay as they are."""
-    plans = [_plan(sql, schema) for sql in QUESTIONS[name]]
-    with psycopg.connect(clinic_url) as connection:
+    for name in sorted(QUESTIONS):
+        plans = [_plan(sql, schema) for sql in QUESTIONS[name]]
+        with psycopg.connect(clinic_url) as connection:
 
-        def run(statement: str) -> list[tuple[object, ...]]:
-            return connection.execute(statement.encode()).fetchall()
+            def run(statement: str) -> list[tuple[object, ...]]:
+                return connection.execute(statement.encode()).fetchall()
 
-        before = _tuples(plans[0], run)
-        for table, owned in (
-            ("lab", "visit IN (SELECT id FROM visit WHERE patient = 8)"),
-            ("visit", "patient = 8"),
-            ("patient", "id = 8"),
-        ):
-            connection.execute(f"DELETE FROM {table} WHERE {owned}".encode())
-        after, written_out = (_tuples(plan, run) for plan in plans)
-        connection.rollback()
-    assert after == written_out
-    assert all(not later - earlier for later, earlier in zip(after, before, strict=True)), "nothing appears"
-    gone = [earlier - later for later, earlier in zip(after, before, strict=True)]
-    assert all("8" in map(str, row) for counter in gone for row in counter), "nothing of others goes"
+            before = _tuples(plans[0], run)
+            for table, owned in (
+                ("lab", "visit IN (SELECT id FROM visit WHERE patient = 8)"),
+                ("visit", "patient = 8"),
+                ("patient", "id = 8"),
+            ):
+                connection.execute(f"DELETE FROM {table} WHERE {owned}".encode())
+            after, written_out = (_tuples(plan, run) for plan in plans)
+            connection.rollback()
+        assert after == written_out
+        assert all(not later - earlier for later, earlier in zip(after, before, strict=True)), "nothing appears"
+        gone = [earlier - later for later, earlier in zip(after, before, strict=True)]
+        assert all("8" in map(str, row) for counter in gone for row in counter), "nothing of others goes"
 
 
-@pytest.mark.parametrize("sql", sorted(PUBLIC))
-def test_a_view_of_public_tables_is_exact(sql: str, clinic_url: str, schema: Schema) -> None:
-    statement = expanded(read(sql), schema, POLICY)
-    check_public_grammar(statement.tree, statement.tokens)
-    query = bind_public(statement.tree, schema, POLICY)
-    assert query.reads == ("ward",)
-    assert postgres(clinic_url)(write_public(query).sql) == PUBLIC[sql] == postgres(clinic_url)(sql)
+def test_a_view_of_public_tables_is_exact(clinic_url: str, schema: Schema) -> None:
+    for sql in sorted(PUBLIC):
+        statement = expanded(read(sql), schema, POLICY)
+        check_public_grammar(statement.tree, statement.tokens)
+        query = bind_public(statement.tree, schema, POLICY)
+        assert query.reads == ("ward",)
+        assert postgres(clinic_url)(write_public(query).sql) == PUBLIC[sql] == postgres(clinic_url)(sql)
 
 
 def test_which_views_can_be_asked(schema: Schema) -> None:
@@ -148,32 +138,37 @@ def test_columns_know_what_they_show(schema: Schema) -> None:
     assert renamed["price"] == ("numeric(10,2)", ("visit", "cost"))
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_cannot_be_planned_is_refused_by_name(name: str, schema: Schema) -> None:
-    sql = f"SELECT count(*)\nFROM {name}"
-    with pytest.raises(UnsupportedSQL) as refused:
-        _plan(sql, schema)
-    assert refused.value.message.startswith(f"the view '{name}' cannot be asked: ")
-    assert REFUSED[name] in refused.value.message
-    assert refused.value.position == sql.index(name) + 1
-    assert refused.value.hint is not None and "declare it public" in refused.value.hint
-
-
-@pytest.mark.parametrize("name", sorted(ANSWERS))
-def test_of_an_answer_the_rows_alone_are_asked(name: str, schema: Schema) -> None:
-    """As of a subquery in its place: what is computed over its rows is refused with what can be asked."""
-    assert _plan(f"SELECT * FROM {name}", schema).outputs
-    for sql in (f"SELECT sum(length('x'))\nFROM {name}", f"SELECT count(*)\nFROM {name} a JOIN {name} b USING (n)"):
+def test_what_cannot_be_planned_is_refused_by_name(schema: Schema) -> None:
+    for name in sorted(REFUSED):
+        sql = f"SELECT count(*)\nFROM {name}"
         with pytest.raises(UnsupportedSQL) as refused:
             _plan(sql, schema)
-        assert refused.value.message.startswith(ANSWERS[name])
+        assert refused.value.message.startswith(f"the view '{name}' cannot be asked: ")
+        assert REFUSED[name] in refused.value.message
         assert refused.value.position == sql.index(name) + 1
-        assert refused.value.hint is not None and refused.value.hint.startswith("ask for its rows, by themselves or")
-    shown = next(view for view in examined_views(schema, POLICY) if view.name == name)
-    assert isinstance(shown, ShownView) and shown.answers and not shown.public
-    bases = {"per_ward": {"ward": ("visit", "ward"), "n": None}, "over_per_ward": {"n": None}}
-    town = {"town": ("patient", "town")}
-    assert {column.column.name: column.base for column in shown.columns} == bases.get(name, town)
+        assert refused.value.hint is not None and "declare it public" in refused.value.hint
+
+
+def test_of_an_answer_the_rows_alone_are_asked(schema: Schema) -> None:
+    """As of a subquery in its place: what is computed over its rows is refused with what can be asked."""
+    for name in sorted(ANSWERS):
+        assert _plan(f"SELECT * FROM {name}", schema).outputs
+        for sql in (
+            f"SELECT sum(length('x'))\nFROM {name}",
+            f"SELECT count(*)\nFROM {name} a JOIN {name} b USING (n)",
+        ):
+            with pytest.raises(UnsupportedSQL) as refused:
+                _plan(sql, schema)
+            assert refused.value.message.startswith(ANSWERS[name])
+            assert refused.value.position == sql.index(name) + 1
+            assert refused.value.hint is not None and refused.value.hint.startswith(
+                "ask for its rows, by themselves or"
+            )
+        shown = next(view for view in examined_views(schema, POLICY) if view.name == name)
+        assert isinstance(shown, ShownView) and shown.answers and not shown.public
+        bases = {"per_ward": {"ward": ("visit", "ward"), "n": None}, "over_per_ward": {"n": None}}
+        town = {"town": ("patient", "town")}
+        assert {column.column.name: column.base for column in shown.columns} == bases.get(name, town)
 
 
 def test_a_view_that_is_computed_from_several_answers_is_shown(schema: Schema) -> None:
@@ -256,33 +251,27 @@ def test_a_materialized_view_is_public_by_declaration(clinic_url: str, schema: S
     assert_same(untruncated(plan, postgres(clinic_url)), plan, postgres(clinic_url)(sql))
 
 
-@pytest.mark.parametrize(
-    ("section", "problem"),
-    [
+def test_a_view_is_no_private_table(schema: Schema) -> None:
+    for section, problem in [
         ("[tables.dear]\npublic = true\n", "shows rows of private tables"),
         ("[tables.dear]\n", "is a view, whose rows have no keys"),
         ("[tables.ward_costs]\n", "is a materialized view, whose rows have no keys"),
-    ],
-)
-def test_a_view_is_no_private_table(section: str, problem: str, schema: Schema) -> None:
-    declared = parse_policy(TEXT + section)
-    with pytest.raises(PolicyInvalid, match=problem):
-        validate(declared, schema.declaring(declared.tables))
-        check_declared_views(declared, schema.declaring(declared.tables))
+    ]:  # fmt: skip
+        declared = parse_policy(TEXT + section)
+        with pytest.raises(PolicyInvalid, match=problem):
+            validate(declared, schema.declaring(declared.tables))
+            check_declared_views(declared, schema.declaring(declared.tables))
 
 
-@pytest.mark.parametrize(
-    ("sql", "words"),
-    [
+def test_errors_stand_where_the_statement_does(schema: Schema) -> None:
+    for sql, words in [
         ("SELECT count(*) FROM dear TABLESAMPLE BERNOULLI (10)", "TABLESAMPLE on a view"),
         ("SELECT count(*) FROM dear WHERE price > 1", "no table of the query has a column 'price'"),
         ("SELECT count(*) FROM dear d WHERE d.price > 1", "'d' has no column 'price'"),
         ("SELECT count(*) FROM other.dear", "there is no table 'other.dear'"),
         ("SELECT sum(cost) FROM dear d, renamed r", "no condition connects"),
         ("SELECT * FROM dear", "would show rows"),
-    ],
-)
-def test_errors_stand_where_the_statement_does(sql: str, words: str, schema: Schema) -> None:
-    with pytest.raises(PlannerError, match=re.escape(words)) as refused:
-        _plan(sql, schema)
-    assert refused.value.position is not None and refused.value.position <= len(sql)
+    ]:  # fmt: skip
+        with pytest.raises(PlannerError, match=re.escape(words)) as refused:
+            _plan(sql, schema)
+        assert refused.value.position is not None and refused.value.position <= len(sql)

@@ -14,34 +14,23 @@ from planner.rewriting.rewrite import to_sql
 
 SECRET = "sesame42"
 STATEMENTS = [
-    f"SHOW {SECRET}",
-    f"CALL {SECRET}('{SECRET}')",
-    f"EXPLAIN SELECT '{SECRET}'",
-    f"ALTER SYSTEM SET {SECRET} = 1",
-    f"VACUUM {SECRET}",
-    f"WITH a AS (CALL {SECRET}) SELECT 1",
-    f"SELECT count(*) FROM a WHERE x = '{SECRET}' AND (",
-    f"SELECT '{SECRET}",
-    f"SELECT x -> '$.[{SECRET}' FROM a",
-    f"SELECT x #> '{{{SECRET}' FROM a",
-    f"SELECT count(*) FROM a WHERE x = '{SECRET}'",
-    f"GRANT {SECRET} TO {SECRET}",
+    f"SHOW {SECRET}", f"CALL {SECRET}('{SECRET}')", f"EXPLAIN SELECT '{SECRET}'", f"ALTER SYSTEM SET {SECRET} = 1",
+    f"VACUUM {SECRET}", f"WITH a AS (CALL {SECRET}) SELECT 1", f"SELECT count(*) FROM a WHERE x = '{SECRET}' AND (",
+    f"SELECT '{SECRET}", f"SELECT x -> '$.[{SECRET}' FROM a", f"SELECT x #> '{{{SECRET}' FROM a",
+    f"SELECT count(*) FROM a WHERE x = '{SECRET}'", f"GRANT {SECRET} TO {SECRET}",
     f"(CREATE FUNCTION {SECRET}() RETURNS int AS '{SECRET}')",
     f"WITH a AS (ALTER TABLE {SECRET} OWNER TO {SECRET}) SELECT 1",
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("statement", STATEMENTS)
-def test_no_log_holds_the_statement(
-    statement: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_log_holds_the_statement(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, logger="sqlglot")
-    with suppress(PlannerError):
-        parse(statement)
-    assert SECRET not in caplog.text
-    shown = capfd.readouterr()
-    assert SECRET not in shown.out + shown.err
+    for statement in STATEMENTS:
+        with suppress(PlannerError):
+            parse(statement)
+        shown = capfd.readouterr()
+        assert SECRET not in caplog.text + shown.out + shown.err, statement
 
 
 def test_the_generator_is_silent_too(caplog: pytest.LogCaptureFixture) -> None:

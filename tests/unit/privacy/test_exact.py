@@ -1,8 +1,11 @@
+"""Exact parameters, and the thresholds of ladders."""
+
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,17 +21,15 @@ from privacy.exact import (
     group_epsilon,
     groups_reached,
 )
+from privacy.ladder import Ladder, one_threshold
+from privacy.units import ONE
+from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
 
-def test_a_float_is_the_decimal_that_spells_it() -> None:
+def test_a_float_is_the_decimal_that_spells_it_and_epsilon_is_finite_and_positive() -> None:
     assert exact(0.1) == Fraction(1, 10)
     assert exact(1e-9) == Fraction(1, 10**9)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_epsilon_is_finite_and_positive(epsilon: float) -> None:
-    with pytest.raises(InvalidParameter):
-        exact_epsilon(epsilon)
+    refuses_each(exact_epsilon, [0.0, -1.0, math.nan, math.inf])
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**12))
@@ -37,44 +38,70 @@ def test_scales_round_up_and_by_no_more_than_one_float(value: Fraction) -> None:
     assert Fraction(math.nextafter(rounded, 0)) < value <= Fraction(rounded)
 
 
-@pytest.mark.parametrize(
-    ("groups_per_unit", "n_groups", "parts"), [(1, 25, 1), (2, 25, 2), (30, 25, 25), (None, 25, 25), (None, 0, 1)]
-)
-def test_a_group_gets_its_part(groups_per_unit: int | None, n_groups: int, parts: int) -> None:
-    assert group_epsilon(0.3, groups_per_unit, n_groups) == Fraction(3, 10 * parts)
-
-
-def test_a_unit_reaches_at_least_one_group() -> None:
+def test_a_group_gets_its_part_and_a_unit_reaches_at_least_one_group() -> None:
+    for groups_per_unit, n_groups, parts in [(1, 25, 1), (2, 25, 2), (30, 25, 25), (None, 25, 25), (None, 0, 1)]:
+        assert group_epsilon(0.3, groups_per_unit, n_groups) == Fraction(3, 10 * parts)
     with pytest.raises(InvalidParameter):
         group_epsilon(1.0, 0, 5)
 
 
-@pytest.mark.parametrize(
-    ("groups_per_unit", "n_groups", "reached"), [(1, 25, 1), (2, 25, 2), (30, 25, 25), (None, 25, 25), (None, 0, 1)]
-)
-def test_no_more_groups_are_reached_than_there_are(groups_per_unit: int | None, n_groups: int, reached: int) -> None:
-    assert groups_reached(groups_per_unit, n_groups) == reached
-
-
-def test_a_unit_reaches_a_group() -> None:
+def test_no_more_groups_are_reached_than_there_are() -> None:
+    for groups_per_unit, n_groups, reached in [(1, 25, 1), (2, 25, 2), (30, 25, 25), (None, 25, 25), (None, 0, 1)]:
+        assert groups_reached(groups_per_unit, n_groups) == reached
+    # a unit reaches a group
     check_groups(1)
     check_groups(None)
     with pytest.raises(InvalidParameter):
         check_groups(0)
     with pytest.raises(InvalidParameter):
         groups_reached(0, 5)
-
-
-def test_a_gap_may_be_anything_from_0_to_1() -> None:
+    # a gap may be anything from 0 to 1 and nothing is certain and nothing is never
     check_gap(0.0)
     check_gap(1.0)
-    for gap in (-1e-9, 1 + 1e-9, math.nan):
-        with pytest.raises(InvalidParameter):
-            check_gap(gap)
-
-
-def test_nothing_is_certain_and_nothing_is_never() -> None:
+    refuses_each(check_gap, (-1e-9, 1 + 1e-9, math.nan))
     check_confidence(0.95)
-    for confidence in (0.0, 1.0, math.nan):
-        with pytest.raises(InvalidParameter):
-            check_confidence(confidence)
+    refuses_each(check_confidence, (0.0, 1.0, math.nan))
+
+
+def test_powers_of_two_by_default() -> None:
+    ladder = Ladder(-2, 3)
+    assert ladder.taus.tolist() == [0.25, 0.5, 1, 2, 4, 8]
+    assert ladder.units.tolist() == [int(tau * ONE) for tau in ladder.taus]
+    assert len(ladder) == 6
+    assert ladder.doubling
+    assert Ladder(-2, 3, Fraction(2)) == ladder
+
+
+def test_powers_of_any_base_rounded_down_to_what_a_float_holds() -> None:
+    for base in (Fraction(3), Fraction(3, 2), Fraction(11, 2), Fraction(6, 5)):
+        ladder = Ladder(1, 12, base)
+        assert not ladder.doubling, base
+        assert np.all(np.diff(ladder.units) > 0), base
+        for exponent, (units, tau) in enumerate(zip(ladder.units.tolist(), ladder.taus.tolist(), strict=True), 1):
+            exact = Fraction(base) ** exponent * ONE
+            assert exact * (1 - Fraction(1, 1 << 49)) - 1 < units <= exact, base
+            assert Fraction(tau) * ONE == units, base
+
+
+def test_the_longest_ladders_there_are() -> None:
+    assert Ladder().units[[0, -1]].tolist() == [1 << 10, 1 << 62]
+    assert len(Ladder(0, 121, Fraction(6, 5))) == 122
+
+
+def test_refuses_what_truncation_is_not_made_for() -> None:
+    refuses_calls(
+        Ladder, (3, 2, 2), (-21, 0, 2), (0, 33, 2), (0, 21, 3), (0, 1, 1), (0, 1, Fraction(1, 2)), (0, 1, 1.5)
+    )
+    nearly_one = Fraction(101, 100)
+    refuses_calls(Ladder, (0, 127, nearly_one), (0, 1, 1 + Fraction(1, 1 << 40)), (-(10**9), -(10**9), nearly_one))
+
+
+def test_one_threshold_is_no_less_than_a_bound_and_hardly_more() -> None:
+    parts = [(1 << 32) - Fraction(1, 3), Fraction(1, 10), Fraction(7, 3)]
+    for bound in [*map(Fraction, (1, 2, 30, 4097, 1 << 32)), *parts]:
+        (units,) = one_threshold(bound).units.tolist()
+        assert bound <= Fraction(units, ONE) <= bound * (1 + Fraction(1, 1 << 49)) + Fraction(1, ONE)
+        assert Fraction(one_threshold(bound).taus[0]) * ONE == units
+    # one threshold is within what ladders are
+    assert one_threshold(Fraction(1, 1 << 40)).taus.tolist() == [2.0**-20]
+    refuses_each(one_threshold, [Fraction(1 << 33)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from structlog.testing import capture_logs
 
 from privacy.errors import SolverFailed
@@ -14,25 +13,21 @@ from server.pipeline import _charged_failure
 RESERVATION = Reservation(1, Charge("ada", 1.0, 0.0, "my-request", "p", "q", "laplace"))
 
 
-@pytest.mark.parametrize(
-    ("error", "advice"),
-    [
+def test_the_log_says_what_to_look_at_and_the_analyst_hears_the_same_of_each() -> None:
+    cases: list[tuple[Exception, str | None]] = [
         (QueryCancelled("secret-zebra"), "memory_mb in [database]"),
         (BackendFailed("secret-zebra"), "the database refused a statement"),
         (WorkerFailed("secret-zebra"), "a worker process failed"),
         (SolverFailed("secret-zebra"), None),
-    ],
-)
-def test_the_log_says_what_to_look_at_and_the_analyst_hears_the_same_of_each(
-    error: Exception, advice: str | None
-) -> None:
-    with capture_logs() as logs:
-        raised = _charged_failure(RESERVATION, error)
-    (line,) = logs
-    assert (line["request_id"], line["kind"]) == ("my-request", type(error).__name__)
-    assert (line["advice"] is None) if advice is None else advice in line["advice"]
-    assert "zebra" not in str(logs)
-    shown = problem(raised)
-    assert shown == problem(_charged_failure(RESERVATION, ValueError()))
-    assert "within its limits" not in shown.message, "it may have been no limit"
-    assert all(words in str(shown.hint) for words in ("request id", "charged again", "EXPLAIN"))
+    ]
+    for error, advice in cases:
+        with capture_logs() as logs:
+            raised = _charged_failure(RESERVATION, error)
+        (line,) = logs
+        assert (line["request_id"], line["kind"]) == ("my-request", type(error).__name__), error
+        assert (line["advice"] is None) if advice is None else advice in line["advice"], error
+        assert "zebra" not in str(logs), error
+        shown = problem(raised)
+        assert shown == problem(_charged_failure(RESERVATION, ValueError())), error
+        assert "within its limits" not in shown.message, "it may have been no limit"
+        assert all(words in str(shown.hint) for words in ("request id", "charged again", "EXPLAIN")), error

@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-import pytest
-
 from planner.binding.placeholders import Value
 from planner.rewriting.rewrite import rewrite
 from server.query import QueryRequest
@@ -22,17 +20,14 @@ def key(sql: str = COUNT, *, grain: str = "day", data_version: int = 1, **settin
     return answer_key(plan, rewrite(plan), grain, data_version)
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
+def test_how_it_is_written_does_not_matter() -> None:
+    for spelling in [
         "select  COUNT( * )\nfrom ORDERS o where o.o_totalprice > 10 and DATE '1995-01-01' <= o.o_orderdate",
         "SELECT count(*) AS n FROM orders WHERE o_orderdate >= DATE '1995-01-01' AND 10 < o_totalprice LIMIT 1",
         "WITH all_of_it AS (SELECT o_totalprice AS p, o_orderdate AS d FROM orders) "
         "SELECT count(*) FROM all_of_it WHERE d >= DATE '1995-01-01' AND p > 10",
-    ],
-)
-def test_how_it_is_written_does_not_matter(spelling: str) -> None:
-    assert key(spelling) == key()
+    ]:
+        assert key(spelling) == key(), spelling
 
 
 def test_how_it_is_shown_does_not_matter() -> None:
@@ -44,9 +39,8 @@ def test_the_default_is_what_it_stands_for() -> None:
     assert key(epsilon=1.0) == key()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_whatever_decides_the_answer_matters() -> None:
+    cases: list[dict[str, object]] = [
         {"sql": COUNT.replace("1995-01-01", "1995-01-02")},
         {"sql": COUNT.replace("orders", "orders TABLESAMPLE BERNOULLI (50)")},
         {"epsilon": 0.5},
@@ -56,11 +50,9 @@ def test_the_default_is_what_it_stands_for() -> None:
         {"grain": "hour"},
         {"data_version": 2},
         {"policy": replace(demo_policy(), max_epsilon=2.0)},
-    ],
-    ids=lambda other: next(iter(other)),
-)
-def test_whatever_decides_the_answer_matters(other: dict[str, object]) -> None:
-    assert key(**other) != key()  # type: ignore[arg-type]
+    ]
+    for other in cases:
+        assert key(**other) != key(), other  # type: ignore[arg-type]
 
 
 def test_a_sum_and_a_count_differ() -> None:
@@ -75,11 +67,12 @@ def asked(value: Value) -> Asked:
     return Asked.of(request, NOW, 1, "policy", "fingerprint")
 
 
-@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (Decimal(2), Decimal("2.0")), ("1", 1), (0.0, -0.0)])
-def test_values_that_python_takes_for_equal_are_other_questions(one: Value, other: Value) -> None:
-    assert asked(one) != asked(other)
-    assert asked(one) == asked(one)
-    assert hash(asked(one)) == hash(asked(one))
+def test_values_that_python_takes_for_equal_are_other_questions() -> None:
+    cases: list[tuple[Value, Value]] = [(1, 1.0), (1, True), (Decimal(2), Decimal("2.0")), ("1", 1), (0.0, -0.0)]
+    for one, other in cases:
+        assert asked(one) != asked(other), one
+        assert asked(one) == asked(one), one
+        assert hash(asked(one)) == hash(asked(one)), one
 
 
 SENT = QueryRequest(
@@ -87,9 +80,8 @@ SENT = QueryRequest(
 )
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_what_was_sent_is_known_by_all_that_was_written() -> None:
+    cases: list[dict[str, object]] = [
         {"sql": "SELECT count(*) AS n FROM t"},
         {"sql": "SELECT count(*) FROM t HAVING count(*) > 5"},
         {"epsilon": 0.5},
@@ -101,11 +93,9 @@ SENT = QueryRequest(
         {"parameters": (1.0,)},
         {"max_relative_error": 0.05},
         {"max_absolute_error": 0.05},
-    ],
-    ids=str,
-)
-def test_what_was_sent_is_known_by_all_that_was_written(other: dict[str, object]) -> None:
-    assert request_hash(replace(SENT, **other)) != request_hash(SENT)  # type: ignore[arg-type]
+    ]
+    for other in cases:
+        assert request_hash(replace(SENT, **other)) != request_hash(SENT), other  # type: ignore[arg-type]
 
 
 def test_the_same_request_is_known_again_and_one_without_a_key_is_not_noted() -> None:

@@ -60,15 +60,16 @@ def test_the_same_policy_is_no_change() -> None:
     assert not live((OLD, ())).reload(Act("ada"), "hash").changed
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [(PolicyInvalid("tables.x: no such table"), PolicyRejected), (PolicyWeakened("less"), PolicyWeakened)],
-)
-def test_what_cannot_be_leaves_the_policy_before(error: Exception, told: type[Exception]) -> None:
-    pipeline = live(error)
-    with pytest.raises(told):
-        pipeline.reload(Act("ada"), "hash")
-    assert cast(object, pipeline.current) is OLD
+def test_what_cannot_be_leaves_the_policy_before() -> None:
+    cases: list[tuple[Exception, type[Exception]]] = [
+        (PolicyInvalid("tables.x: no such table"), PolicyRejected),
+        (PolicyWeakened("less"), PolicyWeakened),
+    ]
+    for error, told in cases:
+        pipeline = live(error)
+        with pytest.raises(told):
+            pipeline.reload(Act("ada"), "hash")
+        assert cast(object, pipeline.current) is OLD, error
 
 
 def test_a_signal_does_not_stop_the_proxy(capsys: pytest.CaptureFixture[str]) -> None:

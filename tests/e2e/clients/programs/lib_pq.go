@@ -36,12 +36,16 @@ func all(rows *sql.Rows, err error) [][]string {
 	must(err)
 	found := [][]string{}
 	for rows.Next() {
-		cells, places := make([]string, len(names)), make([]interface{}, len(names))
+		cells, places := make([]sql.NullString, len(names)), make([]interface{}, len(names))
 		for at := range cells {
 			places[at] = &cells[at]
 		}
 		must(rows.Scan(places...))
-		found = append(found, cells)
+		texts := make([]string, len(names)) // of NULL, such as questions_left before the first one, it is empty
+		for at, cell := range cells {
+			texts[at] = cell.String
+		}
+		found = append(found, texts)
 	}
 	must(rows.Err())
 	return found

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.clients.drivers.test_psycopg import Psycopg
 from tests.e2e.clients.program import PROGRAMS, PYTHON, needs, of_python
+from tests.e2e.test_psycopg import Psycopg
 from tests.support.wire_proxy import WireProxy
 
 PAGE = (Path(__file__).parents[4] / "docs" / "notebooks.md").read_text()

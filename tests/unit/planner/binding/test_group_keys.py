@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 
 import duckdb
 import pytest
@@ -14,6 +15,7 @@ from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite, to_sql
 from planner.schema import Schema
 from tests.support.planning import DEMO_POLICY, planned
+from tests.support.refused import assert_refused
 from tests.support.tpch_schema import tpch_schema
 
 POLICY = parse_policy(
@@ -44,21 +46,20 @@ def _values(plan: Plan) -> tuple[object, ...]:
         return domain.values
     (statement,) = rewrite(plan, dialect="duckdb", schema=tpch_schema()).domains
     assert statement is not None
-    with duckdb.connect() as connection:
-        return tuple(value for (value,) in connection.execute(statement).fetchall())
+    return tuple(value for (value,) in _database().execute(statement).fetchall())
 
 
-@pytest.mark.parametrize(
-    ("table", "key", "kind", "values"),
-    [
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def test_a_group_key_has_the_type_and_the_values_of_its_domain() -> None:
+    for table, key, kind, values in [
         ("lineitem", "l_tax > 0.01", "bool", (False, True)),
         ("lineitem", "l_tax IS NULL OR l_tax < 0.5", "bool", (False, True)),
-        (
-            "lineitem",
-            "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END",
-            "text",
-            ("high", "low", None),
-        ),
+        ("lineitem", "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END", "text", ("high", "low",
+         None)),
         ("lineitem", "CASE WHEN l_tax > 0.01 THEN 1 ELSE 0 END", "int8", (1, 0)),
         ("lineitem", "extract(year FROM l_shipdate)", "numeric", (1995, 1996)),
         ("lineitem", "extract(month FROM l_commitdate)", "numeric", tuple(range(1, 13))),
@@ -69,12 +70,8 @@ def _values(plan: Plan) -> tuple[object, ...]:
         ("lineitem", "10 * date_part('quarter', l_shipdate)", "float8", (10, 20, 30, 40)),
         ("lineitem", "floor(extract(month FROM l_shipdate) / 5)", "numeric", (0, 1, 2)),
         ("lineitem", "date_trunc('year', l_shipdate)", "timestamp", ("1995-01-01 00:00:00", "1996-01-01 00:00:00")),
-        (
-            "lineitem",
-            "date_trunc('quarter', l_shipdate)",
-            "timestamp",
-            tuple(f"{day} 00:00:00" for day in QUARTERS.split()),
-        ),
+        ("lineitem", "date_trunc('quarter', l_shipdate)", "timestamp",
+         tuple(f"{day} 00:00:00" for day in QUARTERS.split())),
         ("lineitem", "l_linenumber", "int8", tuple(range(1, 8))),
         ("lineitem", "l_linenumber + 1", "int8", tuple(range(2, 9))),
         ("lineitem", "floor(l_quantity / 10)", "numeric", (0, 1, 2, 3, 4, 5)),
@@ -85,20 +82,12 @@ def _values(plan: Plan) -> tuple[object, ...]:
         ("lineitem", "floor(l_quantity / 25)::int", "int8", (0, 1, 2)),
         ("orders", "o_shippriority", "int8", (0, 5, 10, 15, 20, -1)),
         ("orders", "o_orderstatus", "text", ("F", "O", "rest")),
-        (
-            "orders",
-            "o_orderdate",
-            "date",
-            (*(f"1992-{month:02}-01" for month in range(1, 13)), "1993-01-01", "1993-02-01"),
-        ),
-    ],
-)
-def test_a_group_key_has_the_type_and_the_values_of_its_domain(
-    table: str, key: str, kind: str, values: tuple[object, ...]
-) -> None:
-    plan = _grouped(table, key)
-    (found,) = plan.group_keys
-    assert (found.type, _values(plan)) == (kind, values)
+        ("orders", "o_orderdate", "date", (*(f"1992-{month:02}-01" for month in range(1, 13)), "1993-01-01",
+         "1993-02-01")),
+    ]:  # fmt: skip
+        plan = _grouped(table, key)
+        (found,) = plan.group_keys
+        assert (found.type, _values(plan)) == (kind, values)
 
 
 def test_values_outside_go_to_the_other_group() -> None:
@@ -123,9 +112,8 @@ def test_a_select_item_may_compute_with_a_key() -> None:
     assert [output.type for output in plan.outputs] == ["float8", "int8"]
 
 
-@pytest.mark.parametrize(
-    ("table", "key", "error", "word"),
-    [
+def test_a_group_key_without_a_domain_is_refused() -> None:
+    for table, key, error, word in [
         ("lineitem", "extract(year FROM l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
         ("lineitem", "date_trunc('month', l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
         ("lineitem", "l_shipdate", SensitivityUnbounded, "lineitem.l_shipdate"),
@@ -135,12 +123,8 @@ def test_a_select_item_may_compute_with_a_key() -> None:
         ("lineitem", "count(*)", UnsupportedSQL, "aggregate"),
         ("lineitem", "CASE WHEN l_tax > 0 THEN 'x' ELSE 1 END", PlannerError, ""),
         ("orders", "o_orderstatus, o_custkey", PlannerError, ""),
-    ],
-)
-def test_a_group_key_without_a_domain_is_refused(table: str, key: str, error: type[PlannerError], word: str) -> None:
-    with pytest.raises(error) as caught:
-        _grouped(table, key)
-    assert word in caught.value.message
+    ]:  # fmt: skip
+        assert_refused(partial(_grouped, table), key, error, word)
 
 
 def test_the_number_of_groups_is_limited() -> None:
@@ -156,33 +140,26 @@ def test_a_bucket_is_checked_before_it_is_converted() -> None:
     assert to_sql(key.key) == f"CAST(CASE WHEN {bucket} BETWEEN 0 AND 5 THEN CAST({bucket} AS BIGINT) END AS BIGINT)"
 
 
-@pytest.mark.parametrize(
-    "key", ["l_quantity", "l_quantity / 10", "round(l_quantity, 1)", "floor(l_quantity * 100000)"]
-)
-def test_few_decimals_of_a_range_are_listed_by_their_last_digit(key: str) -> None:
-    (domain,) = _grouped("lineitem", key).domains
-    assert domain.statement is not None or len(domain.values or ()) == 5001
+def test_few_decimals_of_a_range_are_listed_by_their_last_digit() -> None:
+    for key in ("l_quantity", "l_quantity / 10", "round(l_quantity, 1)", "floor(l_quantity * 100000)"):
+        (domain,) = _grouped("lineitem", key).domains
+        assert domain.statement is not None or len(domain.values or ()) == 5001
 
 
-@pytest.mark.parametrize("key", ["l_extendedprice / 10", "round(l_extendedprice, 1)", "floor(l_extendedprice * 100)"])
-def test_fractions_and_too_many_buckets_have_no_domain(key: str) -> None:
-    with pytest.raises(PlannerError, match=r"nothing public says|groups"):
-        _grouped("lineitem", key)
+def test_fractions_and_too_many_buckets_have_no_domain() -> None:
+    for key in ("l_extendedprice / 10", "round(l_extendedprice, 1)", "floor(l_extendedprice * 100)"):
+        with pytest.raises(PlannerError, match=r"nothing public says|groups"):
+            _grouped("lineitem", key)
 
 
-@pytest.mark.parametrize(
-    ("condition", "values"),
-    [
-        ("o_orderstatus IN ('F', 'O')", ("F", "O")),
-        ("o_orderstatus = 'O'", ("O",)),
-        ("o_orderstatus IN ('O', 'P')", ("O", "rest")),
-        ("o_orderstatus <> 'O'", ("F", "O", "rest")),
-    ],
-)
-def test_the_other_group_stays_where_other_values_can_pass(condition: str, values: tuple[str, ...]) -> None:
-    plan = planned(f"SELECT o_orderstatus, count(*) FROM orders WHERE {condition} GROUP BY 1", policy=POLICY)
-    assert plan.domains[0].values == values
-    assert plan.group_keys[0].omitted is None
+def test_the_other_group_stays_where_other_values_can_pass() -> None:
+    for condition, values in [
+        ("o_orderstatus IN ('F', 'O')", ("F", "O")), ("o_orderstatus = 'O'", ("O",)),
+        ("o_orderstatus IN ('O', 'P')", ("O", "rest")), ("o_orderstatus <> 'O'", ("F", "O", "rest")),
+    ]:  # fmt: skip
+        plan = planned(f"SELECT o_orderstatus, count(*) FROM orders WHERE {condition} GROUP BY 1", policy=POLICY)
+        assert plan.domains[0].values == values
+        assert plan.group_keys[0].omitted is None
 
 
 def test_conditions_narrow_buckets_that_are_not_enumerated() -> None:
@@ -253,9 +230,9 @@ def test_how_many_columns_there_are_does_not_name_what_is_read() -> None:
 _NATIONS = "FROM customer JOIN nation n ON c_nationkey = n.n_nationkey JOIN nation other ON other.n_nationkey < 3"
 
 
-@pytest.mark.parametrize(
-    ("written", "spelled_out"),
-    [
+def test_what_depends_on_a_public_primary_key_is_a_key_behind_the_written_ones() -> None:
+    """One question, so one plan and one charge."""
+    for written, spelled_out in [
         ("n.n_nationkey, n.n_name, count(*) {} GROUP BY n.n_nationkey",
          "n.n_nationkey, n.n_name, count(*) {} GROUP BY n.n_nationkey, n.n_name"),
         ("n.n_name AS named, count(*) {} GROUP BY (n.n_nationkey) ORDER BY named",
@@ -269,30 +246,23 @@ _NATIONS = "FROM customer JOIN nation n ON c_nationkey = n.n_nationkey JOIN nati
          "n.n_name, other.n_name, count(*) {} GROUP BY n.n_nationkey, other.n_nationkey, n.n_name, other.n_name"),
         ("x.n_name, count(*) FROM customer JOIN nation x ON c_nationkey = x.n_nationkey GROUP BY x.n_nationkey",
          "x.n_name, count(*) FROM customer JOIN nation x ON c_nationkey = x.n_nationkey GROUP BY x.n_nationkey, 1"),
-    ],
-)  # fmt: skip
-def test_what_depends_on_a_public_primary_key_is_a_key_behind_the_written_ones(
-    written: str, spelled_out: str
-) -> None:
-    """One question, so one plan and one charge."""
-    plan, same = (planned(f"SELECT {sql.format(_NATIONS)}") for sql in (written, spelled_out))
-    assert plan == same
-    assert rewrite(plan) == rewrite(same)
+    ]:  # fmt: skip
+        plan, same = (planned(f"SELECT {sql.format(_NATIONS)}") for sql in (written, spelled_out))
+        assert plan == same
+        assert rewrite(plan) == rewrite(same)
 
 
-@pytest.mark.parametrize(
-    ("sql", "column"),
-    [
+def test_what_depends_on_no_whole_public_primary_key_is_no_key() -> None:
+    cases = [
         ("SELECT other.n_name, count(*) {} GROUP BY n.n_nationkey", "n_name"),  # another row of the same table
         ("SELECT n.n_name, count(*) {} GROUP BY c_nationkey", "n_name"),  # equal to the key: PostgreSQL refuses, too
         ("SELECT n.n_name, count(*) {} GROUP BY n.n_nationkey + 1", "n_name"),
         ("SELECT n.n_nationkey, count(*) {} GROUP BY n.n_name", "n_nationkey"),
         ("SELECT c_name, count(*) FROM customer GROUP BY c_custkey", "c_name"),  # private
-    ],
-)  # fmt: skip
-def test_what_depends_on_no_whole_public_primary_key_is_no_key(sql: str, column: str) -> None:
-    with pytest.raises(UnsupportedSQL, match=f"column '{column}' is not a group key"):
-        planned(sql.format(_NATIONS))
+    ]
+    for sql, column in cases:
+        with pytest.raises(UnsupportedSQL, match=f"column '{column}' is not a group key"):
+            planned(sql.format(_NATIONS))
 
 
 def test_a_merely_unique_key_determines_nothing() -> None:

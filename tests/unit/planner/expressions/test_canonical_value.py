@@ -30,31 +30,20 @@ person = "id"
 REFUSED = ["numeric", "real", "double precision", "jsonb"]
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_one_spelling_for_each_value(kind: str) -> None:
-    assert distinct_value(COLUMN, sql_type(kind)) is not None
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-def test_several_spellings_of_one_value_are_refused(kind: str) -> None:
-    """1.0 and 1.00, 0 and -0; and what is not compared at all."""
-    assert distinct_value(COLUMN, sql_type(kind)) is None
-
-
 def test_a_computed_numeric_has_no_scale_of_its_own() -> None:
     assert distinct_value(exp.Add(this=COLUMN, expression=exp.Literal.number(1)), sql_type("numeric(9,2)")) is None
 
 
-@pytest.mark.parametrize("kind", [*TYPES, *REFUSED])
-def test_count_distinct_has_one_text_per_type_or_is_refused(kind: str) -> None:
-    """A text that depends on the type only; a refusal says what can be counted."""
-    columns = (Column("id", "bigint", False), Column("x", kind, True))
-    schema = Schema({"person": Table("person", "public", columns, (("id",),), ())})
-    policy = parse_policy(POLICY)
-    ask = "SELECT count(DISTINCT x) FROM person"
-    if kind in REFUSED:
-        with pytest.raises(UnsupportedSQL, match="DISTINCT") as caught:
-            planned(ask, schema, policy)
-        assert "numeric(p, s)" in (caught.value.hint or "")
-    else:
-        assert planned(ask, schema, policy).releases[0].distinct is not None
+def test_count_distinct_has_one_text_per_type_or_is_refused() -> None:
+    """A text that depends on the type only, of which a value has one; a refusal says what can be counted."""
+    for kind in (*TYPES, *REFUSED):
+        columns = (Column("id", "bigint", False), Column("x", kind, True))
+        schema = Schema({"person": Table("person", "public", columns, (("id",),), ())})
+        policy = parse_policy(POLICY)
+        ask = "SELECT count(DISTINCT x) FROM person"
+        if kind in REFUSED:
+            with pytest.raises(UnsupportedSQL, match="DISTINCT") as caught:
+                planned(ask, schema, policy)
+            assert "numeric(p, s)" in (caught.value.hint or "")
+        else:
+            assert planned(ask, schema, policy).releases[0].distinct is not None

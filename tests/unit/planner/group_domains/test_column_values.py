@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from sqlglot import parse_one
 
 from planner.group_domains.column_values import base_values, listed_literals
@@ -10,9 +9,8 @@ from planner.policy.policy import ColumnPolicy
 from planner.sql.sql_types import SqlType, sql_type
 
 
-@pytest.mark.parametrize(
-    ("condition", "kind", "values"),
-    [
+def test_literals_of_a_condition_are_the_columns_values() -> None:
+    cases: list[tuple[str, str, tuple[str | int, ...] | None]] = [
         ("a.x = 5", "bigint", (5,)),
         ("a.x = -(5)", "bigint", (-5,)),
         ("a.x IN (5, 7, 5)", "bigint", (5, 7)),
@@ -22,34 +20,25 @@ from planner.sql.sql_types import SqlType, sql_type
         ("a.x = CEIL(CAST(5 AS DECIMAL))", "bigint", None),
         ("a.x = 'a'", "text", ("a",)),
         ("a.y = 5", "bigint", None),
-    ],
-)
-def test_literals_of_a_condition_are_the_columns_values(
-    condition: str, kind: str, values: tuple[str | int, ...] | None
-) -> None:
-    declared: SqlType = sql_type(kind)
-    assert listed_literals(("a", "x"), declared, [parse_one(condition, dialect="postgres")]) == values
+    ]
+    for condition, kind, values in cases:
+        declared: SqlType = sql_type(kind)
+        assert listed_literals(("a", "x"), declared, [parse_one(condition, dialect="postgres")]) == values
 
 
-@pytest.mark.parametrize(
-    ("kind", "declared", "conditions", "first", "count"),
-    [
-        ("numeric(4,1)", (0.1, 2.0), (), 1, 20),
-        ("numeric(4,1)", (-0.15, 0.15), (), -1, 3),
+def test_decimals_of_a_range_step_by_their_last_digit() -> None:
+    for kind, declared, conditions, first, count in [
+        ("numeric(4,1)", (0.1, 2.0), (), 1, 20), ("numeric(4,1)", (-0.15, 0.15), (), -1, 3),
         ("numeric(4,1)", (0.0, 99999.0), (), 0, 10_000),
         ("numeric(4,1)", (0.0, 10.0), ("a.x > 0.3", "a.x <= 0.55"), 4, 2),
         ("numeric(4,1)", None, ("a.x BETWEEN 1 AND 2",), 10, 11),
         ("numeric(4,1)", (0.0, 10.0), ("a.x > 20",), 201, 0),
-    ],
-)
-def test_decimals_of_a_range_step_by_their_last_digit(
-    kind: str, declared: tuple[float, float] | None, conditions: tuple[str, ...], first: int, count: int
-) -> None:
-    predicates = [parse_one(condition, dialect="postgres") for condition in conditions]
-    use = parse_one("a.x", dialect="postgres")
-    found = base_values(("a", "x"), sql_type(kind), ColumnPolicy(range=declared), [use], predicates)
-    assert found is not None
-    assert (found.first, found.count, found.scale) == (first, count, 1)
+    ]:  # fmt: skip
+        predicates = [parse_one(condition, dialect="postgres") for condition in conditions]
+        use = parse_one("a.x", dialect="postgres")
+        found = base_values(("a", "x"), sql_type(kind), ColumnPolicy(range=declared), [use], predicates)
+        assert found is not None
+        assert (found.first, found.count, found.scale) == (first, count, 1)
 
 
 def test_decimals_without_two_ends_or_with_uncounted_digits_are_not_listed() -> None:

@@ -28,15 +28,15 @@ def _opened(table: str, column: str, **settings: object) -> Policy:
     return replace(policy, delta=1e-6, tables=tables, **settings)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("mechanism", "rule"), [("group_lp", 1), ("l2_clip", None)])
-def test_a_mechanism_that_bounds_all_groups_together_follows_no_rule(mechanism: str, rule: int | None) -> None:
-    policy = demo_policy()
-    statuses = replace(policy.tables["orders"], columns={"o_orderstatus": ColumnPolicy(domain=("F", "O", "P"))})
-    tables = {**policy.tables, "orders": statuses}
-    policy = replace(policy, tables=tables, delta=1e-6, groups_per_unit={"customer": 1})
-    sql = "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"
-    plan = planned(sql, policy=policy, mechanism=mechanism, delta=1e-6)
-    assert plan.group_rule == rule
+def test_a_mechanism_that_bounds_all_groups_together_follows_no_rule() -> None:
+    for mechanism, rule in (("group_lp", 1), ("l2_clip", None)):
+        policy = demo_policy()
+        statuses = replace(policy.tables["orders"], columns={"o_orderstatus": ColumnPolicy(domain=("F", "O", "P"))})
+        tables = {**policy.tables, "orders": statuses}
+        policy = replace(policy, tables=tables, delta=1e-6, groups_per_unit={"customer": 1})
+        sql = "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"
+        plan = planned(sql, policy=policy, mechanism=mechanism, delta=1e-6)
+        assert plan.group_rule == rule
 
 
 def test_without_a_reason_nothing_is_selected() -> None:
@@ -102,23 +102,16 @@ def test_the_statement_counts_tuples_and_leaves_out_null_keys() -> None:
     assert plan.selection.delta + plan.release_delta == plan.delta == 1e-6
 
 
-@pytest.mark.parametrize(
-    ("groups", "mechanism", "reach"),
-    [
-        ({}, "l2_clip", (None, None)),
-        ({"customer": 3}, "l2_clip", (None, None)),
-        ({}, "group_lp", (None, None)),
-        ({"customer": 3}, "group_lp", (6, 3)),
-    ],
-)
-def test_a_rule_has_no_part_in_finding_keys(
-    groups: dict[str, int], mechanism: str, reach: tuple[int | None, int | None]
-) -> None:
+def test_a_rule_has_no_part_in_finding_keys() -> None:
     """Where it leaves rows out of the values, all of them still vote."""
-    policy = _opened("orders", "o_orderpriority", groups_per_unit=groups)
-    plan = planned(PRIORITIES.replace(", sum(o_totalprice)", ""), policy=policy, mechanism=mechanism)
-    assert (plan.groups_per_unit, plan.group_rule) == reach
-    assert plan.selection is not None and plan.selection.votes
+    for groups, mechanism, reach in [
+        ({}, "l2_clip", (None, None)), ({"customer": 3}, "l2_clip", (None, None)), ({}, "group_lp", (None, None)),
+        ({"customer": 3}, "group_lp", (6, 3)),
+    ]:  # fmt: skip
+        policy = _opened("orders", "o_orderpriority", groups_per_unit=groups)
+        plan = planned(PRIORITIES.replace(", sum(o_totalprice)", ""), policy=policy, mechanism=mechanism)
+        assert (plan.groups_per_unit, plan.group_rule) == reach
+        assert plan.selection is not None and plan.selection.votes
 
 
 def test_without_a_rule_found_groups_are_bounded_all_together() -> None:

@@ -36,58 +36,43 @@ ALL = replace(MANY, question=replace(GROUPED, keys=()))
 """One count of everybody."""
 
 
-@pytest.mark.parametrize(
-    ("known", "mechanism", "approximate"),
-    [
-        (MANY, "l2_clip", True),
-        (replace(MANY, owners=2), "group_lp", True),
-        (replace(MANY, sampled=True), "group_lp", True),
-        (replace(MANY, delta=0.0), "l1_clip", False),
+def test_the_default_mechanism_follows_from_public_quantities() -> None:
+    for known, mechanism, approximate in [
+        (MANY, "l2_clip", True), (replace(MANY, owners=2), "group_lp", True),
+        (replace(MANY, sampled=True), "group_lp", True), (replace(MANY, delta=0.0), "l1_clip", False),
         (replace(MANY, delta=0.0, sampled=True), "group_lp", False),
         (replace(MANY, delta=0.0, over_time=True), "group_lp", False),
         (replace(MANY, owners=3, delta=0.0), "group_lp", False),
-        (replace(MANY, groups_per_unit=1), "group_lp", False),
-        (replace(MANY, groups_per_unit=2), "l1_clip", False),
+        (replace(MANY, groups_per_unit=1), "group_lp", False), (replace(MANY, groups_per_unit=2), "l1_clip", False),
         (replace(MANY, groups_per_unit=2, releases=counts(20)), "l2_clip", True),
         (replace(MANY, groups_per_unit=10, owners=2), "group_lp", False),
         (replace(MANY, groups_per_unit=50, owners=2), "group_lp", True),
-        (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True),
-        (ALL, "gem", False),
+        (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True), (ALL, "gem", False),
         (replace(ALL, tuples_per_unit=200), "bound_first", False),
         (replace(ALL, tuples_per_unit=200, owners=2, exchanges=True), "bound_first", False),
         (replace(ALL, tuples_per_unit=200, sampled=True), "gem", False),
         (replace(ALL, tuples_per_unit=1), "gem", False),
         (replace(ALL, tuples_per_unit=MOST_BOUND + 1), "gem", False),
-        (replace(MANY, tuples_per_unit=200), "l2_clip", True),
-        (replace(MANY, releases=()), "gem", False),
-    ],
-)
-def test_the_default_mechanism_follows_from_public_quantities(
-    known: Circumstances, mechanism: str, approximate: bool
-) -> None:
-    choice = choose_mechanism(None, demo_policy(), known)
-    assert (choice.mechanism, choice.approximate) == (mechanism, approximate)
-    assert choice.why.startswith("the default")
+        (replace(MANY, tuples_per_unit=200), "l2_clip", True), (replace(MANY, releases=()), "gem", False),
+    ]:  # fmt: skip
+        choice = choose_mechanism(None, demo_policy(), known)
+        assert (choice.mechanism, choice.approximate) == (mechanism, approximate)
+        assert choice.why.startswith("the default")
 
 
-@pytest.mark.parametrize(
-    ("keys", "mechanism"),
-    [
-        ("extract(year from o_orderdate)", "group_lp"),
-        ("date_trunc('month', o_orderdate)", "group_lp"),
+def test_over_time_units_have_as_much_in_every_group() -> None:
+    for keys, mechanism in [
+        ("extract(year from o_orderdate)", "group_lp"), ("date_trunc('month', o_orderdate)", "group_lp"),
         ("to_char(o_orderdate, 'YYYY-MM')", "group_lp"),
         ("CASE WHEN o_orderdate < DATE '1995-06-01' THEN 'a' ELSE 'b' END", "group_lp"),
-        ("o_orderpriority", "l1_clip"),
-        ("o_orderpriority, extract(year from o_orderdate)", "l1_clip"),
-    ],
-)
-def test_over_time_units_have_as_much_in_every_group(keys: str, mechanism: str) -> None:
-    written = DEMO_POLICY.read_text().replace(
-        "[tables.orders]\n", '[tables.orders.columns]\no_orderpriority = { domain = ["1-URGENT", "2-HIGH"] }\n'
-    )
-    years = "o_orderdate >= DATE '1995-01-01' AND o_orderdate < DATE '1997-01-01'"
-    sql = f"SELECT {keys}, count(*) FROM orders WHERE {years} GROUP BY {keys}"
-    assert planned(sql, policy=replace(parse_policy(written), delta=0.0)).mechanism == mechanism
+        ("o_orderpriority", "l1_clip"), ("o_orderpriority, extract(year from o_orderdate)", "l1_clip"),
+    ]:  # fmt: skip
+        written = DEMO_POLICY.read_text().replace(
+            "[tables.orders]\n", '[tables.orders.columns]\no_orderpriority = { domain = ["1-URGENT", "2-HIGH"] }\n'
+        )
+        years = "o_orderdate >= DATE '1995-01-01' AND o_orderdate < DATE '1997-01-01'"
+        sql = f"SELECT {keys}, count(*) FROM orders WHERE {years} GROUP BY {keys}"
+        assert planned(sql, policy=replace(parse_policy(written), delta=0.0)).mechanism == mechanism
 
 
 def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
@@ -120,30 +105,21 @@ def test_counts_of_distinct_values_spend_no_delta() -> None:
     assert not choose_mechanism("pmsja", demo_policy(), replace(MANY, releases=distinct)).approximate
 
 
-@pytest.mark.parametrize(
-    ("name", "known", "message"),
-    [
-        ("l2_clip", replace(MANY, delta=0.0), "needs a delta"),
-        ("pmsja", replace(MANY, delta=0.0), "needs a delta"),
-        ("s4s_vector", replace(MANY, delta=0.0), "needs a delta"),
-        ("l1_clip", replace(MANY, owners=2), "one owner"),
-        ("l2_clip", replace(MANY, owners=2), "one owner"),
-        ("r2t", MANY, "global_sensitivity"),
-        ("s4s", MANY, "joined rows of one unit"),
-        ("pmsja_as_published", MANY, "must be one of"),
-        ("s4s_vector_as_published", MANY, "must be one of"),
-        ("laplace", MANY, "must be one of"),
-        ("lpa", MANY, "once in a group"),
-        ("gs", replace(MANY, tuples_per_unit=2), "once in a group"),
+def test_a_mechanism_whose_need_is_not_met_is_refused() -> None:
+    for name, known, message in [
+        ("l2_clip", replace(MANY, delta=0.0), "needs a delta"), ("pmsja", replace(MANY, delta=0.0), "needs a delta"),
+        ("s4s_vector", replace(MANY, delta=0.0), "needs a delta"), ("l1_clip", replace(MANY, owners=2), "one owner"),
+        ("l2_clip", replace(MANY, owners=2), "one owner"), ("r2t", MANY, "global_sensitivity"),
+        ("s4s", MANY, "joined rows of one unit"), ("pmsja_as_published", MANY, "must be one of"),
+        ("s4s_vector_as_published", MANY, "must be one of"), ("laplace", MANY, "must be one of"),
+        ("lpa", MANY, "once in a group"), ("gs", replace(MANY, tuples_per_unit=2), "once in a group"),
         ("fpa", replace(MANY, tuples_per_unit=1, owners=2), "one owner"),
         ("gs_r", replace(MANY, tuples_per_unit=1, sampled=True), "sample of rows"),
         ("gs_s", replace(ALL, tuples_per_unit=1), "no GROUP BY"),
         ("gs", replace(MANY, tuples_per_unit=1, exchanges=True), "not proved"),
-    ],
-)
-def test_a_mechanism_whose_need_is_not_met_is_refused(name: str, known: Circumstances, message: str) -> None:
-    with pytest.raises(InvalidSetting, match=message):
-        choose_mechanism(name, replace(demo_policy(), global_sensitivity=None), known)
+    ]:  # fmt: skip
+        with pytest.raises(InvalidSetting, match=message):
+            choose_mechanism(name, replace(demo_policy(), global_sensitivity=None), known)
 
 
 def test_a_delta_is_the_policys_to_grant() -> None:

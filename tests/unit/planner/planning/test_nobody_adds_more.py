@@ -49,14 +49,14 @@ def test_a_sum_is_bounded_in_its_own_unit() -> None:
     assert plan.adds_at_most(release) == Fraction(1201, 10) / Fraction(release.weight_bound)
 
 
-@pytest.mark.parametrize("bounded", ["sum(least(l_quantity, 20))", "sum(l_quantity) FILTER (WHERE l_quantity <= 20)"])
-def test_what_one_row_adds_is_bounded_in_sql(bounded: str) -> None:
+def test_what_one_row_adds_is_bounded_in_sql() -> None:
     """A bound that was said of another question is refused; of this one it is said where it stands."""
-    with pytest.raises(InvalidSetting, match="one row alone may add up to 50") as refused:
-        plan_of("SELECT sum(l_quantity) FROM lineitem", 20)
-    assert "sum(least(x, 100))" in (refused.value.hint or "")
-    (release,) = plan_of(f"SELECT {bounded} FROM lineitem", 20).releases
-    assert release.weight_bound == 20
+    for bounded in ("sum(least(l_quantity, 20))", "sum(l_quantity) FILTER (WHERE l_quantity <= 20)"):
+        with pytest.raises(InvalidSetting, match="one row alone may add up to 50") as refused:
+            plan_of("SELECT sum(l_quantity) FROM lineitem", 20)
+        assert "sum(least(x, 100))" in (refused.value.hint or "")
+        (release,) = plan_of(f"SELECT {bounded} FROM lineitem", 20).releases
+        assert release.weight_bound == 20
 
 
 def test_declared_keys_bound_what_is_said_to_be_more() -> None:
@@ -65,17 +65,16 @@ def test_declared_keys_bound_what_is_said_to_be_more() -> None:
     assert plan.adds_at_most(plan.releases[0]) == 1
 
 
-@pytest.mark.parametrize("mechanism", [None, "gem", "group_lp"])
-def test_groups_have_one_threshold_each(mechanism: str | None) -> None:
-    join = "orders o JOIN customer c ON o.o_custkey = c.c_custkey JOIN nation n ON c.c_nationkey = n.n_nationkey"
-    plan = plan_of(f"SELECT n.n_name, count(*) FROM {join} GROUP BY n.n_name", 12, mechanism)
-    assert plan.mechanism == mechanism or plan.mechanism == "group_lp"
-    assert plan.adds_at_most(plan.releases[0]) == 12
+def test_groups_have_one_threshold_each() -> None:
+    for mechanism in (None, "gem", "group_lp"):
+        join = "orders o JOIN customer c ON o.o_custkey = c.c_custkey JOIN nation n ON c.c_nationkey = n.n_nationkey"
+        plan = plan_of(f"SELECT n.n_name, count(*) FROM {join} GROUP BY n.n_name", 12, mechanism)
+        assert plan.mechanism == mechanism or plan.mechanism == "group_lp"
+        assert plan.adds_at_most(plan.releases[0]) == 12
 
 
-@pytest.mark.parametrize(
-    ("sql", "most", "settings", "told"),
-    [
+def test_what_it_cannot_be_said_of_is_refused() -> None:
+    for sql, most, settings, told in [
         ("SELECT count(*) FROM orders", 0.0, {}, "above 0"),
         ("SELECT count(*) FROM orders", math.inf, {}, "above 0"),
         ("SELECT count(*) FROM orders", math.nan, {}, "above 0"),
@@ -87,19 +86,17 @@ def test_groups_have_one_threshold_each(mechanism: str | None) -> None:
         ("SELECT count(*), sum(l_quantity) FROM lineitem", 60.0, {}, "a count and a sum"),
         ("SELECT count(*) FROM orders", 5.0, {"sampling_rate": 0.5}, "sample"),
         ("SELECT count(*) FROM orders", 5.0, {"mechanism": "r2t"}, "chooses for itself"),
-    ],
-)
-def test_what_it_cannot_be_said_of_is_refused(sql: str, most: float, settings: dict[str, str], told: str) -> None:
-    with pytest.raises(InvalidSetting, match=told):
-        plan_of(sql, most, **settings)  # type: ignore[arg-type]
+    ]:  # fmt: skip
+        with pytest.raises(InvalidSetting, match=told):
+            plan_of(sql, most, **settings)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("bound", [0.3, 105_000.0, 0.1, 12_345.678])
-def test_the_most_that_may_be_said_is_the_largest_threshold(bound: float) -> None:
+def test_the_most_that_may_be_said_is_the_largest_threshold() -> None:
     """As written it may be a little more than the product of the two doubles."""
-    plan = plan_of("SELECT count(*) FROM orders", 30)
-    release = replace(plan.releases[0], weight_bound=bound)
-    one = replace(plan, nobody_adds_more_than=bound * 2.0**32, tuples_per_unit=None, releases=(release,))
-    most = one.adds_at_most(release)
-    assert most is not None and 2**32 - 1 < most <= 2**32
-    assert int(one_threshold(most).units[0]) <= 2**62
+    for bound in (0.3, 105_000.0, 0.1, 12_345.678):
+        plan = plan_of("SELECT count(*) FROM orders", 30)
+        release = replace(plan.releases[0], weight_bound=bound)
+        one = replace(plan, nobody_adds_more_than=bound * 2.0**32, tuples_per_unit=None, releases=(release,))
+        most = one.adds_at_most(release)
+        assert most is not None and 2**32 - 1 < most <= 2**32
+        assert int(one_threshold(most).units[0]) <= 2**62

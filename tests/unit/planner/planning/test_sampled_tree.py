@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from planner.plan import Plan, SampledTree
 from planner.rewriting.rewrite import rewrite, to_sql
 from planner.schema import Column, Schema
@@ -24,9 +22,8 @@ def tree(sql: str, schema: Schema | None = None) -> SampledTree:
     return found.tree
 
 
-@pytest.mark.parametrize(
-    ("sql", "parents"),
-    [
+def test_acyclic_joins_are_trees() -> None:
+    cases: list[tuple[str, tuple[int, ...]]] = [
         (TWO_PATHS, (-1, 0)),
         (f"{TWO_PATHS} JOIN knows c ON b.dst = c.src", (-1, 0, 1)),
         (f"{TWO_PATHS} JOIN knows c ON a.dst = c.src", (-1, 0, 0)),
@@ -35,15 +32,13 @@ def tree(sql: str, schema: Schema | None = None) -> SampledTree:
         ("SELECT sum(a.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey", (-1, 0)),
         ("SELECT count(*) FROM orders CROSS JOIN customer", (-1, 0)),
         ("SELECT count(*) FROM orders a JOIN orders b ON a.o_custkey < b.o_custkey", (-1, 0)),
-    ],
-)
-def test_acyclic_joins_are_trees(sql: str, parents: tuple[int, ...]) -> None:
-    assert tree(sql).shape.parents == parents
+    ]
+    for sql, parents in cases:
+        assert tree(sql).shape.parents == parents
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_what_is_no_tree_is_sampled_as_ever() -> None:
+    cases = [
         f"{TWO_PATHS} JOIN knows c ON c.src = a.src AND c.dst = b.dst",  # cyclic
         f"{TWO_PATHS} JOIN knows c ON b.dst = c.src JOIN knows d ON c.dst = d.src AND d.dst = a.src",
         "SELECT count(*) FROM orders a JOIN orders b ON a.o_orderdate = b.o_orderdate",  # no whole numbers
@@ -53,14 +48,13 @@ def test_acyclic_joins_are_trees(sql: str, parents: tuple[int, ...]) -> None:
         f"{TWO_PATHS} WHERE EXISTS (SELECT 1 FROM nation WHERE n_nationkey = a.src)",
         "SELECT sum(a.l_quantity * b.l_quantity) FROM lineitem a, lineitem b WHERE a.l_orderkey = b.l_orderkey",
         "SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey",  # rows of one table are enough
-    ],
-)
-def test_what_is_no_tree_is_sampled_as_ever(sql: str) -> None:
-    found = plan(sql)
-    assert found.tree is None
-    assert found.sampling is not None and found.sampling.strategy != "join tree"
-    query = rewrite(found)
-    assert query.join is not None and (query.parts, query.tree) == ((), None)
+    ]
+    for sql in cases:
+        found = plan(sql)
+        assert found.tree is None
+        assert found.sampling is not None and found.sampling.strategy != "join tree"
+        query = rewrite(found)
+        assert query.join is not None and (query.parts, query.tree) == ((), None)
 
 
 def test_without_a_rate_nothing_is_drawn() -> None:

@@ -27,35 +27,28 @@ def test_without_it_a_policy_is_what_it_was() -> None:
     assert weakenings(without, parse_policy(TEXT)) == () == weakenings(parse_policy(TEXT), without)
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
+def test_what_is_no_promise_is_refused() -> None:
+    for written, said in [
         ('append_only = "admitted_at"', "says by which column, and when"),
         ('append_only = { column = "admitted_at" }', "closed_after_days: must be a whole number"),
         ('append_only = { column = "admitted_at", closed_after_days = 0 }', "closed_after_days: must be"),
         ('append_only = { column = "admitted_at", closed_after_days = 40000 }', "closed_after_days: must be"),
         ('append_only = { column = "admitted_at", closed_after_days = 7, zone = "CET" }', "unknown settings"),
-    ],
-)
-def test_what_is_no_promise_is_refused(written: str, said: str) -> None:
-    with pytest.raises(PolicyInvalid, match=said):
-        parse_policy(TEXT.replace(PROMISE, written))
+    ]:  # fmt: skip
+        with pytest.raises(PolicyInvalid, match=said):
+            parse_policy(TEXT.replace(PROMISE, written))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ('"admitted_at", closed', '"admitted", closed', r"append_only: no column admitted; did you mean admitted_at"),
+def test_it_fits_the_catalog() -> None:
+    for before, after, said in [
+        ('"admitted_at", closed', '"admitted", closed',
+         r"append_only: no column admitted; did you mean admitted_at"),
         ('"admitted_at", closed', '"cost", closed', r"append_only: cost is of type integer; a date or a timestamp"),
-        (
-            "[tables.holiday]\npublic = true",
-            '[tables.holiday]\npublic = true\nappend_only = { column = "day", closed_after_days = 7 }',
-            r"tables.holiday.append_only: is for private tables",
-        ),
-    ],
-)
-def test_it_fits_the_catalog(before: str, after: str, said: str) -> None:
-    schema, _ = clinic("date")
-    assert before in TEXT
-    with pytest.raises(PolicyInvalid, match=said):
-        validate(parse_policy(TEXT.replace(before, after)), schema)
+        ("[tables.holiday]\npublic = true",
+         '[tables.holiday]\npublic = true\nappend_only = { column = "day", closed_after_days = 7 }',
+         r"tables.holiday.append_only: is for private tables"),
+    ]:  # fmt: skip
+        schema, _ = clinic("date")
+        assert before in TEXT
+        with pytest.raises(PolicyInvalid, match=said):
+            validate(parse_policy(TEXT.replace(before, after)), schema)

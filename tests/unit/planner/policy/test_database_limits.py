@@ -23,12 +23,10 @@ def test_they_are_read_and_default() -> None:
     assert found == DatabaseLimits(600, 1_000, 256, 8)
 
 
-@pytest.mark.parametrize(
-    "setting", ["seconds = 3601", "rows = 0", "memory_mb = 1.5", "processes = 5000", "second = 9"]
-)
-def test_what_makes_no_sense_is_named(setting: str) -> None:
-    with pytest.raises(PolicyInvalid, match=f"database.{setting.split()[0]}"):
-        parse_policy(_with(setting))
+def test_what_makes_no_sense_is_named() -> None:
+    for setting in ("seconds = 3601", "rows = 0", "memory_mb = 1.5", "processes = 5000", "second = 9"):
+        with pytest.raises(PolicyInvalid, match=f"database.{setting.split()[0]}"):
+            parse_policy(_with(setting))
 
 
 def test_the_draft_shows_them_as_comments() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from planner.policy.budgets import BudgetPolicy, Budgets
 from planner.policy.draft import draft
 from planner.policy.lint import advice, is_draft
@@ -50,22 +48,18 @@ def test_keys_of_which_a_person_may_have_several_want_no_bound() -> None:
     assert advised(replace(policy, tables={**policy.tables, "orders": found})) == {}
 
 
-@pytest.mark.parametrize(
-    ("budgets", "told"),
-    [
-        (Budgets(), set()),
-        (Budgets(BudgetPolicy(1.0, 1e-6), BudgetPolicy(9.0, 1e-5)), set()),
+def test_budgets_in_which_no_delta_fits_are_told() -> None:
+    for budgets, told in [
+        (Budgets(), set()), (Budgets(BudgetPolicy(1.0, 1e-6), BudgetPolicy(9.0, 1e-5)), set()),
         (Budgets(BudgetPolicy(1.0), BudgetPolicy(9.0, 1e-5)), {"budgets.analyst.delta"}),
         (Budgets(BudgetPolicy(1.0), BudgetPolicy(9.0, 1e-8)), {"budgets.analyst.delta", "budgets.dataset.delta"}),
-    ],
-)
-def test_budgets_in_which_no_delta_fits_are_told(budgets: Budgets, told: set[str]) -> None:
-    found = advised(replace(demo_policy(), delta=1e-7, budgets=budgets))
-    assert set(found) == told
-    assert all("by default those of which one person" in why for why in found.values())
-    assert set(advised(replace(demo_policy(), budgets=budgets))) == set(), "pure privacy needs none"
-    for why in advised(opened(delta=1e-7, budgets=budgets)).values():
-        assert "c_mktsegment" in why
+    ]:  # fmt: skip
+        found = advised(replace(demo_policy(), delta=1e-7, budgets=budgets))
+        assert set(found) == told
+        assert all("by default those of which one person" in why for why in found.values())
+        assert set(advised(replace(demo_policy(), budgets=budgets))) == set(), "pure privacy needs none"
+        for why in advised(opened(delta=1e-7, budgets=budgets)).values():
+            assert "c_mktsegment" in why
 
 
 def test_many_columns_are_not_all_named() -> None:

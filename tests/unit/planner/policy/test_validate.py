@@ -24,13 +24,11 @@ CASES = [
     ("[tables.orders]", "[tables.order]", "tables.order: no such table.*; did you mean orders"),
     ("[tables.part]", "[groups_per_unit]\ncustmer = 1\n[tables.part]", "is no privacy unit; did you mean customer"),
     ("l_tax = {", "l_taxes = {", "columns.l_taxes: no such column; did you mean l_tax"),
-    ("[0, 0.08]", "[1, 0.08]", "is empty"),
-    ("[0, 0.08]", "[1e-200, 0.08]", "ends must be"),
+    ("[0, 0.08]", "[1, 0.08]", "is empty"), ("[0, 0.08]", "[1e-200, 0.08]", "ends must be"),
     ("l_tax = {", "l_linenumber = {", "must end in whole numbers"),
     ("l_tax = {", "l_comment = {", "a range needs a number"),
     ("range = [0, 0.08]", 'domain = ["x"]', "not of type numeric"),
-    ("range = [0, 0.08]", "domain = [1, 1]", "twice"),
-    ("range = [0, 0.08]", "domain = []", "empty"),
+    ("range = [0, 0.08]", "domain = [1, 1]", "twice"), ("range = [0, 0.08]", "domain = []", "empty"),
     ("[tables.orders]", "[tables.orders]\npublic = true", "tables.orders: cannot be public"),
     ("[tables.customer]", "[tables.customer]\npublic = true", "tables.customer: cannot be public"),
     ("[tables.nation]\npublic = true", "[tables.nation]", "tables.nation: private, but no owning"),
@@ -38,41 +36,32 @@ CASES = [
     ('key = ["s_suppkey"]', 'key = ["s_key"]', "no column s_key; did you mean s_suppkey"),
     ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "different types"),
     ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "no enforced primary or unique key"),
-    (
-        "[tables.nation]",
-        "[groups_per_unit]\nnation = 3\n[tables.nation]",
-        "groups_per_unit.nation: is no privacy unit",
-    ),
+    ("[tables.nation]", "[groups_per_unit]\nnation = 3\n[tables.nation]",
+     "groups_per_unit.nation: is no privacy unit"),
     ("range = [0, 0.08]", "discover = true", "l_tax: `discover` is for whole numbers"),
-    (
-        "l_tax = { range = [0, 0.08] }",
-        "l_linenumber = { range = [1, 7], discover = true }",
-        "no `discover` beside them",
-    ),
-    (
-        "[tables.nation]\npublic = true",
-        "[tables.nation]\npublic = true\ncolumns = { n_name = { discover = true } }",
-        "n_name: a public column needs no `discover`",
-    ),
-]
+    ("l_tax = { range = [0, 0.08] }", "l_linenumber = { range = [1, 7], discover = true }",
+     "no `discover` beside them"),
+    ("[tables.nation]\npublic = true", "[tables.nation]\npublic = true\ncolumns = { n_name = { discover = true } }",
+     "n_name: a public column needs no `discover`"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("before", "after", "problem"), CASES)
-def test_contradictions_are_named(before: str, after: str, problem: str) -> None:
-    text = DEMO_POLICY.read_text()
-    assert before in text
-    policy = parse_policy(text.replace(before, after))
-    schema = tpch_schema()
-    if "different types" in problem:
-        supplier = schema.tables["supplier"]
-        columns = tuple(
-            Column(column.name, "text" if column.name == "s_nationkey" else column.type, column.nullable)
-            for column in supplier.columns
-        )
-        changed = Table("supplier", "public", columns, supplier.unique_keys, ())
-        schema = Schema({**schema.tables, "supplier": changed})
-    with pytest.raises(PolicyInvalid, match=problem):
-        validate(policy, schema)
+def test_contradictions_are_named() -> None:
+    for before, after, problem in CASES:
+        text = DEMO_POLICY.read_text()
+        assert before in text
+        policy = parse_policy(text.replace(before, after))
+        schema = tpch_schema()
+        if "different types" in problem:
+            supplier = schema.tables["supplier"]
+            columns = tuple(
+                Column(column.name, "text" if column.name == "s_nationkey" else column.type, column.nullable)
+                for column in supplier.columns
+            )
+            changed = Table("supplier", "public", columns, supplier.unique_keys, ())
+            schema = Schema({**schema.tables, "supplier": changed})
+        with pytest.raises(PolicyInvalid, match=problem):
+            validate(policy, schema)
 
 
 def test_all_problems_are_listed_at_once() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-import pytest
-
 from planner.policy.policy import DeclaredForeignKey, Policy, parse_policy
 from planner.policy.side_channels import SideChannels
 from planner.policy.weakening import weakenings
@@ -56,43 +54,28 @@ def changed(before: str, after: str) -> tuple[str, ...]:
     return weakenings(parse_policy(TEXT), parse_policy(TEXT.replace(before, after)))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("max_epsilon = 2.0", "max_epsilon = 1.0"),
-        ("epsilon = 0.5", "epsilon = 0.75"),
-        ("delta = 1e-7", "delta = 0.0"),
-        ('time_grain = "day"', 'time_grain = "hour"'),
-        ('name = "clinic"', 'name = "hospital"'),
-        ("delta = 1e-7", "delta = 1e-7\nglobal_sensitivity = 100"),
-        ('doctor = "id"\n[[', 'doctor = "id"\nnurse = "id"\n[['),
-        ("fanout = 10", "fanout = 11"),
-        ("fanout = 10", ""),
-        ("owning = false", "owning = true"),
-        ("public = true", "public = false"),
-        ("[tables.ward]\npublic = true", ""),
-        ("patient = 10", "patient = 11"),
-        ("patient = 10", ""),
-        ("range = [0, 100]", "range = [0, 1000]"),
-        ("range = [0, 100]", "range = [0, 100], step = 5, other = -1"),
+def test_what_protects_as_much_needs_no_confirmation() -> None:
+    for before, after in [
+        ("max_epsilon = 2.0", "max_epsilon = 1.0"), ("epsilon = 0.5", "epsilon = 0.75"),
+        ("delta = 1e-7", "delta = 0.0"), ('time_grain = "day"', 'time_grain = "hour"'),
+        ('name = "clinic"', 'name = "hospital"'), ("delta = 1e-7", "delta = 1e-7\nglobal_sensitivity = 100"),
+        ('doctor = "id"\n[[', 'doctor = "id"\nnurse = "id"\n[['), ("fanout = 10", "fanout = 11"),
+        ("fanout = 10", ""), ("owning = false", "owning = true"), ("public = true", "public = false"),
+        ("[tables.ward]\npublic = true", ""), ("patient = 10", "patient = 11"), ("patient = 10", ""),
+        ("range = [0, 100]", "range = [0, 1000]"), ("range = [0, 100]", "range = [0, 100], step = 5, other = -1"),
         ("cost = { range", "cost = { discover = false, range"),
         ("delta = 1e-7", "delta = 1e-7\nminimum_frequency = 10"),
         ("delta = 1e-7", "delta = 1e-7\nmin_epsilon = 0.01\nanswer_quantum = 2.0\nhold_all_answers = true"),
         ("delta = 1e-7", "delta = 1e-7\nmax_join_tuples = 10"),
         ('[[foreign_keys]]\ntable = "visit"\ncolumns = ["patient_id"]', GROUPS),
-    ],
-)
-def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) -> None:
-    assert changed(before, after) == ()
+    ]:  # fmt: skip
+        assert changed(before, after) == ()
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "named"),
-    [
-        ("max_epsilon = 2.0", "max_epsilon = 2.5", "max_epsilon"),
-        ("delta = 1e-7", "delta = 1e-6", "delta"),
-        ('"env:URL"', '"env:OTHER"', "database.url"),
-        ('"ledger.sqlite"', '"new.sqlite"', "ledger.path"),
+def test_what_protects_less_is_named() -> None:
+    for before, after, named in [
+        ("max_epsilon = 2.0", "max_epsilon = 2.5", "max_epsilon"), ("delta = 1e-7", "delta = 1e-6", "delta"),
+        ('"env:URL"', '"env:OTHER"', "database.url"), ('"ledger.sqlite"', '"new.sqlite"', "ledger.path"),
         ('doctor = "id"\n[[', "[[", "privacy_units.doctor"),
         ('patient = "id"\n', 'patient = "number"\n', "privacy_units.patient"),
         ("fanout = 10", "fanout = 9", "fanout"),
@@ -111,35 +94,28 @@ def test_what_protects_as_much_needs_no_confirmation(before: str, after: str) ->
         ("delta = 1e-7", "delta = 1e-7\nanswer_quantum = 0.5", "privacy.answer_quantum: lowered"),
         ("rows_are_units = true", "rows_are_units = true\nrows = 10", "tables.bill.rows: promises"),
         ("patient = 10", "patient = 10, doctor = 10", "rows_per_unit.doctor"),
-    ],
-)
-def test_what_protects_less_is_named(before: str, after: str, named: str) -> None:
-    found = changed(before, after)
-    assert found and named in " ".join(found), found
+    ]:  # fmt: skip
+        found = changed(before, after)
+        assert found and named in " ".join(found), found
 
 
 def test_taking_a_switch_back_is_a_weakening_too() -> None:
     policy = parse_policy(TEXT)
     strict = replace(policy, side_channels=SideChannels(max_join_tuples=5, hold_all_answers=True))
     assert weakenings(policy, strict) == ()
-    assert weakenings(strict, policy) == (
-        "privacy.hold_all_answers: no longer",
-        "privacy.max_join_tuples: raised",
-    )
+    assert weakenings(strict, policy) == ("privacy.hold_all_answers: no longer", "privacy.max_join_tuples: raised")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "named"),
-    [(None, 5, ()), (5, 6, ()), (5, 4, ("privacy.minimum_frequency: smaller groups are shown",)), (5, None, ("",))],
-)
-def test_withholding_more_needs_no_confirmation_and_withholding_less_does(
-    before: int | None, after: int | None, named: tuple[str, ...]
-) -> None:
+def test_withholding_more_needs_no_confirmation_and_withholding_less_does() -> None:
     """The test for the minimum is a release of its own, within the same charge."""
-    policy = parse_policy(TEXT)
-    found = weakenings(replace(policy, minimum_frequency=before), replace(policy, minimum_frequency=after))
-    assert len(found) == len(named)
-    assert all(name in told for name, told in zip(named, found, strict=True))
+    for before, after, named in [
+        (None, 5, ()), (5, 6, ()), (5, 4, ("privacy.minimum_frequency: smaller groups are shown",)),
+        (5, None, ("",)),
+    ]:  # fmt: skip
+        policy = parse_policy(TEXT)
+        found = weakenings(replace(policy, minimum_frequency=before), replace(policy, minimum_frequency=after))
+        assert len(found) == len(named)
+        assert all(name in told for name, told in zip(named, found, strict=True))
 
 
 def test_a_setting_that_nobody_has_thought_of_weakens() -> None:

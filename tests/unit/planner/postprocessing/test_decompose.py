@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from planner.parsing.parse import read
 from planner.postprocessing.decompose import decompose
 from tests.golden.tpch.queries import policy
@@ -23,35 +21,29 @@ def _named(*parts: str) -> list[str]:
     return [part.replace(" AS k1", ' AS "k1"') for part in parts]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_a_union_of_lists_is_one_of_groups() -> None:
+    for sql in [
         "SELECT c_mktsegment FROM customer UNION SELECT o_orderpriority FROM orders",
         "SELECT DISTINCT c_mktsegment FROM customer UNION SELECT o_orderpriority FROM orders ORDER BY 1 LIMIT 3",
         "SELECT DISTINCT c_mktsegment FROM customer UNION ALL SELECT DISTINCT o_orderpriority FROM orders",
         "(SELECT c_mktsegment FROM customer) UNION (SELECT o_orderpriority FROM orders)",
         "SELECT s FROM (SELECT c_mktsegment AS s FROM customer UNION SELECT o_orderpriority FROM orders) AS t",
-    ],
-)
-def test_a_union_of_lists_is_one_of_groups(sql: str) -> None:
-    assert _parts(sql) == _named(SEGMENTS, PRIORITIES)
+    ]:  # fmt: skip
+        assert _parts(sql) == _named(SEGMENTS, PRIORITIES)
 
 
 def test_a_side_of_public_rows_stays_as_it_is() -> None:
     assert _parts("SELECT r_name FROM region UNION SELECT c_mktsegment FROM customer") == _named(SEGMENTS)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_rows_are_never_listed() -> None:
+    """What is in both lists, or in one alone, hangs on rows, and not on the groups that there may be."""
+    for sql in [
         "SELECT c_mktsegment FROM customer UNION ALL SELECT o_orderpriority FROM orders",
         "SELECT c_mktsegment FROM customer INTERSECT SELECT o_orderpriority FROM orders",
         "SELECT c_mktsegment FROM customer EXCEPT SELECT o_orderpriority FROM orders",
         "(SELECT c_mktsegment FROM customer LIMIT 3) UNION SELECT o_orderpriority FROM orders",
         "SELECT * FROM customer UNION SELECT * FROM customer",
         "SELECT 'x' FROM customer UNION SELECT o_orderpriority FROM orders",
-    ],
-)
-def test_rows_are_never_listed(sql: str) -> None:
-    """What is in both lists, or in one alone, hangs on rows, and not on the groups that there may be."""
-    assert _parts(sql) is None
+    ]:  # fmt: skip
+        assert _parts(sql) is None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from planner.plan import GroupDomain
 from planner.sensitivity.groups_per_unit import GroupsPerUnit, limited_groups_per_unit
 from planner.sensitivity.provenance import OwnerPosition
@@ -16,27 +14,16 @@ FOUND = GroupDomain((0,), None, None, "found")
 OWNER = OwnerPosition("customer", (("c", "c_custkey"),))
 
 
-@pytest.mark.parametrize(
-    ("determined", "rule", "values", "reach"),
-    [
-        (None, None, 2, GroupsPerUnit(None)),
-        (1, 5, None, GroupsPerUnit(1)),
-        (10, 5, None, GroupsPerUnit(10)),
-        (11, 5, None, GroupsPerUnit(10, 5)),
-        (None, 5, None, GroupsPerUnit(10, 5)),
-        (None, 5, 11, GroupsPerUnit(10, 5)),
-        (None, 5, 10, GroupsPerUnit(10)),
-        (11, 5, 7, GroupsPerUnit(7)),
-        (1, 5, 7, GroupsPerUnit(1)),
-        (None, 5, 0, GroupsPerUnit(1)),
-    ],
-)
-def test_the_rule_counts_twice_and_yields_to_less(
-    determined: int | None, rule: int | None, values: int | None, reach: GroupsPerUnit
-) -> None:
-    policy = replace(demo_policy(), groups_per_unit={} if rule is None else {"customer": rule})
-    listed = replace(PUBLIC, values=None if values is None else tuple(map(str, range(values))))
-    assert limited_groups_per_unit(determined, [OWNER], [listed], policy) == reach
+def test_the_rule_counts_twice_and_yields_to_less() -> None:
+    for determined, rule, values, reach in [
+        (None, None, 2, GroupsPerUnit(None)), (1, 5, None, GroupsPerUnit(1)), (10, 5, None, GroupsPerUnit(10)),
+        (11, 5, None, GroupsPerUnit(10, 5)), (None, 5, None, GroupsPerUnit(10, 5)),
+        (None, 5, 11, GroupsPerUnit(10, 5)), (None, 5, 10, GroupsPerUnit(10)), (11, 5, 7, GroupsPerUnit(7)),
+        (1, 5, 7, GroupsPerUnit(1)), (None, 5, 0, GroupsPerUnit(1)),
+    ]:  # fmt: skip
+        policy = replace(demo_policy(), groups_per_unit={} if rule is None else {"customer": rule})
+        listed = replace(PUBLIC, values=None if values is None else tuple(map(str, range(values))))
+        assert limited_groups_per_unit(determined, [OWNER], [listed], policy) == reach
 
 
 def test_the_groups_of_several_keys_are_their_combinations() -> None:

@@ -62,24 +62,19 @@ def size(text: str, policy: Policy | None = None) -> JoinSize:
     return planned(f"SELECT count(*) FROM {text}", SCHEMA, policy or unbounded(parse_policy(TEXT))).size
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "person",
-        "visit JOIN person ON visit.person = person.id",
+def test_joins_along_keys_from_one_table_are_linear() -> None:
+    for text in [
+        "person", "visit JOIN person ON visit.person = person.id",
         "visit v JOIN person p ON v.person = p.id JOIN ward w ON v.ward = w.id",
         "visit v LEFT JOIN ward w ON v.ward = w.id",
         "knows k JOIN person a ON k.v = a.id JOIN person b ON k.w = b.id WHERE a.hiv <> b.hiv",
         "visit a JOIN visit b ON a.id = b.id",
-    ],
-)
-def test_joins_along_keys_from_one_table_are_linear(text: str) -> None:
-    assert (size(text).kind, size(text).free_steps) == ("linear", 0)
+    ]:  # fmt: skip
+        assert (size(text).kind, size(text).free_steps) == ("linear", 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [
+def test_joins_along_keys_of_private_tables_are_equi_joined() -> None:
+    cases = [
         ("knows a JOIN knows b ON a.w = b.v", 1),
         ("knows a JOIN knows b ON a.w = b.v JOIN knows c ON a.v = c.v AND b.w = c.w", 1),  # (v, w) is a key
         ("knows a JOIN knows b ON a.w = b.v JOIN knows c ON b.w = c.v", 1),  # the ends say what is between
@@ -91,58 +86,47 @@ def test_joins_along_keys_from_one_table_are_linear(text: str) -> None:
             "visit v JOIN band b ON v.cost >= b.lo AND v.cost < b.hi",
             1,
         ),  # a public table multiplies by a public number
-    ],
-)
-def test_joins_along_keys_of_private_tables_are_equi_joined(text: str, steps: int) -> None:
-    assert (size(text).kind, size(text).free_steps) == ("equi_joined", steps)
+    ]
+    for text, steps in cases:
+        assert (size(text).kind, size(text).free_steps) == ("equi_joined", steps)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_everything_else_is_refused_unless_the_policy_allows_it() -> None:
+    for text in [
         "person a CROSS JOIN knows v CROSS JOIN knows w WHERE a.id = 7 AND a.hiv",
-        "person a CROSS JOIN visit v WHERE a.id = 7 AND a.hiv",
-        "person a JOIN knows v ON a.hiv OR v.v = a.id",
-        "person a JOIN knows v ON a.id < v.v",
-        "knows v JOIN knows w ON v.v = w.v OR v.w = w.w",
-        "knows v JOIN knows w ON v.v + 0 = w.v",
-        "person a JOIN person b ON a.hiv = b.hiv",
+        "person a CROSS JOIN visit v WHERE a.id = 7 AND a.hiv", "person a JOIN knows v ON a.hiv OR v.v = a.id",
+        "person a JOIN knows v ON a.id < v.v", "knows v JOIN knows w ON v.v = w.v OR v.w = w.w",
+        "knows v JOIN knows w ON v.v + 0 = w.v", "person a JOIN person b ON a.hiv = b.hiv",
         "visit v JOIN staff s ON v.ward = s.ward",
         "visit v JOIN ward w ON v.ward = w.id JOIN staff s ON s.ward = w.id",
-        "visit v JOIN staff s ON v.day = s.day",
-        "visit v CROSS JOIN staff s WHERE v.person = 7 AND s.person = 7",
+        "visit v JOIN staff s ON v.day = s.day", "visit v CROSS JOIN staff s WHERE v.person = 7 AND s.person = 7",
         "person a CROSS JOIN band b CROSS JOIN season s WHERE a.id = 7 AND a.hiv",
-    ],
-)
-def test_everything_else_is_refused_unless_the_policy_allows_it(text: str) -> None:
-    found = size(text)
-    assert (found.kind, found.apart is None) == ("unbounded", False)
-    with pytest.raises(UnsupportedSQL, match=r"no key connects|both multiply") as caught:
-        size(text, parse_policy(TEXT))
-    assert caught.value.hint is not None
-    assert "unbounded_joins" in caught.value.hint
+    ]:  # fmt: skip
+        found = size(text)
+        assert (found.kind, found.apart is None) == ("unbounded", False)
+        with pytest.raises(UnsupportedSQL, match=r"no key connects|both multiply") as caught:
+            size(text, parse_policy(TEXT))
+        assert caught.value.hint is not None
+        assert "unbounded_joins" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "way"),
-    [
+def test_the_hint_names_the_keys_between_two_tables() -> None:
+    """A part of a key of several columns connects nothing: of which there are more, only the catalog says."""
+    for text, way in [
         ("finding f JOIN visit v ON f.visit = v.id", "finding (visit, day) references visit (id, day)"),
         ("visit v JOIN finding f ON f.day = v.day", "finding (visit, day) references visit (id, day)"),
         ("person a JOIN visit v ON a.age = v.cost", "visit (person) references person (id)"),
         ("visit v JOIN staff s ON v.day = s.day", "join them along foreign keys; or"),
-    ],
-)
-def test_the_hint_names_the_keys_between_two_tables(text: str, way: str) -> None:
-    """A part of a key of several columns connects nothing: of which there are more, only the catalog says."""
-    visit = _table("visit", "id person ward day cost", [("id", "day")], ("person", "person"), ("ward", "ward"))
-    key = ForeignKey(("visit", "day"), "visit", ("id", "day"))
-    finding = replace(_table("finding", "visit day rank", [("visit", "day", "rank")]), foreign_keys=(key,))
-    schema = Schema({**SCHEMA.tables, "visit": visit, "finding": finding})
-    with pytest.raises(UnsupportedSQL, match="no key connects") as caught:
-        planned(f"SELECT count(*) FROM {text}", schema, parse_policy(f"{TEXT}[tables.finding]\n"))
-    assert caught.value.hint is not None and way in caught.value.hint
-    whole = "finding f JOIN visit v ON f.visit = v.id AND f.day = v.day"
-    assert planned(f"SELECT count(*) FROM {whole}", schema, parse_policy(f"{TEXT}[tables.finding]\n")).releases
+    ]:  # fmt: skip
+        visit = _table("visit", "id person ward day cost", [("id", "day")], ("person", "person"), ("ward", "ward"))
+        key = ForeignKey(("visit", "day"), "visit", ("id", "day"))
+        finding = replace(_table("finding", "visit day rank", [("visit", "day", "rank")]), foreign_keys=(key,))
+        schema = Schema({**SCHEMA.tables, "visit": visit, "finding": finding})
+        with pytest.raises(UnsupportedSQL, match="no key connects") as caught:
+            planned(f"SELECT count(*) FROM {text}", schema, parse_policy(f"{TEXT}[tables.finding]\n"))
+        assert caught.value.hint is not None and way in caught.value.hint
+        whole = "finding f JOIN visit v ON f.visit = v.id AND f.day = v.day"
+        assert planned(f"SELECT count(*) FROM {whole}", schema, parse_policy(f"{TEXT}[tables.finding]\n")).releases
 
 
 def test_a_declared_fan_out_bounds_a_join_where_it_is_small() -> None:

@@ -12,9 +12,9 @@ from server.results.array_parameters import ARRAY_PARAMETERS
 NUMERIC_ARRAY = 1231
 
 
-@pytest.mark.parametrize(("most", "read"), [(3, 4), (5, 5), (9, 5)])
-def test_one_element_more_than_permitted_is_read(most: int, read: int) -> None:
-    assert array_elements("{a,b,NULL,d,e}", most) == ("a", "b", None, "d", "e")[:read]
+def test_one_element_more_than_permitted_is_read() -> None:
+    for most, read in ((3, 4), (5, 5), (9, 5)):
+        assert array_elements("{a,b,NULL,d,e}", most) == ("a", "b", None, "d", "e")[:read]
 
 
 def test_a_bound_array_is_read_as_far_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:

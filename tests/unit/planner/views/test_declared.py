@@ -55,13 +55,13 @@ def _schema(definition: str, kind: str = "view", *, owned: bool = True) -> Schem
     return Schema(tables, {"wards": view}).declaring(["wards"])
 
 
-@pytest.mark.parametrize("owned", [True, False])
-def test_a_view_of_rows_that_only_declared_keys_make_peoples_is_not_public(owned: bool) -> None:
+def test_a_view_of_rows_that_only_declared_keys_make_peoples_is_not_public() -> None:
     """Without the key the rows would seem to be nobody's, and their view no view of anybody's."""
-    policy = parse_policy(TEXT)
-    schema = _schema("SELECT visit.ward, visit.person AS n FROM public.visit", owned=owned)
-    with pytest.raises(PolicyInvalid, match=r"tables.wards: cannot be public, because it shows rows of private"):
-        check_declared_views(policy, schema)
+    for owned in (True, False):
+        policy = parse_policy(TEXT)
+        schema = _schema("SELECT visit.ward, visit.person AS n FROM public.visit", owned=owned)
+        with pytest.raises(PolicyInvalid, match=r"tables.wards: cannot be public, because it shows rows of private"):
+            check_declared_views(policy, schema)
 
 
 def test_a_public_view_over_people_is_asked_by_itself_and_not_beside_their_rows() -> None:
@@ -103,20 +103,23 @@ keys = ["ward"]
 """
 
 
-@pytest.mark.parametrize(("kind", "relation"), [("view", "person"), ("materialized view", "wards")])
-def test_a_view_is_not_sampled_and_a_materialized_one_is(kind: str, relation: str) -> None:
+def test_a_view_is_not_sampled_and_a_materialized_one_is() -> None:
     """PostgreSQL refuses to sample a view: such a question would be charged, and fail."""
-    policy = parse_policy(TEXT[: TEXT.index("[tables.visit]")] + CODES)
-    codes = replace(PERSON, name="codes")
-    view = View(WARDS, kind, "SELECT codes.id AS ward, 1 AS n FROM public.codes", ("codes",))
-    schema = Schema({"person": PERSON, "codes": codes}, {"wards": view}).declaring(["wards"])
-    schema = with_declared_keys(schema, policy)
-    asked = "SELECT count(*) FROM wards {} JOIN person p ON p.id = wards.ward"
-    plan = planned(asked.format(""), schema, policy, sampling_rate=0.5)
-    assert plan.sampling is not None and (plan.sampling.strategy, plan.sampling.relation) == ("pushdown", relation)
-    written = asked.format("TABLESAMPLE BERNOULLI (50)")
-    if kind == "view":
-        with pytest.raises(UnsupportedSQL, match="TABLESAMPLE on a view"):
-            planned(written, schema, policy)
-    else:
-        assert planned(written, schema, policy).sampling == plan.sampling
+    for kind, relation in (("view", "person"), ("materialized view", "wards")):
+        policy = parse_policy(TEXT[: TEXT.index("[tables.visit]")] + CODES)
+        codes = replace(PERSON, name="codes")
+        view = View(WARDS, kind, "SELECT codes.id AS ward, 1 AS n FROM public.codes", ("codes",))
+        schema = Schema({"person": PERSON, "codes": codes}, {"wards": view}).declaring(["wards"])
+        schema = with_declared_keys(schema, policy)
+        asked = "SELECT count(*) FROM wards {} JOIN person p ON p.id = wards.ward"
+        plan = planned(asked.format(""), schema, policy, sampling_rate=0.5)
+        assert plan.sampling is not None and (plan.sampling.strategy, plan.sampling.relation) == (
+            "pushdown",
+            relation,
+        )
+        written = asked.format("TABLESAMPLE BERNOULLI (50)")
+        if kind == "view":
+            with pytest.raises(UnsupportedSQL, match="TABLESAMPLE on a view"):
+                planned(written, schema, policy)
+        else:
+            assert planned(written, schema, policy).sampling == plan.sampling

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from planner.binding.bound_query import BoundQuery
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
@@ -25,35 +23,28 @@ def plan(query: BoundQuery, policy: Policy | None = None, **said: float) -> Plan
     return make_plan(query, schema, policy or ward_policy(), epsilon=1.0, delta=None, mechanism=None, **said)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT count(*) FROM patient",
-        "SELECT ward, count(*) FROM patient GROUP BY ward",
+def test_counts_of_rows_of_which_everybody_has_one_add_up() -> None:
+    for sql in [
+        "SELECT count(*) FROM patient", "SELECT ward, count(*) FROM patient GROUP BY ward",
         "SELECT sex, month, count(*) FROM patient WHERE age > 30 GROUP BY sex, month HAVING count(*) > 10",
         "SELECT count(*) FILTER (WHERE age > 3) FROM patient",
-    ],
-)
-def test_counts_of_rows_of_which_everybody_has_one_add_up(sql: str) -> None:
-    query = bound(sql)
-    assert why_alone(query, plan(query)) is None
+    ]:  # fmt: skip
+        query = bound(sql)
+        assert why_alone(query, plan(query)) is None
 
 
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
+def test_what_does_not_add_up_is_asked_alone() -> None:
+    for sql, said in [
         ("SELECT count(*) FROM visit", "cut at a threshold"),
         ("SELECT kind, count(*) FROM visit GROUP BY kind", "cut at a threshold"),
         ("SELECT sum(age) FROM patient", "cut at a threshold"),
         ("SELECT count(DISTINCT ward) FROM patient", "more than counts"),
         ("SELECT avg(age) FROM patient", "cut at a threshold"),
         ("SELECT count(*) FROM patient TABLESAMPLE BERNOULLI (10)", "sample"),
-    ],
-)
-def test_what_does_not_add_up_is_asked_alone(sql: str, said: str) -> None:
-    query = bound(sql)
-    why = why_alone(query, plan(query))
-    assert why is not None and said in why
+    ]:  # fmt: skip
+        query = bound(sql)
+        why = why_alone(query, plan(query))
+        assert why is not None and said in why
 
 
 def test_what_nobody_adds_more_than_makes_many_rows_add_up() -> None:

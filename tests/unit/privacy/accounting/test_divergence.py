@@ -1,5 +1,8 @@
+"""Events, and the divergences and rho that they have."""
+
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -15,23 +18,47 @@ from privacy.accounting.event import (
     BoundedRange,
     Composed,
     DiscreteGaussian,
-    PrivacyEvent,
     PureDP,
     RenyiCurve,
+    leaves,
 )
 from privacy.accounting.orders import ORDERS
 from privacy.accounting.zcdp import concentration
 from privacy.errors import InvalidParameter
+from tests.unit.privacy.accounting.currencies import Tarot
 from tests.unit.privacy.accounting.precisely import bounded_range, randomised_response
+from tests.unit.privacy.refusals import refuses_calls, refuses_each
+
+
+def test_amounts_are_finite_and_positive() -> None:
+    for event_of in (
+        PureDP,
+        BoundedRange,
+        ZCDP,
+        lambda amount: ApproxDP(amount, 0.0),
+        lambda amount: DiscreteGaussian(amount, 1.0),
+        lambda amount: DiscreteGaussian(1.0, amount),
+    ):
+        refuses_each(event_of, [0.0, -1.0, math.nan, math.inf])
+    refuses_each(lambda delta: ApproxDP(1.0, delta), [-1e-9, 1.1, math.nan])
+    refuses_calls(DiscreteGaussian, (1.0, 1.0, 0))
+
+
+def test_a_curve_rises_in_orders_above_one_and_may_know_nothing_at_one() -> None:
+    orders: list[tuple[float, ...]] = [(1.0, 2.0), (3.0, 2.0), (2.0, 2.0)]
+    refuses_calls(RenyiCurve, *((one, (0.1, 0.2)) for one in orders))
+    refuses_calls(RenyiCurve, ((), ()), ((2.0,), (0.1, 0.2)), ((math.nan,), (0.1,)))
+    refuses_calls(RenyiCurve, ((2.0,), (-0.1,)), ((2.0,), (math.nan,)))
+    assert RenyiCurve((2.0, math.inf), (0.1, math.inf)).divergences[1] == math.inf
+    # compositions are walked in order
+    event = Composed((PureDP(1.0), Composed((PureDP(2.0), Composed(()))), PureDP(3.0)))
+    assert list(leaves(event)) == [PureDP(1.0), PureDP(2.0), PureDP(3.0)]
+
 
 ABOVE = 1 + Fraction(1, 2**39)
 
 epsilons = st.floats(-8, 2).map(lambda exponent: 10.0**exponent)
 orders = st.sampled_from(ORDERS) | st.floats(1.001, 1e5)
-
-
-class Tarot(PrivacyEvent):
-    """An event that nobody can compose."""
 
 
 def _rational(value: mpf) -> Fraction:
@@ -56,14 +83,12 @@ def test_of_a_bounded_range_covers_every_two_outcomes(epsilon: float, part: floa
     assert bound <= divergence(PureDP(epsilon), order)  # type: ignore[operator]
 
 
-def test_a_bounded_range_is_worth_an_eighth() -> None:
-    assert divergence(BoundedRange(0.1), 2.0) == Fraction(1, 100) / 8 * 2
-
-
-def test_of_gaussian_noise_is_exact_and_unbounded_at_infinity() -> None:
+def test_of_gaussian_noise_is_exact_and_unbounded_at_infinity_and_of_a_bounded_range_an_eighth() -> None:
     assert divergence(DiscreteGaussian(10.0, 3.0), 5.0) == Fraction(9, 200) * 5
     assert divergence(ZCDP(0.1), 5.0) == Fraction(1, 2)
     assert divergence(ZCDP(0.1), math.inf) is None
+    assert divergence(BoundedRange(0.1), 2.0) == Fraction(1, 100) / 8 * 2
+    assert divergence(ApproxDP(0.3, 1e-6), 4.0) == divergence(PureDP(0.3), 4.0)  # delta is charged elsewhere
 
 
 def test_of_discrete_gaussian_noise_bounds_its_sum() -> None:
@@ -81,23 +106,16 @@ def test_of_discrete_gaussian_noise_bounds_its_sum() -> None:
             assert exact <= mpf(bound.numerator) / bound.denominator * (1 + mpf(10) ** -12)
 
 
-def test_a_delta_is_charged_elsewhere() -> None:
-    assert divergence(ApproxDP(0.3, 1e-6), 4.0) == divergence(PureDP(0.3), 4.0)
-
-
-def test_a_curve_answers_with_its_next_order() -> None:
+def test_a_curve_answers_with_its_next_order_and_refuses_by_name() -> None:
     curve = RenyiCurve((2.0, 4.0, 8.0), (0.25, 0.5, math.inf))
     assert [divergence(curve, order) for order in (1.5, 2.0, 3.0, 4.0)] == [0.25, 0.25, 0.5, 0.5]
     assert divergence(curve, 5.0) is None
     assert divergence(curve, math.inf) is None
-
-
-@pytest.mark.parametrize("event", [Tarot(), Composed(())])
-def test_refuses_by_name(event: PrivacyEvent) -> None:
-    with pytest.raises(InvalidParameter, match=type(event).__name__):
-        divergence(event, 2.0)
-    with pytest.raises(InvalidParameter, match=type(event).__name__):
-        concentration(event)
+    for rule, event in itertools.product((lambda one: divergence(one, 2.0), concentration), (Tarot(), Composed(()))):
+        with pytest.raises(InvalidParameter, match=type(event).__name__):
+            rule(event)
+    with pytest.raises(InvalidParameter, match="RenyiCurve"):
+        concentration(RenyiCurve((2.0,), (0.1,)))
 
 
 @given(epsilons, st.sampled_from([PureDP, BoundedRange]), st.sampled_from(ORDERS[:-1]))
@@ -122,8 +140,3 @@ def test_rho_of_others() -> None:
     assert concentration(DiscreteGaussian(10.0, 3.0)) == Fraction(9, 200)
     assert concentration(BoundedRange(0.1)) == Fraction(1, 800)
     assert concentration(BoundedRange(40.0)) < 41  # an eighth of its square would be 200
-
-
-def test_no_rho_for_a_curve() -> None:
-    with pytest.raises(InvalidParameter, match="RenyiCurve"):
-        concentration(RenyiCurve((2.0,), (0.1,)))

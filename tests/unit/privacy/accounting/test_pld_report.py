@@ -7,23 +7,11 @@ import sys
 import pytest
 from mpmath import mp, mpf
 
-from privacy.accounting.event import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Composed,
-    DiscreteGaussian,
-    PrivacyEvent,
-    PureDP,
-    RenyiCurve,
-)
+from privacy.accounting.event import ZCDP, ApproxDP, BoundedRange, Composed, DiscreteGaussian, PureDP, RenyiCurve
 from privacy.accounting.pld_report import PLDReport
 from privacy.accounting.zcdp import ZCDPAccountant
 from privacy.errors import InvalidParameter
-
-
-class Tarot(PrivacyEvent):
-    """An event that nobody can compose."""
+from tests.unit.privacy.accounting.currencies import Tarot
 
 
 def discrete_delta(scale: float, shift: int, epsilon: float) -> float:
@@ -34,29 +22,25 @@ def discrete_delta(scale: float, shift: int, epsilon: float) -> float:
     return float(mp.fsum(over) / mp.fsum(weights))
 
 
-def test_nothing_costs_nothing() -> None:
+def test_a_pure_release_costs_its_epsilon_and_nothing_nothing() -> None:
     assert PLDReport(Composed(())).epsilon(1e-7) == 0.0
-
-
-def test_a_pure_release_costs_its_epsilon() -> None:
     assert PLDReport(PureDP(0.5)).epsilon(0.0) == pytest.approx(0.5, abs=1.01e-4)
     assert PLDReport(Composed((PureDP(0.5), BoundedRange(0.25)))).epsilon(0.0) == pytest.approx(0.75, abs=2.1e-4)
+    with_delta = PLDReport(Composed((ApproxDP(0.1, 1e-6),) * 2))
+    assert with_delta.epsilon(1e-6) == math.inf
+    assert with_delta.delta(0.2002) == pytest.approx(2e-6, rel=1e-3)
 
 
-def test_an_own_delta_counts() -> None:
-    report = PLDReport(Composed((ApproxDP(0.1, 1e-6),) * 2))
-    assert report.epsilon(1e-6) == math.inf
-    assert report.delta(0.2002) == pytest.approx(2e-6, rel=1e-3)
-
-
-@pytest.mark.parametrize(("scale", "shift"), [(1.5, 1), (20.0, 7)])
-def test_a_tabulated_discrete_gaussian_is_exact_but_for_the_grid(scale: float, shift: int) -> None:
-    report = PLDReport(DiscreteGaussian(scale, float(shift)))
-    for epsilon in (0.2, 1.0):
-        exact = discrete_delta(scale, shift, epsilon)
-        assert (
-            exact <= report.delta(epsilon) * (1 + 1e-9) <= discrete_delta(scale, shift, epsilon - 2e-4) * (1 + 1e-6)
-        )
+def test_a_tabulated_discrete_gaussian_is_exact_but_for_the_grid() -> None:
+    for scale, shift in [(1.5, 1), (20.0, 7)]:
+        report = PLDReport(DiscreteGaussian(scale, float(shift)))
+        for epsilon in (0.2, 1.0):
+            exact = discrete_delta(scale, shift, epsilon)
+            assert (
+                exact
+                <= report.delta(epsilon) * (1 + 1e-9)
+                <= discrete_delta(scale, shift, epsilon - 2e-4) * (1 + 1e-6)
+            )
 
 
 def test_a_discrete_gaussian_taken_for_a_continuous_one_is_bounded() -> None:
@@ -77,14 +61,17 @@ def test_is_tighter_than_zcdp_on_gaussian_noise() -> None:
     assert exact - 1e-3 <= PLDReport(event).epsilon(1e-7) <= min(zcdp, exact + 1e-2)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [Tarot(), ZCDP(0.1), RenyiCurve((2.0,), (0.1,)), DiscreteGaussian(1.0, 1.0, 2), DiscreteGaussian(1.0, 0.5)],
-)
-def test_refuses_by_name_what_has_no_distribution(event: PrivacyEvent) -> None:
-    for composed in (event, Composed((PureDP(1.0), event))):
-        with pytest.raises(InvalidParameter, match=type(event).__name__):
-            PLDReport(composed).epsilon(1e-7)
+def test_refuses_by_name_what_has_no_distribution() -> None:
+    for event in [
+        Tarot(),
+        ZCDP(0.1),
+        RenyiCurve((2.0,), (0.1,)),
+        DiscreteGaussian(1.0, 1.0, 2),
+        DiscreteGaussian(1.0, 0.5),
+    ]:
+        for composed in (event, Composed((PureDP(1.0), event))):
+            with pytest.raises(InvalidParameter, match=type(event).__name__):
+                PLDReport(composed).epsilon(1e-7)
 
 
 def test_the_library_is_imported_at_the_first_question() -> None:

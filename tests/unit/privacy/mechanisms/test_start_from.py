@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.clipping.l2_clip import L2Clip
@@ -32,13 +32,14 @@ LADDER = Ladder(0, 10)
 PURE, CONCENTRATED = PureBudget(1.0), ConcentratedBudget.of(1.0, 1e-6)
 SHARED = SharedThreshold(PURE, 2, ladder=LADDER)
 
-ALL = {
+ALL: dict[str, Any] = {
     "gem": Gem(1.0, ladder=LADDER),
     "bound_first": BoundFirst(1.0, 512, ladder=LADDER),
     "group_lp": GroupLp(SHARED),
     "group_lp, either noise": GroupLp(LaplaceOrGaussian(SHARED, replace(SHARED, budget=CONCENTRATED))),
     "l2_clip": L2Clip(CONCENTRATED, LADDER),
 }
+VALUES = [5_000.0, 6_000.0, 4_000.0]
 
 
 def answered(name: str, values: list[float], rung: int) -> NoisyAnswer:
@@ -49,51 +50,27 @@ def earlier(*answers: NoisyAnswer) -> list[Earlier]:
     return [one for answer in answers if (one := Earlier.of(answer, True)) is not None]
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_what_it_spends_does_not_change(name: str) -> None:
-    one = ALL[name]
-    started = at_rung(one, 4)
-    assert (started.epsilon, started.event) == (one.epsilon, one.event)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_its_noise_is_less_than_that_of_a_release_that_chooses(name: str) -> None:
-    one = ALL[name]
-    before = dict(one.expected_noise(3))  # type: ignore[attr-defined]
-    ((tau, half),) = at_rung(one, 4).expected_noise(3)  # type: ignore[attr-defined]
-    assert tau == 16.0
-    assert half < 0.92 * before[tau]
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name != "gem"])
-def test_it_is_released_at_the_threshold(name: str) -> None:
-    coded: CodedJoinTuples = encode(tuples(1, 3))
-    noisy = at_rung(ALL[name], 4).release(coded, 0, SimulatedEntropy(1))  # type: ignore[attr-defined]
-    assert set(noisy.tau) == {16.0}
-    assert noisy.mechanism == name.partition(",")[0]
-    assert np.all(np.isinf(noisy.signal))
+def test_it_spends_as_much_at_the_threshold_with_less_noise_than_a_release_that_chooses() -> None:
+    for name, one in ALL.items():
+        started: Any = at_rung(one, 4)
+        assert (started.epsilon, started.event) == (one.epsilon, one.event), name
+        ((tau, half),) = started.expected_noise(3)
+        assert tau == 16.0 and half < 0.92 * dict(one.expected_noise(3))[tau], name
+        if name != "gem":
+            noisy = started.release(encode(tuples(1, 3)), 0, SimulatedEntropy(1))
+            assert set(noisy.tau) == {16.0} and np.all(np.isinf(noisy.signal)), name
+            assert noisy.mechanism == name.partition(",")[0]
 
 
 def test_a_threshold_above_the_bound_is_the_bound() -> None:
     started = at_rung(BoundFirst(1.0, 100, ladder=Ladder(0, 7)), 7)
     assert [tau for tau, _ in started.expected_noise(1)] == [100.0]
-
-
-def test_a_bound_that_was_good_enough_needs_no_test_again() -> None:
+    # a bound that was good enough needs no test again
     one = BoundFirst(1.0, 100, ladder=Ladder(0, 7))
     before = replace(noisy_answer([50_000.0], mechanism="bound_first"), tau=np.array([100.0]))
     rung = start_from(one, earlier(before), 1)
     assert rung == 7
     assert at_rung(one, rung).direct.epsilon == 1.0
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_each_can_start_from_its_own_answer(name: str) -> None:
-    one = ALL[name]
-    before = answered(one.name, [5_000.0, 6_000.0, 4_000.0], 3)  # type: ignore[attr-defined]
-    assert can_start(one)
-    assert start_from(one, earlier(before), 3) in (3, 4)
-    assert start_from(one, [], 3) is None
 
 
 def test_what_has_one_threshold_or_one_for_each_group_has_nothing_to_remember() -> None:
@@ -103,6 +80,7 @@ def test_what_has_one_threshold_or_one_for_each_group_has_nothing_to_remember() 
         GroupLp(ConcentratedGem(CONCENTRATED, 2)),
         Gem(1.0, 1, ladder=LADDER, sample=SampleDesign(0.25, 512, 1.0)),
         measurement("r2t", 1.0, 1, 0.0, 64.0),
+        measurement("gem", 1.0, whole=True, adds_at_most=Fraction(1)),  # a count of the one value a unit has
     ]
     for one in alone:
         assert not can_start(one)
@@ -123,10 +101,6 @@ def test_answers_of_another_kind_say_nothing() -> None:
         assert start_from(gem, earlier(other), 1) is None
 
 
-def test_a_count_of_the_one_value_a_unit_has_remembers_nothing() -> None:
-    assert not can_start(measurement("gem", 1.0, whole=True, adds_at_most=Fraction(1)))
-
-
 def test_an_answer_of_data_that_grew_all_at_once_is_marked_and_one_of_the_same_data_is_not() -> None:
     """Everybody adds 10, then 80: at a threshold of 16 the sum leaps from 10 to 16 for each, and shows it."""
     one, people = Gem(0.5, ladder=LADDER), 20_000
@@ -142,19 +116,17 @@ def test_an_answer_of_data_that_grew_all_at_once_is_marked_and_one_of_the_same_d
         assert [bool(noisy.may_be_cut.any()) for noisy in released] == [is_cut] * 200
 
 
-@pytest.mark.parametrize(("doubt", "is_cut"), [(100.0, False), (400.0, True)])
-def test_a_release_is_marked_by_what_the_choice_could_know_that_its_threshold_rests_on(
-    doubt: float, is_cut: bool
-) -> None:
+def test_a_release_is_marked_by_what_the_choice_could_know_that_its_threshold_rests_on() -> None:
     """Below three times what choosing the threshold cost, a value is marked, as of a release that chose."""
-    one, value = Gem(1.0, ladder=LADDER), 1_000.0
-    chosen = answered("gem", [value], 4)
-    before = earlier(replace(chosen, signal=np.array([value / doubt])))
-    told = expected_from(one, before, 5, 1)
-    assert told is not None and told.doubt == doubt
-    (now,) = marked([5], [told], [answered("gem", [value + 5.0], 5)])
-    assert bool(now.may_be_cut.all()) is is_cut
-    assert now.signal[0] == pytest.approx((value + 5.0) / doubt)
+    for doubt, is_cut in [(100.0, False), (400.0, True)]:
+        one, value = Gem(1.0, ladder=LADDER), 1_000.0
+        chosen = answered("gem", [value], 4)
+        before = earlier(replace(chosen, signal=np.array([value / doubt])))
+        told = expected_from(one, before, 5, 1)
+        assert told is not None and told.doubt == doubt, (doubt, is_cut)
+        (now,) = marked([5], [told], [answered("gem", [value + 5.0], 5)])
+        assert bool(now.may_be_cut.all()) is is_cut, (doubt, is_cut)
+        assert now.signal[0] == pytest.approx((value + 5.0) / doubt), (doubt, is_cut)
 
 
 def test_the_doubt_of_one_threshold_for_all_groups_is_of_their_sum() -> None:
@@ -171,20 +143,20 @@ def test_the_doubt_of_one_threshold_for_all_groups_is_of_their_sum() -> None:
     assert now.signal.tolist() == [2.0, 14.0, 4.0]
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_what_was_chosen_with_much_less_is_chosen_anew(name: str) -> None:
+def test_each_can_start_from_its_own_answer_but_not_from_one_that_was_chosen_with_much_less() -> None:
     """The threshold of a pilot is right for its noise, and cuts away many times that of the answer after it."""
-    one = ALL[name]
-    values = [5_000.0, 6_000.0, 4_000.0]
-    spent = one.epsilon  # type: ignore[attr-defined]
-    pilot, near = (
-        earlier(replace(answered(one.name, values, 3), epsilon=spent / times))  # type: ignore[attr-defined]
-        for times in (AS_MUCH + 0.1, AS_MUCH - 0.1)
-    )
-    assert start_from(one, pilot, 3) is None
-    assert start_from(one, near, 3) in (3, 4)
-    higher = earlier(replace(answered(one.name, values, 5), epsilon=spent))  # type: ignore[attr-defined]
-    assert start_from(one, [*higher, *pilot, *pilot], 3) in (5, 6), "none below those that were chosen with as much"
+    for name, one in ALL.items():
+        before, higher = (answered(one.name, VALUES, rung) for rung in (3, 5))
+        assert can_start(one), name
+        assert start_from(one, [], 3) is None, name
+        pilot, near, equal = (
+            earlier(replace(before, epsilon=one.epsilon / times)) for times in (AS_MUCH + 0.1, AS_MUCH - 0.1, 1.0)
+        )
+        assert start_from(one, pilot, 3) is None, name
+        assert start_from(one, near, 3) in (3, 4) and start_from(one, equal, 3) in (3, 4), name
+        chosen = earlier(replace(higher, epsilon=one.epsilon))
+        found = start_from(one, [*chosen, *pilot, *pilot], 3)
+        assert found in (5, 6), f"{name}: none below those that were chosen with as much"
 
 
 def test_a_choice_that_tells_nothing_of_what_it_missed_is_made_anew() -> None:
@@ -192,9 +164,7 @@ def test_a_choice_that_tells_nothing_of_what_it_missed_is_made_anew() -> None:
     nothing = earlier(replace(answered("gem", [-3.0], 4), signal=np.zeros(1)))
     assert nothing[0].doubt is None
     assert start_from(one, nothing, 1) is None
-
-
-def test_what_is_not_known_is_marked_and_what_was_chosen_stays_as_it_is() -> None:
+    # what is not known is marked and what was chosen stays as it is
     noisy = [answered("gem", [5.0], 4), answered("gem", [6.0], 4)]
     first, second = marked([None, 4], [None], noisy)
     assert first is noisy[0]

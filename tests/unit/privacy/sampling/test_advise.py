@@ -1,15 +1,20 @@
+"""What a sample costs in accuracy, and its answers for the whole."""
+
 from __future__ import annotations
 
 import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.measurement import Measurement
+from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import measurement
 from privacy.sampling.advise import Advice, advice, advise, covering_noise
 from privacy.sampling.design import SampleDesign
+from privacy.sampling.scale_up import MISS, scale_up
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -32,14 +37,14 @@ def test_reading_everything_has_no_sampling_error() -> None:
     assert whole.noise == whole.noise_of_all == whole.total == covering_noise(made(1.0, 64, 1.0), 64, 1.0)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 4.0])
-@pytest.mark.parametrize("tuples_per_unit", [1, 128])
-def test_amplification_at_best_pays_for_the_division(epsilon: float, tuples_per_unit: int) -> None:
+def test_amplification_at_best_pays_for_the_division() -> None:
     """Jensen's inequality; a power of two, so that nothing is gained by closer thresholds."""
-    for one in advised(epsilon, tuples_per_unit, 100.0)[1:]:
-        assert one.noise >= (1 - 1e-4) * one.noise_of_all
-        assert one.break_even <= 1e-4 * one.noise_of_all**2
-        assert one.more_accurate is (one.break_even > 100)
+    for epsilon in [0.1, 4.0]:
+        for tuples_per_unit in [1, 128]:
+            for one in advised(epsilon, tuples_per_unit, 100.0)[1:]:
+                assert one.noise >= (1 - 1e-4) * one.noise_of_all, (epsilon, tuples_per_unit)
+                assert one.break_even <= 1e-4 * one.noise_of_all**2, (epsilon, tuples_per_unit)
+                assert one.more_accurate is (one.break_even > 100), (epsilon, tuples_per_unit)
 
 
 def test_a_threshold_that_lies_closer_is_worth_a_sample_of_small_data() -> None:
@@ -51,14 +56,14 @@ def test_a_threshold_that_lies_closer_is_worth_a_sample_of_small_data() -> None:
         assert Advice(one.rate, one.noise, one.noise_of_all, one.unit_sampling, tuples).more_accurate is better
 
 
-@pytest.mark.parametrize("rate", RATES[1:])
-def test_at_the_break_even_both_answers_are_as_good(rate: float) -> None:
-    one = Advice(rate, 10.0, 30.0, 1.96 * math.sqrt((1 - rate) / rate), None)
-    at = Advice(rate, 10.0, 30.0, one.unit_sampling, one.break_even)
-    assert at.total == pytest.approx(at.noise_of_all)
-    assert Advice(rate, 10.0, 30.0, one.unit_sampling, 0.99 * one.break_even).more_accurate is True
-    assert Advice(rate, 10.0, 30.0, one.unit_sampling, 1.01 * one.break_even).more_accurate is False
-    assert Advice(rate, 30.0, 30.0, one.unit_sampling, None).more_accurate is False
+def test_at_the_break_even_both_answers_are_as_good() -> None:
+    for rate in RATES[1:]:
+        one = Advice(rate, 10.0, 30.0, 1.96 * math.sqrt((1 - rate) / rate), None)
+        at = Advice(rate, 10.0, 30.0, one.unit_sampling, one.break_even)
+        assert at.total == pytest.approx(at.noise_of_all), rate
+        assert Advice(rate, 10.0, 30.0, one.unit_sampling, 0.99 * one.break_even).more_accurate is True
+        assert Advice(rate, 10.0, 30.0, one.unit_sampling, 1.01 * one.break_even).more_accurate is False
+        assert Advice(rate, 30.0, 30.0, one.unit_sampling, None).more_accurate is False
 
 
 def test_a_simulation_is_off_by_what_was_predicted() -> None:
@@ -78,11 +83,53 @@ def test_a_simulation_is_off_by_what_was_predicted() -> None:
     assert made_here.release(TabulatedAnswer(table, made_here.ladder), SimulatedEntropy(2)).values.shape == (5,)
 
 
-def test_one_rate_with_measurements_at_hand() -> None:
+def test_one_rate_with_measurements_at_hand_and_refuses_what_cannot_be() -> None:
     assert advice(made(1.0, 64, 1 / 4), made(1.0, 64, 1.0), 64, 1 / 4) == advised(1.0, 64)[1]
+    for bound, rates, tuples in [(0, [0.5], 1), (1, [0.0], 1), (1, [1.5], 1), (1, [0.5], -1)]:
+        with pytest.raises(InvalidParameter):
+            advise(lambda rate: made(1.0, 1, rate), bound, rates, tuples)
 
 
-@pytest.mark.parametrize(("bound", "rates", "tuples"), [(0, [0.5], 1), (1, [0.0], 1), (1, [1.5], 1), (1, [0.5], -1)])
-def test_refuses_what_cannot_be(bound: int, rates: list[float], tuples: int) -> None:
+def released(values: NDArray[np.float64], reach: float, *, high: float | None = None) -> NoisyAnswer:
+    ones = np.ones_like(values)
+    upper = values + reach if high is None else high * ones
+    return NoisyAnswer(values, 4 * ones, 2 * ones, values - reach, upper, 0.95, "truncated_full", "gem", 1.0, ones)
+
+
+def test_numbers_are_divided_by_the_rate() -> None:
+    answer = scale_up(released(np.array([100.0, -3.0]), 5.0), 0.25, 53)
+    assert answer.values.tolist() == [400.0, -12.0]
+    assert answer.tau.tolist() == [16.0, 16.0]
+    assert answer.noise_scale.tolist() == [8.0, 8.0]
+    assert answer.covers == "released_sample"
+    assert answer.confidence == pytest.approx(0.95 - MISS)
+
+
+def test_an_interval_holds_its_value_and_grows() -> None:
+    values = np.array([-50.0, -1.0, 0.0, 0.5, 10.0, 1e4, 1e12])
+    answer = scale_up(released(values, 3.0), 0.5, 53)
+    assert np.all(answer.low <= answer.values) and np.all(answer.values <= answer.high)
+    assert np.all(answer.low <= (values - 3) / 0.5) and np.all(answer.high >= (values + 3) / 0.5)
+    assert answer.high[-1] / answer.values[-1] < 1 + 1e-4
+
+
+def test_an_unbounded_end_stays_unbounded() -> None:
+    answer = scale_up(released(np.array([100.0]), 0.0, high=np.inf), 0.5, 10)
+    assert np.isinf(answer.high[0]) and answer.low[0] < 200
+
+
+def test_the_interval_covers_the_mean_truncated_answer() -> None:
+    """Owners with 200 tuples each, cut at tau = 3: simulated samples, no noise, and one tau to choose from."""
+    for rate, owners in [(0.01, 400), (0.1, 40), (0.5, 4)]:
+        runs = 4000
+        generator = np.random.default_rng(7)
+        contributions = np.minimum(generator.binomial(200, rate, (runs, owners)), 3)
+        mean = np.minimum(np.random.default_rng(8).binomial(200, rate, 10**6), 3).mean() * owners / rate
+        answer = scale_up(released(contributions.sum(axis=1).astype(np.float64), 0.0), rate, 1)
+        missed = np.mean((mean < answer.low) | (mean > answer.high))
+        assert missed <= MISS, (rate, owners)
+
+
+def test_refuses_what_is_no_rate() -> None:
     with pytest.raises(InvalidParameter):
-        advise(lambda rate: made(1.0, 1, rate), bound, rates, tuples)
+        scale_up(released(np.array([1.0]), 1.0), 0.0, 1)

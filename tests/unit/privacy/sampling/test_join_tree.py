@@ -21,33 +21,26 @@ def test_two_parts_that_meet_in_a_column() -> None:
     tree = JoinTree([TreePart(3), TreePart(4, 0, [ints(7, 5, 7, 9)], [ints(7, 8, 5)])])
     assert tree.tuples == 3
     assert sorted(everything(tree)) == [(0, 0), (0, 2), (2, 1)]
-
-
-def test_a_row_without_a_partner_further_down_is_in_no_tuple() -> None:
+    # a row without a partner further down is in no tuple
     chain = [TreePart(2), TreePart(2, 0, [ints(1, 2)], [ints(1, 2)]), TreePart(1, 1, [ints(4)], [ints(3, 4)])]
     assert everything(JoinTree(chain)) == [(1, 1, 0)]
-
-
-def test_a_star_multiplies_its_branches() -> None:
+    # a star multiplies its branches
     star = [TreePart(1), TreePart(2, 0, [ints(1, 1)], [ints(1)]), TreePart(3, 0, [ints(1, 1, 1)], [ints(1)])]
     assert sorted(everything(JoinTree(star))) == [(0, left, right) for left in range(2) for right in range(3)]
 
 
-def test_parts_that_meet_in_nothing_multiply() -> None:
+def test_parts_that_meet_in_nothing_multiply_and_several_columns_meet_together() -> None:
     assert sorted(everything(JoinTree([TreePart(2), TreePart(2, 0)]))) == [(0, 0), (0, 1), (1, 0), (1, 1)]
-
-
-def test_several_columns_meet_together() -> None:
     own, above = [ints(1, 1, 2), ints(5, 6, 5)], [ints(1, 2), ints(6, 5)]
     assert everything(JoinTree([TreePart(2), TreePart(3, 0, own, above)])) == [(0, 1), (1, 2)]
-
-
-@pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (0, 0)])
-def test_no_rows_are_no_tuples(sizes: tuple[int, int]) -> None:
-    first, second = sizes
-    tree = JoinTree([TreePart(first), TreePart(second, 0, [np.zeros(second, np.int64)], [np.zeros(first, np.int64)])])
-    assert tree.tuples == 0
-    assert everything(tree) == []
+    # no rows are no tuples
+    for sizes in [(0, 3), (3, 0), (0, 0)]:
+        first, second = sizes
+        tree = JoinTree(
+            [TreePart(first), TreePart(second, 0, [np.zeros(second, np.int64)], [np.zeros(first, np.int64)])]
+        )
+        assert tree.tuples == 0, sizes
+        assert everything(tree) == [], sizes
 
 
 def test_extreme_keys_are_keys() -> None:
@@ -67,7 +60,5 @@ def test_a_trillion_tuples_are_numbered_and_too_many_are_refused() -> None:
     assert [rows.tolist() for rows in tree.rows(ints(0, 10**12 - 1))] == [[0, 9_999]] * 3
     with pytest.raises(TooLarge):
         JoinTree([*star, *(TreePart(10**4, 0, [ones], [ones]) for _ in range(2))])
-
-
-def test_nothing_of_the_rows_is_shown() -> None:
+    # nothing of the rows is shown
     assert "<private>" in repr(TreePart(3))

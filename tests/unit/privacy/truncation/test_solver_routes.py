@@ -1,19 +1,38 @@
-from collections.abc import Iterator
+"""Which solver is asked, how it is stopped, and that cvxpy finds the same."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
 
 from privacy.errors import Cancelled, SolverFailed, TooLarge
+from privacy.join_tuples import JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.truncation import compare_solvers as compared_solvers
+from privacy.truncation import solver_routes
+from privacy.truncation.compact import compact
+from privacy.truncation.compare_solvers import compare_removals, compare_solvers
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.encode import encode
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.highs_solver import HighsSolver
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.solver import Point
-from privacy.truncation.solver_routes import CertifiedOptimum, certified_optimum, routes
+from privacy.truncation.programs.reference_solver import ReferenceSolver
+from privacy.truncation.programs.solver import LinearProgramSolver, Point
+from privacy.truncation.solver_routes import REFERENCE_ENTRIES, CertifiedOptimum, certified_optimum, routes
+from privacy.truncation.truncate import truncate
 from privacy.units import ONE
+from tests.support.seeds import examples
+from tests.unit.privacy.refusals import refuses
 from tests.unit.privacy.truncation.instances import program
 
 TRIANGLE = program([(frozenset({0, 1}), ONE), (frozenset({1, 2}), ONE), (frozenset({0, 2}), ONE)], [ONE] * 3)
@@ -43,13 +62,9 @@ def test_the_first_route_that_proves_enough_is_the_last_one_asked() -> None:
     proof = certified_optimum(TRIANGLE, 10, [failing, right, spare])
     assert proof.floor() == 3 * ONE // 2
     assert (len(failing.calls), len(right.calls), len(spare.calls)) == (1, 1, 0)
-
-
-def test_a_good_primal_and_a_good_dual_of_different_routes_make_one_proof() -> None:
+    # a good primal and a good dual of different routes make one proof
     assert certified_optimum(TRIANGLE, 10, [Scripted(0.5, 9.0), Scripted(9.0, 0.5)]).within(10)
-
-
-def test_nothing_proved_is_a_failure_that_tells_nothing() -> None:
+    # nothing proved is a failure that tells nothing
     with pytest.raises(SolverFailed, match=r"^no route certified the gap$"):
         certified_optimum(TRIANGLE, ONE // 2, [Scripted(0.5, 9.0), Scripted(None)])
 
@@ -58,39 +73,29 @@ def test_the_presolve_leaves_nothing_to_the_solvers_where_it_can() -> None:
     path = program([(frozenset({0, 1}), ONE), (frozenset({1, 2}), ONE)], [ONE] * 3)
     proof = certified_optimum(path, 0, [])
     assert proof.floor() == proof.ceiling() == ONE
-
-
-def test_an_empty_program_is_worth_nothing() -> None:
+    # an empty program is worth nothing
     empty = PreparedProgram(
         np.empty(0, np.int64), Incidence(np.zeros(1, np.int64), np.empty(0, np.int64), 0), np.empty(0, np.int64)
     )
     assert certified_optimum(empty, 0).ceiling() == 0
-
-
-def test_the_last_route_never_gives_up() -> None:
+    # the last route never gives up
     for size in (1, 10_000, 2_000_000):
-        big = program([(frozenset({0, 1, 2}), 1)] * size, [1, 1, 1])
+        incidence = Incidence(np.arange(0, 3 * size + 1, 3), np.tile(np.arange(3), size), 3)
+        big = PreparedProgram(np.ones(size, np.int64), incidence, np.ones(3, np.int64))
         assert routes(big)[-1] == FirstOrderSolver(None)
 
 
-def test_every_solver_but_the_last_may_fail() -> None:
-    proof = certified_optimum(HYPERTREE, ONE // 1000, [Scripted(None), Scripted(0.0), FirstOrderSolver()])
-    assert proof.within(ONE // 1000)
-    assert proof.floor() <= 17 * ONE / 6 <= proof.ceiling()
-
-
-def test_pairs_are_exact_and_leave_the_gap_to_the_others() -> None:
-    proof = certified_optimum(HYPERTREE, ONE // 1000)
-    assert proof.floor() <= 17 * ONE / 6 <= proof.ceiling()
+def test_every_solver_but_the_last_may_fail_and_pairs_are_exact() -> None:
+    scripted: list[LinearProgramSolver] = [Scripted(None), Scripted(0.0), FirstOrderSolver()]
+    for solvers in (None, scripted):
+        proof = certified_optimum(HYPERTREE, ONE // 1000, solvers)
+        assert proof.within(ONE // 1000)
+        assert proof.floor() <= 17 * ONE / 6 <= proof.ceiling()
     assert certified_optimum(TRIANGLE, 0).floor() == certified_optimum(TRIANGLE, 0).ceiling() == 3 * ONE // 2
-
-
-def test_an_exact_value_of_three_owners_is_refused_rather_than_awaited() -> None:
+    # an exact value of three owners is refused rather than awaited
     with pytest.raises(SolverFailed, match=r"^no exact method for three owners$"):
         certified_optimum(HYPERTREE, 0)
-
-
-def test_a_program_over_the_memory_limit_is_refused_before_any_work() -> None:
+    # a program over the memory limit is refused before any work
     stages: list[str] = []
     with pytest.raises(TooLarge):
         certified_optimum(
@@ -109,15 +114,17 @@ def _large(seed: int = 3) -> PreparedProgram:
     return PreparedProgram(np.full(len(who), ONE), Incidence(indptr, who.ravel(), 80), np.full(80, 60 * ONE))
 
 
-@pytest.mark.parametrize("first_slacks", [[60 * ONE], [600 * ONE, 6 * ONE], [60 * ONE, 60 * ONE]])
-def test_a_rough_value_before_it_changes_no_value(first_slacks: list[int]) -> None:
+def test_a_rough_value_before_it_changes_no_value() -> None:
     large, slack = _large(), 60 * ONE // 100_000
-    at_once, going_on = certified_optimum(large, slack), CertifiedOptimum()
-    rough = [going_on(large, first) for first in first_slacks]
-    assert all(proof.within(first) for proof, first in zip(rough, first_slacks, strict=True))
-    after = going_on(large, slack)
-    assert (after.value, after.upper, after.bits) == (at_once.value, at_once.upper, at_once.bits)
-    assert going_on(_large(4), slack).value == certified_optimum(_large(4), slack).value  # another program is another
+    at_once = certified_optimum(large, slack)
+    for first_slacks in ([60 * ONE], [600 * ONE, 6 * ONE], [60 * ONE, 60 * ONE]):
+        going_on = CertifiedOptimum()
+        rough = [going_on(large, first) for first in first_slacks]
+        assert all(proof.within(first) for proof, first in zip(rough, first_slacks, strict=True))
+        after = going_on(large, slack)
+        assert (after.value, after.upper, after.bits) == (at_once.value, at_once.upper, at_once.bits), first_slacks
+        another = going_on(_large(4), slack).value
+        assert another == certified_optimum(_large(4), slack).value, first_slacks
 
 
 def test_a_value_that_was_rough_goes_on_where_it_stopped() -> None:
@@ -137,9 +144,195 @@ def test_a_rough_value_that_was_cancelled_is_begun_again() -> None:
     for _ in range(2):
         with pytest.raises(Cancelled):
             going_on(large, ONE)
-
-
-def test_sweeps_come_first_where_simplex_could_take_long() -> None:
+    # sweeps come first where simplex could take long
     assert isinstance(routes(_large())[0], CoordinateSolver)
     assert isinstance(routes(_large())[-1], FirstOrderSolver)
     assert isinstance(routes(HYPERTREE)[0], HighsSolver)
+
+
+def _big(m: int, n: int) -> PreparedProgram:
+    """A random hypergraph with a threshold that nearly everybody exceeds."""
+    random = np.random.default_rng(1)
+    units = np.sort(random.integers(0, n - 2, (m, 3)), axis=1) + np.arange(3)
+    incidence = Incidence(np.arange(0, 3 * m + 1, 3), units.ravel(), n)
+    return PreparedProgram(np.full(m, ONE, np.int64), incidence, np.full(n, 3 * ONE))
+
+
+class StopAfter(threading.Event):
+    """Set once it was asked so many times."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times, self.asked = times, 0
+
+    def is_set(self) -> bool:
+        self.asked += 1
+        return self.asked > self.times
+
+
+def test_every_solver_and_the_whole_way_can_be_cancelled() -> None:
+    """They ask again and again, and once it was set they ask two or three times more at most."""
+    program = _big(3_000, 300)
+
+    def solve(control: Control) -> object:
+        return certified_optimum(program, 1, control=control)
+
+    ways: list[Callable[[Control], object]] = [solve, *(partial(_points, solver, program) for solver in _solvers())]
+    for way, times in itertools.product(ways, (1, 5)):
+        stop = StopAfter(times)
+        with pytest.raises(Cancelled):
+            way(Control(_stop=stop))
+        assert stop.asked <= times + 3, (way, times)
+
+
+def _solvers() -> list[LinearProgramSolver]:
+    return [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver(), CoordinateSolver(1 << 40)]
+
+
+def _points(solver: LinearProgramSolver, program: PreparedProgram, control: Control) -> object:
+    return list(solver.points(program, control))
+
+
+def _seconds_to_stop(solve: Callable[[Control], object], after_s: float) -> float:
+    """Processor time between the request and the end: what others do on this machine is not the solver's fault."""
+    asked: list[float] = []
+
+    def stop() -> None:
+        asked.append(time.process_time())
+        control.cancel()
+
+    control = Control()
+    threading.Timer(after_s, stop).start()
+    with pytest.raises(Cancelled):
+        solve(control)
+    return time.process_time() - asked[0]
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_a_cancelled_solve_of_a_big_program_ends_within_a_second() -> None:
+    program, smaller = _big(1_000_000, 60_000), _big(200_000, 20_000)
+    certified_optimum(_big(8_000, 2_000), ONE // 100)  # compile first
+    for after_s in (0.05, 0.5, 2.0):
+        assert _seconds_to_stop(lambda control: certified_optimum(program, 1, control=control), after_s) < 1.0
+    for solver in _solvers():
+        next(solver.points(_big(100, 20)))
+        assert _seconds_to_stop(partial(_points, solver, smaller), 0.5) < 1.0, solver
+
+
+def test_a_control_that_was_cancelled_before_stops_at_once() -> None:
+    control = Control()
+    control.cancel()
+    with pytest.raises(Cancelled, match=r"^the solve was cancelled$"):
+        certified_optimum(_big(100, 20), ONE, control=control)
+    # progress names stages and counts steps without changing the value
+    heard: list[tuple[str, int]] = []
+    program = _big(6_000, 800)
+    listened = certified_optimum(program, ONE // 100, control=Control(progress=lambda *step: heard.append(step)))
+    silent = certified_optimum(program, ONE // 100)
+    assert (listened.value, listened.upper) == (silent.value, silent.upper)
+    assert {stage for stage, _ in heard} <= {"presolve", "coordinate sweeps", "first-order iterations"}
+    assert heard[0] == ("presolve", 0)
+    refuses(Control, threads=[0], memory_limit=[-1])
+
+
+GAP = 0.01
+LADDER = Ladder(-2, 4)
+
+
+def hyperedges(m: int, people: int, owners: int = 3, groups: int = 2) -> JoinTuples:
+    """Tuples of several people each, drawn once and for all."""
+    draw = np.random.default_rng(7)
+    keys = np.array([draw.choice(people, owners, replace=False) for _ in range(m)]).T
+    columns = tuple(OwnerColumn("person", one, np.zeros(m, bool)) for one in keys)
+    weights = draw.integers(1, ONE, (1, m), endpoint=True)
+    return JoinTuples(columns, draw.integers(0, groups, m), groups, weights)
+
+
+def triples(m: int, people: int) -> PreparedProgram:
+    draw = np.random.default_rng(3)
+    units = np.array([np.sort(draw.choice(people, 3, replace=False)) for _ in range(m)], np.int64).ravel()
+    incidence = Incidence(np.arange(0, 3 * m + 1, 3, dtype=np.int64), units, people)
+    return PreparedProgram(np.full(m, ONE, np.int64), incidence, np.full(people, 2 * ONE, np.int64))
+
+
+def test_both_solvers_agree_at_every_threshold() -> None:
+    for owners in [1, 2, 3]:
+        gap = 0.0 if owners < 3 else GAP
+        found = list(compare_solvers(encode(hyperedges(60, 25, owners)), 0, LADDER, gap))
+        assert [one.tau for one in found] == LADDER.units.astype(float).__truediv__(ONE).tolist(), owners
+        assert all(one.agrees and one.reference is not None for one in found), owners
+        assert all(one.difference <= one.allowed + 1e-5 * max(1.0, one.certified) for one in found), owners
+        assert found[0].certified < found[-1].certified, owners
+
+
+def test_both_solvers_remove_as_many_people_at_every_length() -> None:
+    found = list(compare_removals(compact(hyperedges(40, 15)), LADDER))
+    assert all(one.agrees for one in found)
+    assert sum(one.reference is not None for one in found) >= len(found) - 1
+    assert found[0].certified > found[-1].certified
+
+
+def test_a_value_that_is_off_by_more_than_the_gap_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = ReferenceSolver.points
+
+    def larger(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        for x, y in honest(self, program, control):
+            yield 1.1 * x, y
+
+    monkeypatch.setattr(ReferenceSolver, "points", larger)
+    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, LADDER, GAP))
+    assert not all(one.agrees for one in found)
+
+
+def test_what_is_too_large_for_cvxpy_is_left_to_the_certified_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compared_solvers, "COMPARED_ENTRIES", 10)
+    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, LADDER, GAP))
+    assert all(one.reference is None and one.agrees for one in found)
+
+
+def test_the_reference_is_asked_first_up_to_a_size_and_never_refuses_data() -> None:
+    small, large = (triples(REFERENCE_ENTRIES // 3, 300), triples(REFERENCE_ENTRIES // 3 + 1, 300))
+    assert isinstance(routes(small, "reference")[0], ReferenceSolver)
+    assert list(routes(small, "reference")[1:]) == list(routes(small))
+    assert list(routes(large, "reference")) == list(routes(large, "certified"))
+    assert certified_optimum(large, ONE // 50, solver="reference").within(ONE // 50)
+
+
+def test_a_released_value_is_certified_whoever_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its place in [fbar - gap tau, fbar] is what the sensitivity rests on; cvxpy's floats are never believed."""
+
+    def nonsense(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        yield np.full(len(program.weights), 1e9), np.full(len(program.caps), np.nan)
+
+    for seed in range(examples(1, 4)):
+        tuples = encode(hyperedges(80 + seed, 30))
+        certified = truncate(tuples, 0, LADDER, GAP)
+        cells = [*itertools.product(range(2), enumerate(LADDER.units.tolist()))]
+        values = {(group, index): certified.solve(group, index) for group, (index, _) in cells}
+        for points in (ReferenceSolver.points, nonsense):
+            monkeypatch.setattr(ReferenceSolver, "points", points)
+            other = truncate(tuples, 0, LADDER, GAP, solver="reference")
+            for group, (index, tau) in cells:
+                assert abs(values[group, index] - other.solve(group, index)) <= GAP * tau, (seed, points)
+        monkeypatch.undo()
+
+
+def test_a_solver_that_gives_up_leaves_the_program_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        raise SolverFailed("Clarabel failed")
+
+    monkeypatch.setattr(ReferenceSolver, "points", failing)
+    assert certified_optimum(triples(200, 60), ONE // 50, solver="reference").within(ONE // 50)
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_the_largest_program_of_the_reference_is_soon_over() -> None:
+    """It cannot be interrupted; a cancelled question ends within a second on a quiet machine."""
+    largest = triples(REFERENCE_ENTRIES // 3, 200)
+    solver_routes.load_solver("reference")
+    next(ReferenceSolver().points(triples(20, 20)))
+    started = time.process_time()
+    next(ReferenceSolver().points(largest))
+    assert time.process_time() - started < 5

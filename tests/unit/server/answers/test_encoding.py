@@ -112,9 +112,8 @@ def repacked(before: bytes, after: bytes) -> bytes:
     return NEW[:3] + zlib.compress(whole.replace(before, after))
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    [
+def test_what_was_damaged_is_refused() -> None:
+    for damaged in [
         b"",
         b"[]",
         b"\xff",
@@ -139,13 +138,10 @@ def repacked(before: bytes, after: bytes) -> bytes:
         repacked(b"0x", b"zx"),
         repacked(b'"truncated_full"', b'"truncated_fool"'),
         NEW[:3] + zlib.compress(zlib.decompress(NEW[3:])[:-8]),
-    ],
-    ids=range(24),
-)
-def test_what_was_damaged_is_refused(damaged: bytes) -> None:
-    assert damaged not in (OLD, NEW)
-    with pytest.raises(LedgerInvalid):
-        decoded(damaged)
+    ]:
+        assert damaged not in (OLD, NEW), damaged
+        with pytest.raises(LedgerInvalid):
+            decoded(damaged)
 
 
 def test_a_large_answer_takes_some_ten_bytes_a_value() -> None:
@@ -194,8 +190,8 @@ def test_answers_of_format_2_are_read_and_have_no_outline() -> None:
     assert decoded(older).noisy[0].values.tolist() == [1.0] and outline_in(older) is None
 
 
-@pytest.mark.parametrize("place", [3, 10, 40])
-def test_a_damaged_outline_is_no_outline(place: int) -> None:
-    content = encoded(Released(Domain(()), (noisy_answer([1.0]),), Outline("rows", 1, (), (), ())))
-    with pytest.raises(LedgerInvalid):
-        outline_in(content[:place])
+def test_a_damaged_outline_is_no_outline() -> None:
+    for place in [3, 10, 40]:
+        content = encoded(Released(Domain(()), (noisy_answer([1.0]),), Outline("rows", 1, (), (), ())))
+        with pytest.raises(LedgerInvalid):
+            outline_in(content[:place])

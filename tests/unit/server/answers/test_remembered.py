@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pytest
 
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
@@ -150,16 +149,16 @@ def test_two_with_equal_memories_have_two_answers() -> None:
     assert adas.answer_key != graces.answer_key
 
 
-@pytest.mark.parametrize("value", [1e5, 1e9, 0.0])
-def test_whether_an_answer_can_be_sold_hangs_on_no_released_value(value: float) -> None:
+def test_whether_an_answer_can_be_sold_hangs_on_no_released_value() -> None:
     """Else who is sold one, or is not, learns something of what another analyst was told."""
-    desk = Desk()
-    desk.ask(value=1e5)
-    desk.load()
-    desk.ask(value=value)
-    desk.load()
-    question = desk.question()
-    assert "+" in question.answer_key
+    for value in [1e5, 1e9, 0.0]:
+        desk = Desk()
+        desk.ask(value=1e5)
+        desk.load()
+        desk.ask(value=value)
+        desk.load()
+        question = desk.question()
+        assert "+" in question.answer_key, value
 
 
 def test_what_everybody_may_buy_is_bought() -> None:
@@ -188,13 +187,13 @@ def test_the_policy_can_forbid_it() -> None:
     assert desk.question().start is None
 
 
-@pytest.mark.parametrize("sql", ["SELECT avg(l_quantity) FROM lineitem", f"{COUNT} TABLESAMPLE BERNOULLI (50)"])
-def test_what_remembers_nothing_is_the_same_whoever_asks(sql: str) -> None:
-    desk = Desk()
-    desk.ask(sql=sql)
-    desk.load()
-    question = desk.question(sql=sql)
-    assert question.start is None and "+" not in question.answer_key
+def test_what_remembers_nothing_is_the_same_whoever_asks() -> None:
+    for sql in ["SELECT avg(l_quantity) FROM lineitem", f"{COUNT} TABLESAMPLE BERNOULLI (50)"]:
+        desk = Desk()
+        desk.ask(sql=sql)
+        desk.load()
+        question = desk.question(sql=sql)
+        assert question.start is None and "+" not in question.answer_key, sql
 
 
 def test_the_answer_says_where_it_started_from() -> None:
@@ -207,8 +206,9 @@ def test_the_answer_says_where_it_started_from() -> None:
     assert any("charge 1" in note for note in shown.notes)
 
 
-@pytest.mark.parametrize("start", [Start(12, (3,)), Start(7, (None, -4, 0)), Start(1, (None,))])
-def test_what_an_answer_key_says_is_read_again(start: Start) -> None:
-    assert Start.of("ab12" + start.suffix) == start
-    assert base_of("ab12" + start.suffix) == "ab12"
-    assert Start.of("ab12") is None
+def test_what_an_answer_key_says_is_read_again() -> None:
+    cases: list[Start] = [Start(12, (3,)), Start(7, (None, -4, 0)), Start(1, (None,))]
+    for start in cases:
+        assert Start.of("ab12" + start.suffix) == start, start
+        assert base_of("ab12" + start.suffix) == "ab12", start
+        assert Start.of("ab12") is None, start

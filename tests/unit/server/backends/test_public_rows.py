@@ -34,12 +34,12 @@ def test_an_answer_is_bounded_in_rows_and_in_bytes() -> None:
         public_rows(Rows([(1,) * 64] * MAX_PUBLIC_ROWS), ("int8",) * 64)
 
 
-@pytest.mark.parametrize(("letter", "taken", "refused"), [("a", 400, 600), ("\N{CAT FACE}", 100, 150)])
-def test_texts_count_as_what_they_take_in_memory(letter: str, taken: int, refused: int) -> None:
-    long = letter * (1 << 16)
-    assert len(public_rows(Rows([(long,)] * taken), ("text",))) == taken
-    with pytest.raises(StatementTooComplex, match="32 MiB"):
-        public_rows(Rows([(long,)] * refused), ("text",))
+def test_texts_count_as_what_they_take_in_memory() -> None:
+    for letter, taken, refused in [("a", 400, 600), ("\N{CAT FACE}", 100, 150)]:
+        long = letter * (1 << 16)
+        assert len(public_rows(Rows([(long,)] * taken), ("text",))) == taken, letter
+        with pytest.raises(StatementTooComplex, match="32 MiB"):
+            public_rows(Rows([(long,)] * refused), ("text",))
 
 
 def test_numbers_that_become_texts_count_as_texts() -> None:

@@ -35,33 +35,34 @@ def test_help_imports_no_command() -> None:
     assert not _loaded("--help") & {*HEAVY, "httpx", "pydantic", "rich"}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("budget",), ("query", "SELECT 1"), ("explain", "SELECT 1"), ("admin", "accounts", "--policy", "no such file")],
-)
-def test_a_quick_command_waits_for_no_heavy_library(
-    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NOISEGATE_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("NOISEGATE_KEY", "ng_nobody")
-    assert not _loaded(*arguments) & set(HEAVY)
+def test_a_quick_command_waits_for_no_heavy_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[str, ...]] = [
+        ("budget",),
+        ("query", "SELECT 1"),
+        ("explain", "SELECT 1"),
+        ("admin", "accounts", "--policy", "no such file"),
+    ]
+    for arguments in cases:
+        monkeypatch.setenv("NOISEGATE_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv("NOISEGATE_KEY", "ng_nobody")
+        assert not _loaded(*arguments) & set(HEAVY), arguments
 
 
-@pytest.mark.parametrize(("group", "name", "target"), COMMANDS)
 def test_every_command_is_there_and_says_what_it_does(
-    group: type[LazyGroup], name: str, target: str, run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module, _, function = target.partition(":")
-    documented = inspect.getdoc(getattr(import_module(module), function))
-    assert documented is not None
-    of_group = group.__name__.removeprefix("_").lower()
-    before = () if of_group == "noisegate" else (of_group,)
-    assert run(*before, "--help") == 0
-    (listed,) = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == [name]]
-    words = listed.split(maxsplit=1)[1].removesuffix("...")
-    assert " ".join(documented.split()).startswith(words)
-    assert run(*before, name, "--help") == 0
-    assert words in " ".join(capsys.readouterr().out.split())
+    for group, name, target in COMMANDS:
+        module, _, function = target.partition(":")
+        documented = inspect.getdoc(getattr(import_module(module), function))
+        assert documented is not None, group
+        of_group = group.__name__.removeprefix("_").lower()
+        before = () if of_group == "noisegate" else (of_group,)
+        assert run(*before, "--help") == 0, group
+        (listed,) = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == [name]]
+        words = listed.split(maxsplit=1)[1].removesuffix("...")
+        assert " ".join(documented.split()).startswith(words), group
+        assert run(*before, name, "--help") == 0, group
+        assert words in " ".join(capsys.readouterr().out.split()), group
 
 
 def test_an_unknown_command_is_corrected(run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

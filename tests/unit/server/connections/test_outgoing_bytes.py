@@ -112,6 +112,6 @@ def test_what_is_collected_while_room_is_being_taken_holds_up_nobody(monkeypatch
     held = list[Held]()
     asking = threading.Thread(target=lambda: held.append(room.hold("grace", other)), daemon=True)
     asking.start()
-    asking.join(20)
+    asking.join(60)
     assert not asking.is_alive()
     assert held and room.n_bytes == SIZE

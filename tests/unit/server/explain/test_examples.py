@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from planner.policy.policy import Policy, parse_policy
 from planner.schema import Column, ForeignKey, Schema, Table
 from server.explain.catalog import catalog
@@ -38,19 +36,19 @@ def test_each_names_its_table_those_about_people_come_first_and_all_can_be_asked
         assert planned(sql, tpch_schema(), demo()).epsilon == 1.0
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 2.0])
-def test_each_is_right_within_some_dozens_of_people_at_the_default_epsilon(epsilon: float) -> None:
-    policy = demo(epsilon)
-    found = offered(policy)
-    for name, sql in found.items():
-        plan = planned(sql, tpch_schema(), policy, epsilon=epsilon)
-        groups = GROUPS.get(name.removeprefix("orders: "), 1)
-        (measured,) = plan_measurements(plan, policy).releases
-        (_, half), *_ = measured.expected_noise(groups)
-        assert half <= 50.0, name
-    assert ("orders: people by year" in found) == (epsilon >= 0.5)
-    assert ("orders: people by year and o_orderstatus" in found) == (epsilon >= 2)
-    assert bool(found) == (epsilon >= 0.06)
+def test_each_is_right_within_some_dozens_of_people_at_the_default_epsilon() -> None:
+    for epsilon in [0.05, 0.2, 0.5, 1.0, 2.0]:
+        policy = demo(epsilon)
+        found = offered(policy)
+        for name, sql in found.items():
+            plan = planned(sql, tpch_schema(), policy, epsilon=epsilon)
+            groups = GROUPS.get(name.removeprefix("orders: "), 1)
+            (measured,) = plan_measurements(plan, policy).releases
+            (_, half), *_ = measured.expected_noise(groups)
+            assert half <= 50.0, name
+        assert ("orders: people by year" in found) == (epsilon >= 0.5), epsilon
+        assert ("orders: people by year and o_orderstatus" in found) == (epsilon >= 2), epsilon
+        assert bool(found) == (epsilon >= 0.06), epsilon
 
 
 def table(name: str, columns: dict[str, str], *owners: str) -> Table:

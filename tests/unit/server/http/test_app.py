@@ -4,7 +4,6 @@ import asyncio
 import threading
 from pathlib import Path
 
-import pytest
 from starlette.routing import Route
 
 from server.http.app import create_app
@@ -21,18 +20,26 @@ SECURITY = {
 }
 
 
-@pytest.mark.parametrize("path", ["/health", "/nowhere", "/v1/budget", "/openapi.json"])
-def test_every_response_carries_the_security_headers(path: str) -> None:
-    headers = send("GET", path, authorized=False).headers
-    assert {name: headers[name] for name in SECURITY} == SECURITY
+def test_every_response_carries_the_security_headers() -> None:
+    for path in ["/health", "/nowhere", "/v1/budget", "/openapi.json"]:
+        headers = send("GET", path, authorized=False).headers
+        assert {name: headers[name] for name in SECURITY} == SECURITY, path
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/console/", "/nowhere", "/docs", "/redoc", "/v1/query/", "/health/", "/v1", "/%00", "/../x", "/v1/budget/ada"],
-)
-def test_an_unknown_path_is_a_problem(path: str) -> None:
-    assert_problem(send("GET", path), 404, "08P01")
+def test_an_unknown_path_is_a_problem() -> None:
+    for path in [
+        "/console/",
+        "/nowhere",
+        "/docs",
+        "/redoc",
+        "/v1/query/",
+        "/health/",
+        "/v1",
+        "/%00",
+        "/../x",
+        "/v1/budget/ada",
+    ]:
+        assert_problem(send("GET", path), 404, "08P01")
 
 
 def test_a_wrong_method_is_a_problem_that_names_the_right_one() -> None:
@@ -61,7 +68,7 @@ def test_the_queue_of_queries_is_bounded() -> None:
     finish = threading.Event()
 
     def slow(request: QueryRequest) -> QueryResponse:
-        finish.wait(5)
+        finish.wait(60)
         return answer(request)
 
     async def exchange() -> None:
@@ -74,25 +81,29 @@ def test_the_queue_of_queries_is_bounded() -> None:
                 return (await admission.post("/v1/query", json={"sql": "SELECT 1"}, headers=AUTHORIZED)).status_code
 
             posts = [asyncio.create_task(ask()) for _ in range(4)]
-            await asyncio.sleep(0.2)
-            assert (sum(post.done() for post in posts), len(pipeline.asked)) == (2, 1)
+            while (sum(post.done() for post in posts), len(pipeline.asked)) != (2, 1):
+                await asyncio.sleep(0.01)
             finish.set()
             assert sorted([await post for post in posts]) == [200, 200, 429, 429]
 
     asyncio.run(exchange())
 
 
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "application", ""])
-def test_a_body_that_is_not_sent_as_json_is_told_the_header_to_send(kind: str) -> None:
-    response = send("POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind})
-    said = assert_problem(response, 422, "08P01")
-    assert said["hint"] == "Send the header Content-Type: application/json."
+def test_a_body_that_is_not_sent_as_json_is_told_the_header_to_send() -> None:
+    for kind in ["application/x-www-form-urlencoded", "text/plain", "application", ""]:
+        response = send(
+            "POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind}
+        )
+        said = assert_problem(response, 422, "08P01")
+        assert said["hint"] == "Send the header Content-Type: application/json.", kind
 
 
-@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON"])
-def test_a_body_that_is_sent_as_json_is_read(kind: str) -> None:
-    response = send("POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind})
-    assert response.status_code == 200
+def test_a_body_that_is_sent_as_json_is_read() -> None:
+    for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"]:
+        response = send(
+            "POST", "/v1/query", content=b'{"sql": "SELECT count(*) FROM a"}', headers={"Content-Type": kind}
+        )
+        assert response.status_code == 200, kind
 
 
 def test_applications_share_routes_and_nothing_that_they_answer_with() -> None:

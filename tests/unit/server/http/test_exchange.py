@@ -27,15 +27,15 @@ def test_a_request_id_is_made() -> None:
     assert all(re.fullmatch("[0-9a-f]{32}", request_id) for request_id in ids)
 
 
-@pytest.mark.parametrize("offered", ["my-request", "a" * 64, "00f0.67aa_0ba9-02b7"])
-def test_a_well_formed_request_id_is_kept(offered: str) -> None:
-    assert send("GET", "/health", headers={"X-Request-ID": offered}).headers["x-request-id"] == offered
+def test_a_well_formed_request_id_is_kept() -> None:
+    for offered in ["my-request", "a" * 64, "00f0.67aa_0ba9-02b7"]:
+        assert send("GET", "/health", headers={"X-Request-ID": offered}).headers["x-request-id"] == offered, offered
 
 
-@pytest.mark.parametrize("offered", ["", "short", "a" * 65, "with space", "<script>aaaa", "aaaaaaaa\tb", "ääääääää"])
-def test_any_other_is_replaced(offered: str) -> None:
-    made = send("GET", "/health", headers={"X-Request-ID": offered.encode()}).headers["x-request-id"]
-    assert re.fullmatch("[0-9a-f]{32}", made)
+def test_any_other_is_replaced() -> None:
+    for offered in ["", "short", "a" * 65, "with space", "<script>aaaa", "aaaaaaaa\tb", "ääääääää"]:
+        made = send("GET", "/health", headers={"X-Request-ID": offered.encode()}).headers["x-request-id"]
+        assert re.fullmatch("[0-9a-f]{32}", made), offered
 
 
 def test_one_line_per_request(logs: Logs) -> None:

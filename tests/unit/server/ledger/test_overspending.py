@@ -14,6 +14,7 @@ from server.ledger.api_keys import key_hash
 from server.ledger.charge import Reservation
 from server.ledger.sqlite.open import create_ledger
 from server.ledger.store_ledger import StoreLedger
+from tests.support.seeds import examples
 from tests.unit.server.ledger.charges import charge
 
 EPSILONS = st.floats(min_value=1e-12, max_value=3.0) | st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 1e-9, 1.0])
@@ -21,7 +22,7 @@ DELTAS = st.floats(min_value=0.0, max_value=3e-6) | st.sampled_from([0.0, 1e-6, 
 FATES = st.sampled_from(["commit", "fail", "release", "leave"])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12, 40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EPSILONS, DELTAS, st.lists(st.tuples(EPSILONS, DELTAS, FATES), max_size=25))
 def test_the_filter_never_overspends(
     budget_epsilon: float, budget_delta: float, asked: list[tuple[float, float, str]]

@@ -45,10 +45,11 @@ def test_the_length_tells_no_more_than_a_multiple(
     assert made.opened("l", 1, made.sealed("l", 1, AskedText(sql))).sql == sql
 
 
-@pytest.mark.parametrize("place", [("ledger", 8), ("other", 7)])
-def test_a_text_is_bound_to_its_charge_and_its_ledger(one: QuestionKeys, place: tuple[str, int]) -> None:
-    with pytest.raises(LedgerInvalid, match="not what was sealed"):
-        one.opened(*place, one.sealed("ledger", 7, TEXT))
+def test_a_text_is_bound_to_its_charge_and_its_ledger(one: QuestionKeys) -> None:
+    cases: list[tuple[str, int]] = [("ledger", 8), ("other", 7)]
+    for place in cases:
+        with pytest.raises(LedgerInvalid, match="not what was sealed"):
+            one.opened(*place, one.sealed("ledger", 7, TEXT))
 
 
 def test_an_edited_text_does_not_open(one: QuestionKeys) -> None:
@@ -86,15 +87,15 @@ def test_a_rotated_key_seals_and_the_old_ones_open(tmp_path: Path) -> None:
         QuestionKeys.read(path).opened("ledger", 1, sealed)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "ng_something", "ngq_", "ngq_AAAA", "ngq_%%%%", "ngq_" + "é" * 8])
-def test_what_is_no_key_file_is_refused_without_telling_it(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "questions.key"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationInvalid) as refused:
-        QuestionKeys.read(path)
-    assert not text.strip() or text.strip() not in refused.value.message
-    with pytest.raises(ConfigurationInvalid, match="There is no question key file"):
-        QuestionKeys.read(tmp_path / "absent.key")
+def test_what_is_no_key_file_is_refused_without_telling_it(tmp_path: Path) -> None:
+    for text in ["", "\n", "ng_something", "ngq_", "ngq_AAAA", "ngq_%%%%", "ngq_" + "é" * 8]:
+        path = tmp_path / "questions.key"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationInvalid) as refused:
+            QuestionKeys.read(path)
+        assert not text.strip() or text.strip() not in refused.value.message, text
+        with pytest.raises(ConfigurationInvalid, match="There is no question key file"):
+            QuestionKeys.read(tmp_path / "absent.key")
 
 
 def test_of_a_long_statement_the_beginning_is_kept(one: QuestionKeys) -> None:

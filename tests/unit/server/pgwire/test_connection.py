@@ -37,16 +37,14 @@ def refusal(kind: type[Connection], stream: bytes) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("parameters", "code"),
-    [
+def test_a_setting_that_cannot_be() -> None:
+    cases: list[tuple[dict[str, str], str]] = [
         ({"client_encoding": "latin1"}, "0A000"),
         ({"options": "-c noisegate.epsilon=0"}, "22023"),
         ({"options": "--verbose"}, "42601"),
-    ],
-)
-def test_a_setting_that_cannot_be(parameters: dict[str, str], code: str) -> None:
-    assert refusal(Opened, startup(**parameters))["C"] == code
+    ]
+    for parameters, code in cases:
+        assert refusal(Opened, startup(**parameters))["C"] == code, parameters
 
 
 def test_nobody_can_be_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,12 +64,18 @@ def test_encryption_is_asked_for_twice_at_most() -> None:
     assert fields_of(replies(bytes(wire.written)[2:])[0][1])["C"] == "08P01"
 
 
-@pytest.mark.parametrize("kind", [Connection, Opened])
-@pytest.mark.parametrize("hello", [startup(), b"\0", b""], ids=["asked", "begun", "silent"])
-def test_who_has_not_said_who_it_is_makes_room(
-    kind: type[Connection], hello: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_who_has_not_said_who_it_is_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one place: the first one's, unless it is taken for good."""
+    kinds: list[type[Connection]] = [Connection, Opened]
+    for kind in kinds:
+        for hello in [startup(), b"\0", b""]:
+            _who_has_not_said_who_it_is_makes_room(monkeypatch, kind, hello)
+
+
+def _who_has_not_said_who_it_is_makes_room(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Connection], hello: bytes
+) -> None:
     monkeypatch.setattr("server.pgwire.listener.Connection", kind)
     stays = kind is Opened and hello == startup()
 
@@ -90,7 +94,7 @@ def test_who_has_not_said_who_it_is_makes_room(
             await asyncio.sleep(0.05)
             keeping = first if stays else second
             read = [one[0].read(1 << 16 if one is keeping else -1) for one in (first, second)]
-            said = [await asyncio.wait_for(one, 20) for one in read]
+            said = [await asyncio.wait_for(one, 60) for one in read]
             await listener.stop()
         for _, writer in (first, second):
             writer.close()

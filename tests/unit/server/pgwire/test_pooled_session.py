@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.wire_client import SYNC, bind, execute, fields_of, parse, query
 from tests.unit.server.pgwire.test_session import Talk, error, rows
 
@@ -27,9 +25,8 @@ def agreed(talk: Talk, epsilon: float | None) -> bool:
     return charged(talk) == epsilon and shown(talk) == {b"" if epsilon is None else f"{epsilon:g}".encode()}
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_set_config_sets() -> None:
+    for sql in [
         "SELECT set_config('noisegate.epsilon', '0.1', false)",
         "select pg_catalog.set_config('noisegate.epsilon', '0.1', 'f')",
         "SELECT pg_catalog.set_config('NoiseGate.Epsilon'::text, '0.1'::text, false::bool) AS a;",
@@ -37,25 +34,23 @@ def agreed(talk: Talk, epsilon: float | None) -> bool:
         "/* a */ SELECT set_config('bytea_output', 'a (b, c)', false), set_config('noisegate.epsilon', '0.1', NULL)",
         "SELECT current_setting('noisegate.epsilon') AS cur, set_config('noisegate.epsilon', '0.1', false) AS new",
         "SELECT " + ", ".join(["set_config('noisegate.epsilon', '0.1', false)"] * 30),
-    ],
-)
-def test_set_config_sets(sql: str) -> None:
-    talk = Talk()
-    assert (rows(talk.say(query(sql))) or [[None]])[0][-1] == b"0.1"
-    assert agreed(talk, 0.1)
-    assert not talk.gateway.catalog_asked
+    ]:
+        talk = Talk()
+        assert (rows(talk.say(query(sql))) or [[None]])[0][-1] == b"0.1", sql
+        assert agreed(talk, 0.1), sql
+        assert not talk.gateway.catalog_asked, sql
 
 
-@pytest.mark.parametrize("local", [b"f", b"false", b"t"])
-def test_set_config_with_parameters(local: bytes) -> None:
-    talk = Talk()
-    said = talk.say(
-        parse("SELECT set_config($1, $2, $3)"), bind((b"noisegate.epsilon", b"0.1", local)), execute(), SYNC
-    )
-    assert rows(said) == [[b"0.1"]]
-    assert agreed(talk, None if local == b"t" else 0.1)
-    said = talk.say(parse("SELECT current_setting($1, true)"), bind((b"nothing",)), execute(), SYNC)
-    assert rows(said) == [[None]]
+def test_set_config_with_parameters() -> None:
+    for local in [b"f", b"false", b"t"]:
+        talk = Talk()
+        said = talk.say(
+            parse("SELECT set_config($1, $2, $3)"), bind((b"noisegate.epsilon", b"0.1", local)), execute(), SYNC
+        )
+        assert rows(said) == [[b"0.1"]], local
+        assert agreed(talk, None if local == b"t" else 0.1), local
+        said = talk.say(parse("SELECT current_setting($1, true)"), bind((b"nothing",)), execute(), SYNC)
+        assert rows(said) == [[None]], local
 
 
 def test_set_config_that_resets() -> None:
@@ -64,9 +59,8 @@ def test_set_config_that_resets() -> None:
     assert agreed(talk, None)
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
+def test_what_would_say_it_was_set_and_is_not_is_refused() -> None:
+    for sql, code in [
         ("SELECT set_config('noisegate.epsilon', '0', false)", "22023"),
         ("SELECT set_config('noisegate.epsilom', '1', false)", "22023"),
         ("SELECT set_config('noisegate.epsilon', '0.1', 'perhaps')", "22023"),
@@ -77,14 +71,12 @@ def test_set_config_that_resets() -> None:
         ("BEGIN; DECLARE c CURSOR FOR SELECT set_config('noisegate.epsilon', '0.1', false)", "0A000"),
         ("SELECT set_config('noisegate.epsilon', $1, false)", "42P02"),
         ("SELECT current_setting('noisegate.nothing')", "22023"),
-    ],
-)
-def test_what_would_say_it_was_set_and_is_not_is_refused(sql: str, code: str) -> None:
-    talk = Talk()
-    assert error(talk.say(query(sql)))["C"] == code
-    talk.say(query("ROLLBACK"))
-    assert agreed(talk, None)
-    assert not talk.gateway.catalog_asked
+    ]:
+        talk = Talk()
+        assert error(talk.say(query(sql)))["C"] == code, sql
+        talk.say(query("ROLLBACK"))
+        assert agreed(talk, None), sql
+        assert not talk.gateway.catalog_asked, sql
 
 
 def test_settings_that_only_postgresql_has_are_left_to_the_catalog() -> None:
@@ -137,26 +129,24 @@ def test_set_local_outside_of_a_transaction_only_warns() -> None:
     assert agreed(talk, None)
 
 
-@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK", "END", "ABORT"])
-@pytest.mark.parametrize(
-    "sets", ["SET LOCAL noisegate.epsilon = 0.1", "SELECT set_config('noisegate.epsilon', '0.1', true)"]
-)
-def test_what_is_local_ends_with_its_transaction(sets: str, end: str) -> None:
-    talk = Talk()
-    talk.say(query("SET noisegate.epsilon = 2"), query("BEGIN"), query(sets))
-    assert agreed(talk, 0.1)
-    talk.say(query(end))
-    assert agreed(talk, 2)
+def test_what_is_local_ends_with_its_transaction() -> None:
+    for end in ["COMMIT", "ROLLBACK", "END", "ABORT"]:
+        for sets in ["SET LOCAL noisegate.epsilon = 0.1", "SELECT set_config('noisegate.epsilon', '0.1', true)"]:
+            talk = Talk()
+            talk.say(query("SET noisegate.epsilon = 2"), query("BEGIN"), query(sets))
+            assert agreed(talk, 0.1), (end, sets)
+            talk.say(query(end))
+            assert agreed(talk, 2), (end, sets)
 
 
-@pytest.mark.parametrize(("end", "epsilon"), [("COMMIT", 0.1), ("ROLLBACK", 2)])
-def test_set_after_set_local_is_what_stays(end: str, epsilon: float) -> None:
-    talk = Talk()
-    talk.say(query("SET noisegate.epsilon = 2"), query("BEGIN"), query("SET LOCAL noisegate.epsilon = 3"))
-    talk.say(query("SET noisegate.epsilon = 0.1"))
-    assert agreed(talk, 0.1)
-    talk.say(query(end))
-    assert agreed(talk, epsilon)
+def test_set_after_set_local_is_what_stays() -> None:
+    for end, epsilon in [("COMMIT", 0.1), ("ROLLBACK", 2)]:
+        talk = Talk()
+        talk.say(query("SET noisegate.epsilon = 2"), query("BEGIN"), query("SET LOCAL noisegate.epsilon = 3"))
+        talk.say(query("SET noisegate.epsilon = 0.1"))
+        assert agreed(talk, 0.1), end
+        talk.say(query(end))
+        assert agreed(talk, epsilon), end
 
 
 def test_a_transaction_that_has_failed_takes_its_settings_along() -> None:
@@ -212,18 +202,19 @@ def test_what_comes_before_sync_is_one_transaction() -> None:
     assert agreed(talk, 0.1)
 
 
-@pytest.mark.parametrize("say", [(query("DISCARD ALL"),), (parse("DISCARD ALL"), bind(), execute(), SYNC)])
-def test_discard_all_leaves_nothing_to_the_next_client(say: tuple[bytes, ...]) -> None:
-    talk = Talk()
-    talk.say(query("SET noisegate.epsilon = 0.1; SET noisegate.dry_run = on; SET application_name = 'one'"))
-    talk.say(parse(ASK, "s"), SYNC, query("DECLARE c CURSOR WITH HOLD FOR " + ASK), query("FETCH 1 FROM c"))
-    said = talk.say(*say)
-    assert ("S", b"application_name\0\0") in said
-    assert error(talk.say(bind(statement="s"), SYNC))["C"] == "26000"
-    assert "E" not in talk.kinds(parse(ASK, "s"), SYNC)
-    assert error(talk.say(query("FETCH c")))["C"] == "34000"
-    assert agreed(talk, None)
-    assert shown(talk, "noisegate.dry_run") == {b"off"}
+def test_discard_all_leaves_nothing_to_the_next_client() -> None:
+    cases: list[tuple[bytes, ...]] = [(query("DISCARD ALL"),), (parse("DISCARD ALL"), bind(), execute(), SYNC)]
+    for say in cases:
+        talk = Talk()
+        talk.say(query("SET noisegate.epsilon = 0.1; SET noisegate.dry_run = on; SET application_name = 'one'"))
+        talk.say(parse(ASK, "s"), SYNC, query("DECLARE c CURSOR WITH HOLD FOR " + ASK), query("FETCH 1 FROM c"))
+        said = talk.say(*say)
+        assert ("S", b"application_name\0\0") in said, say
+        assert error(talk.say(bind(statement="s"), SYNC))["C"] == "26000", say
+        assert "E" not in talk.kinds(parse(ASK, "s"), SYNC), say
+        assert error(talk.say(query("FETCH c")))["C"] == "34000", say
+        assert agreed(talk, None), say
+        assert shown(talk, "noisegate.dry_run") == {b"off"}, say
 
 
 def test_discard_all_is_not_for_transactions() -> None:

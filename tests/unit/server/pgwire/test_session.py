@@ -96,8 +96,12 @@ def test_many_rows_let_others_go_on_and_wait_for_a_slow_client(monkeypatch: pyte
         assert max(b - a for a, b in zip(talk.pauses, talk.pauses[1:], strict=False)) < 20_000
 
 
-@pytest.mark.parametrize("sql", ["SELECT 1 FROM t", "COPY (SELECT 1 FROM t) TO STDOUT"])
-def test_a_large_answer_for_which_there_is_no_room_is_refused_by_name(sql: str) -> None:
+def test_a_large_answer_for_which_there_is_no_room_is_refused_by_name() -> None:
+    for sql in ["SELECT 1 FROM t", "COPY (SELECT 1 FROM t) TO STDOUT"]:
+        _a_large_answer_for_which_there_is_no_room_is_refused_by_name(sql)
+
+
+def _a_large_answer_for_which_there_is_no_room_is_refused_by_name(sql: str) -> None:
     talk = Talk()
     talk.gateway.outgoing = Outgoing(0)
     somebody_else = talk.gateway.outgoing.hold("grace", large())
@@ -168,11 +172,11 @@ def test_a_long_text_lets_others_go_on() -> None:
     assert len(ticks) > 20
 
 
-@pytest.mark.parametrize("raw", [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)])
-def test_a_text_that_is_too_long_is_not_cut(raw: bytes) -> None:
-    talk = Talk()
-    assert error(talk.say(raw, SYNC))["C"] == "54000"
-    assert not talk.pauses
+def test_a_text_that_is_too_long_is_not_cut() -> None:
+    for raw in [query("COMMIT;" * 10_000), parse("SELECT 1 " + "+" * 65_536)]:
+        talk = Talk()
+        assert error(talk.say(raw, SYNC))["C"] == "54000", raw
+        assert not talk.pauses, raw
 
 
 def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +272,8 @@ def test_a_savepoint_mends_a_transaction() -> None:
     assert rows(talk.say(query("SELECT 1 FROM t"))) == ROWS
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
+def test_errors_have_their_sqlstate_and_quote_nothing() -> None:
+    for sql, code in [
         ("DELETE FROM t", "25006"),
         ("SELECT 1 FROM dear", "PD001"),
         ("SELECT 1 FROM foreign_table", "XX000"),
@@ -281,14 +284,12 @@ def test_a_savepoint_mends_a_transaction() -> None:
         ("SHOW nothing", "22023"),
         ("SET noisegate.epsilon = 'x'", "22023"),
         ("COPY (SELECT 1 FROM t) TO STDOUT BINARY HEADER", "42601"),
-    ],
-)
-def test_errors_have_their_sqlstate_and_quote_nothing(sql: str, code: str) -> None:
-    talk = Talk()
-    said = talk.say(query(sql))
-    assert error(said)["C"] == code
-    assert "4711" not in str(said)
-    assert not talk.gateway.asked
+    ]:
+        talk = Talk()
+        said = talk.say(query(sql))
+        assert error(said)["C"] == code, sql
+        assert "4711" not in str(said), sql
+        assert not talk.gateway.asked, sql
 
 
 def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:

@@ -24,8 +24,8 @@ def test_a_url_without_a_password_stands_for_itself() -> None:
     assert resolve("postgresql://noisegate@/shop?host=/run/pg") == "postgresql://noisegate@/shop?host=/run/pg"
 
 
-@pytest.mark.parametrize("reference", ["env:NOT_SET_ANYWHERE", "file:nowhere", "env:", "vault:x", ""])
-def test_what_is_absent_is_named(reference: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationInvalid) as caught:
-        resolve(reference, tmp_path)
-    assert not reference or reference in caught.value.message or "env:NAME" in caught.value.message
+def test_what_is_absent_is_named(tmp_path: Path) -> None:
+    for reference in ["env:NOT_SET_ANYWHERE", "file:nowhere", "env:", "vault:x", ""]:
+        with pytest.raises(ConfigurationInvalid) as caught:
+            resolve(reference, tmp_path)
+        assert not reference or reference in caught.value.message or "env:NAME" in caught.value.message, reference

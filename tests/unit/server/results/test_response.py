@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,25 +88,30 @@ def test_what_may_be_missing_above_is_said_apart_from_the_noise() -> None:
     assert "missing" not in map(kind_of, of_two.notes), "a quotient may be too large or too small"
 
 
-@pytest.mark.parametrize(
-    ("signal", "settings"),
-    [(2.0, {}), (5.0, {}), (math.inf, {}), (100.0, {"mechanism": "joint_scale"}), (100.0, {"tuples_per_unit": 2})],
-)
-def test_nothing_is_said_missing_where_all_may_be_or_nothing_was_cut(signal: float, settings: dict[str, str]) -> None:
+def test_nothing_is_said_missing_where_all_may_be_or_nothing_was_cut() -> None:
     """The last: keys bound what one person adds, and tau is no less."""
-    plan = replace(answer_plan(X, types=["int8"]), **settings)  # type: ignore[arg-type]
-    answer = response(plan, PLAIN, [noisy_answer([90], signal=[signal])], BUDGET, "r")
-    assert not any("missing above" in note for note in answer.notes)
+    cases: list[tuple[float, dict[str, Any]]] = [
+        (2.0, {}),
+        (5.0, {}),
+        (math.inf, {}),
+        (100.0, {"mechanism": "joint_scale"}),
+        (100.0, {"tuples_per_unit": 2}),
+    ]
+    for signal, settings in cases:
+        plan = replace(answer_plan(X, types=["int8"]), **settings)
+        answer = response(plan, PLAIN, [noisy_answer([90], signal=[signal])], BUDGET, "r")
+        assert not any("missing above" in note for note in answer.notes), signal
 
 
-@pytest.mark.parametrize(("bounded", "covers"), [(None, "truncated_full"), (30.0, "truth")])
-def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said(bounded: float | None, covers: str) -> None:
-    plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
-    answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
-    assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded)
-    assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None)
-    ruled = response(replace(plan, group_rule=1), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
-    assert (ruled.covers, ruled.nobody_adds_more_than) == ("truncated_full", None), "a rule leaves rows out"
+def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said() -> None:
+    cases: list[tuple[float | None, str]] = [(None, "truncated_full"), (30.0, "truth")]
+    for bounded, covers in cases:
+        plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
+        answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
+        assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded), bounded
+        assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None), bounded
+        ruled = response(replace(plan, group_rule=1), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
+        assert (ruled.covers, ruled.nobody_adds_more_than) == ("truncated_full", None), "a rule leaves rows out"
 
 
 def test_values_are_multiplied_by_their_bound() -> None:
@@ -163,14 +169,16 @@ def test_having_agrees_with_the_count_that_is_shown() -> None:
     assert answer.rows == (("b", 3),)
 
 
-@pytest.mark.parametrize(
-    ("descending", "nulls_first", "expected"),
-    [(False, False, "bdca"), (False, True, "abdc"), (True, False, "cbda"), (True, True, "acbd")],
-)
-def test_order_is_stable_and_puts_nulls_where_they_belong(descending: bool, nulls_first: bool, expected: str) -> None:
-    order = (SortKey(Apply("nullif", (X, Given(9))), descending, nulls_first),)
-    plan = answer_plan(KEY, types=["text"], order=order)
-    assert letters(response(plan, LETTERS, [noisy_answer([9, 1, 2, 1])], BUDGET, "r")) == expected
+def test_order_is_stable_and_puts_nulls_where_they_belong() -> None:
+    for descending, nulls_first, expected in [
+        (False, False, "bdca"),
+        (False, True, "abdc"),
+        (True, False, "cbda"),
+        (True, True, "acbd"),
+    ]:
+        order = (SortKey(Apply("nullif", (X, Given(9))), descending, nulls_first),)
+        plan = answer_plan(KEY, types=["text"], order=order)
+        assert letters(response(plan, LETTERS, [noisy_answer([9, 1, 2, 1])], BUDGET, "r")) == expected, descending
 
 
 def test_order_by_several_keys_then_limit_and_offset() -> None:
@@ -395,10 +403,11 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
     assert "on either side" in response(median, PLAIN, [noisy_answer([1])], BUDGET, "r").notes[0]
 
 
-@pytest.mark.parametrize(("tau", "most", "uncut"), [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)])
-def test_an_answer_says_where_nothing_was_cut(tau: float, most: int | None, uncut: bool) -> None:
-    plan = replace(answer_plan(X), tuples_per_unit=most)
-    noisy = replace(noisy_answer([3.0], reach=1.0), tau=np.array([tau]))
-    notes = response(plan, PLAIN, [noisy], BUDGET, "r").notes
-    assert any("Nothing was cut" in note for note in notes) == uncut
-    assert any("cutting what each" in note for note in notes) != uncut
+def test_an_answer_says_where_nothing_was_cut() -> None:
+    cases: list[tuple[float, int | None, bool]] = [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)]
+    for tau, most, uncut in cases:
+        plan = replace(answer_plan(X), tuples_per_unit=most)
+        noisy = replace(noisy_answer([3.0], reach=1.0), tau=np.array([tau]))
+        notes = response(plan, PLAIN, [noisy], BUDGET, "r").notes
+        assert any("Nothing was cut" in note for note in notes) == uncut, tau
+        assert any("cutting what each" in note for note in notes) != uncut, tau

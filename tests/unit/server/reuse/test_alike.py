@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from server.reuse import reusing
 from tests.support.released_plan import noisy_answer
@@ -23,10 +22,10 @@ def source(mechanism: str, *taus: float) -> Any:
     )
 
 
-@pytest.mark.parametrize(("mechanism", "alike"), [("joint_scale", False), ("l1_clip", True), ("group_lp", True)])
-def test_one_factor_hangs_on_the_thresholds_of_all_sums(mechanism: str, alike: bool) -> None:
-    first, other = source(mechanism, 4.0, 8.0), source(mechanism, 4.0, 32.0)
-    assert reusing._alike((first, 0), (other, 0)) == alike
-    assert reusing._alike((first, 0), (source(mechanism, 4.0, 8.0), 0))
-    assert not reusing._alike((first, 1), (other, 1))
-    assert not reusing._alike((first, 0), (source(mechanism, 8.0, 8.0), 0))
+def test_one_factor_hangs_on_the_thresholds_of_all_sums() -> None:
+    for mechanism, alike in [("joint_scale", False), ("l1_clip", True), ("group_lp", True)]:
+        first, other = source(mechanism, 4.0, 8.0), source(mechanism, 4.0, 32.0)
+        assert reusing._alike((first, 0), (other, 0)) == alike, mechanism
+        assert reusing._alike((first, 0), (source(mechanism, 4.0, 8.0), 0)), mechanism
+        assert not reusing._alike((first, 1), (other, 1)), mechanism
+        assert not reusing._alike((first, 0), (source(mechanism, 8.0, 8.0), 0)), mechanism

@@ -11,13 +11,16 @@ from server.scheduling.fair_queue import FairQueue
 
 
 def test_next_comes_who_has_least() -> None:
-    turns, order, first = FairQueue(2), list[str](), threading.Event()
+    turns, order, first, heard = FairQueue(2), list[str](), threading.Event(), threading.Event()
 
     def ask(owner: str) -> None:
         with turns.turn(owner, 20.0):
-            first.wait(20)
+            first.wait(60)
             order.append(owner)
-            time.sleep(0.05)  # whoever was given the other turn meanwhile has time to say so
+            if owner == "bob":
+                heard.set()
+            elif len(order) >= 3:
+                heard.wait(20)  # whoever was given the other turn meanwhile has time to say so
 
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(ask, "ann") for _ in range(6)]
@@ -28,7 +31,7 @@ def test_next_comes_who_has_least() -> None:
             time.sleep(0.001)
         first.set()
         for one in asked:
-            one.result(20)
+            one.result(60)
     assert order.index("bob") <= 3  # behind the two that had a place, and at most one that came at the same moment
 
 
@@ -38,7 +41,7 @@ def test_two_who_take_turns_delay_a_third_by_one_call_each() -> None:
     def ask(owner: str, begin: threading.Event | None = None) -> None:
         with turns.turn(owner, 20.0):
             if begin is not None:
-                assert begin.wait(20)
+                assert begin.wait(60)
             order.append(owner)
 
     with ThreadPoolExecutor(16) as threads:
@@ -59,7 +62,7 @@ def test_two_who_take_turns_delay_a_third_by_one_call_each() -> None:
         began = order.index("carol")
         begin["bob"].set()
         for one in asked:
-            one.result(20)
+            one.result(60)
     assert order[:began] == ["ann"]
 
 

@@ -6,9 +6,12 @@ import gc
 import subprocess
 import sys
 
+import pytest
+
 from server.startup.serve import keep_pauses_short
 
 
+@pytest.mark.slow
 def test_what_is_there_at_the_start_is_not_walked_over_again() -> None:
     before, interval = gc.get_freeze_count(), sys.getswitchinterval()
     here = [["in a cycle"]]
@@ -23,6 +26,7 @@ def test_what_is_there_at_the_start_is_not_walked_over_again() -> None:
         sys.setswitchinterval(interval)
 
 
+@pytest.mark.slow
 def test_what_was_kept_from_collection_is_let_go_at_the_end() -> None:
     """Else a module in C++ finds its objects as the interpreter ends, and prints a page of them."""
     code = (

@@ -27,7 +27,6 @@ from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS, JointMechanism, group_measurements
-from privacy.truncation.control import SolverName
 from privacy.truncation.loads import truncated_sum
 from privacy.units import ONE
 from server.backends.columns import Domain
@@ -90,12 +89,12 @@ def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
     assert sum(_counts(PUBLIC, scalar).values()) == 2 * PEOPLE
 
 
-@pytest.mark.parametrize(("rule", "left_out"), [(4, True), (5, False)])
-def test_a_rule_that_counts_all_groups_leaves_nobody_out(rule: int, left_out: bool) -> None:
+def test_a_rule_that_counts_all_groups_leaves_nobody_out() -> None:
     """Twice five are all ten: the noise is the same without the rule."""
-    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2 * rule)
-    total = sum(_counts(PUBLIC, Measuring(made, group_rule=rule)).values())
-    assert (total < (KEYS + 1) * PEOPLE) is left_out
+    for rule, left_out in [(4, True), (5, False)]:
+        made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2 * rule)
+        total = sum(_counts(PUBLIC, Measuring(made, group_rule=rule)).values())
+        assert (total < (KEYS + 1) * PEOPLE) is left_out, rule
 
 
 def test_keys_are_found_by_the_tuples_that_the_rule_keeps() -> None:
@@ -151,17 +150,17 @@ def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.Mon
     assert asked == ["truncate reference"]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_plan_is_measured_with_the_policy_s_solver(solver: SolverName) -> None:
-    policy = replace(demo_policy(), solver=solver)
-    sql = "SELECT l_linenumber, count(*) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey GROUP BY 1"
-    columns = {"l_linenumber": ColumnPolicy(domain=(1, 2))}
-    tables = {**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
-    policy = replace(policy, tables=tables)
-    made = plan_measurements(planned(sql, policy=policy), policy)
-    (joint,) = made.releases
-    assert isinstance(joint, group_lp.GroupLp)
-    assert (made.solver, joint.solver) == (solver, solver)
+def test_a_plan_is_measured_with_the_policy_s_solver() -> None:
+    for solver in SOLVERS:
+        policy = replace(demo_policy(), solver=solver)
+        sql = "SELECT l_linenumber, count(*) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey GROUP BY 1"
+        columns = {"l_linenumber": ColumnPolicy(domain=(1, 2))}
+        tables = {**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
+        policy = replace(policy, tables=tables)
+        made = plan_measurements(planned(sql, policy=policy), policy)
+        (joint,) = made.releases
+        assert isinstance(joint, group_lp.GroupLp), solver
+        assert (made.solver, joint.solver) == (solver, solver), solver
 
 
 def test_sums_and_distinct_values_keep_their_places() -> None:
@@ -194,9 +193,9 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
     assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
 
 
-@pytest.mark.parametrize(
-    ("sql", "nested"),
-    [
+def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has() -> None:
+    """What several people own, what they share, and what appears where rows go, moves thresholds further apart."""
+    for sql, nested in [
         ("SELECT count(*) FROM orders", True),
         ("SELECT count(*) FROM orders JOIN lineitem ON l_orderkey = o_orderkey", True),
         ("SELECT count(DISTINCT o_orderdate) FROM orders", False),
@@ -205,30 +204,33 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
             "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)",
             False,
         ),
-    ],
-)
-def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has(sql: str, nested: bool) -> None:
-    """What several people own, what they share, and what appears where rows go, moves thresholds further apart."""
-    (release,) = plan_measurements(planned(sql), demo_policy()).releases
-    assert isinstance(release, Gem) and release.nested is nested
+    ]:
+        (release,) = plan_measurements(planned(sql), demo_policy()).releases
+        assert isinstance(release, Gem) and release.nested is nested, sql
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    [(1e-7, 0.0), (1e-5, 0.0), (1.0, 0.0), (1e-7, 1e-4), (1e-5, 1e-4), (1e-7, 0.3), (1e-2, 1e-15), (1.0, 1e-6)],
-)
-def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind(epsilon: float, delta: float) -> None:
+def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind() -> None:
     """Before the groups are read, for all that they can be: fewer of a unit have less noise and dearer scores."""
-    made = group_measurements("group_lp", [Sum(epsilon, 0.0, Ladder())] * 2, delta)
-    checked = Measuring(made, kinds=(KindReach("a", ((0,),)), KindReach("b", ((),))))
-    for n_groups in (1, 10, 1_000, 100_000, 1_000_000):
-        if not _may_be_drawn(checked, n_groups):
-            continue
-        for most in (1, 2, 15, 16, 30, 100, n_groups):
-            told = checked.of_kinds((("a", 1), ("b", min(most, n_groups))))
-            for fewer in (1, n_groups):
-                for one in told.releases:
-                    one.check_noise(fewer)
+    for epsilon, delta in [
+        (1e-7, 0.0),
+        (1e-5, 0.0),
+        (1.0, 0.0),
+        (1e-7, 1e-4),
+        (1e-5, 1e-4),
+        (1e-7, 0.3),
+        (1e-2, 1e-15),
+        (1.0, 1e-6),
+    ]:
+        made = group_measurements("group_lp", [Sum(epsilon, 0.0, Ladder())] * 2, delta)
+        checked = Measuring(made, kinds=(KindReach("a", ((0,),)), KindReach("b", ((),))))
+        for n_groups in (1, 10, 1_000, 100_000, 1_000_000):
+            if not _may_be_drawn(checked, n_groups):
+                continue
+            for most in (1, 2, 15, 16, 30, 100, n_groups):
+                told = checked.of_kinds((("a", 1), ("b", min(most, n_groups))))
+                for fewer in (1, n_groups):
+                    for one in told.releases:
+                        one.check_noise(fewer)
 
 
 def _may_be_drawn(checked: Measuring, n_groups: int) -> bool:
@@ -249,23 +251,24 @@ def test_kinds_are_counted_in_the_groups_that_are_read() -> None:
     assert ranked.of_groups(Domain((tuple(range(KEYS)),))).releases == ranked.releases
 
 
-@pytest.mark.parametrize("starts", [(None, None), (3, None), (None, 3), (3, 3)])
-def test_sums_that_share_one_budget_have_one_kind_of_noise(starts: tuple[int | None, ...]) -> None:
+def test_sums_that_share_one_budget_have_one_kind_of_noise() -> None:
     """Also where the threshold of one is known from earlier answers, and the other's is chosen anew."""
-    policy = replace(demo_policy(), delta=1e-6)
-    columns = {**policy.tables["lineitem"].columns, "l_linenumber": ColumnPolicy(domain=tuple(range(40)))}
-    policy = replace(
-        policy, tables={**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
-    )
-    sql = "SELECT l_linenumber, count(*), sum(l_quantity) FROM lineitem GROUP BY 1"
-    plan = planned(sql, policy=policy, epsilon=1.0, delta=1e-6, mechanism="group_lp")
-    made = plan_measurements(plan, policy).starting_from(starts)
-    seen = set()
-    for groups in range(1, 40):
-        kinds = [one.scalar.chosen(groups).budget.noise for one in made.releases]  # type: ignore[union-attr]
-        assert len(set(kinds)) == 1
-        seen.update(kinds)
-    assert seen == {"laplace", "gaussian"}
+    cases: list[tuple[int | None, ...]] = [(None, None), (3, None), (None, 3), (3, 3)]
+    for starts in cases:
+        policy = replace(demo_policy(), delta=1e-6)
+        columns = {**policy.tables["lineitem"].columns, "l_linenumber": ColumnPolicy(domain=tuple(range(40)))}
+        policy = replace(
+            policy, tables={**policy.tables, "lineitem": replace(policy.tables["lineitem"], columns=columns)}
+        )
+        sql = "SELECT l_linenumber, count(*), sum(l_quantity) FROM lineitem GROUP BY 1"
+        plan = planned(sql, policy=policy, epsilon=1.0, delta=1e-6, mechanism="group_lp")
+        made = plan_measurements(plan, policy).starting_from(starts)
+        seen = set()
+        for groups in range(1, 40):
+            kinds = [one.scalar.chosen(groups).budget.noise for one in made.releases]  # type: ignore[union-attr]
+            assert len(set(kinds)) == 1, starts
+            seen.update(kinds)
+        assert seen == {"laplace", "gaussian"}, starts
 
 
 def test_noise_of_two_kinds_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:

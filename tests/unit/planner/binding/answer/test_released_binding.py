@@ -8,14 +8,14 @@ from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.result_names import ResultType
 from tests.support.planning import planned
+from tests.support.refused import assert_refused
 
 FIRST, SECOND, THIRD = ReleasedValue(0), ReleasedValue(1), ReleasedValue(2)
 NATIONS = "FROM customer JOIN nation ON c_nationkey = n_nationkey"
 
 
-@pytest.mark.parametrize(
-    ("item", "expression", "kind"),
-    [
+def test_expressions_over_released_values() -> None:
+    cases: list[tuple[str, ReleasedExpression, ResultType]] = [
         ("count(*)", FIRST, "int8"),
         ("sum(l_tax)", FIRST, "float8"),
         ("sum(l_tax) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
@@ -48,11 +48,10 @@ NATIONS = "FROM customer JOIN nation ON c_nationkey = n_nationkey"
         ),
         ("count(*) FILTER (WHERE l_tax > 0.01) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
         ("count(*) IS NOT NULL", Apply("not", (Apply("is null", (FIRST,)),)), "bool"),
-    ],
-)
-def test_expressions_over_released_values(item: str, expression: ReleasedExpression, kind: ResultType) -> None:
-    plan = planned(f"SELECT {item} AS x FROM lineitem")
-    assert [(output.name, output.type, output.expression) for output in plan.outputs] == [("x", kind, expression)]
+    ]
+    for item, expression, kind in cases:
+        plan = planned(f"SELECT {item} AS x FROM lineitem")
+        assert [(output.name, output.type, output.expression) for output in plan.outputs] == [("x", kind, expression)]
 
 
 def test_equal_releases_are_shared_and_the_budget_is_split() -> None:
@@ -78,42 +77,29 @@ def test_aggregates_of_having_and_order_by_are_releases_too() -> None:
     assert plan.order == (SortKey(SECOND, True, True), SortKey(KeyValue(0)))
 
 
-@pytest.mark.parametrize(
-    ("clause", "expected"),
-    [
-        ("2 DESC", SortKey(FIRST, True, True)),
-        ("n", SortKey(FIRST)),
-        ("n_name NULLS FIRST", SortKey(KeyValue(0), False, True)),
-        ("-n DESC NULLS LAST", None),
-        ("count(*) * 2 DESC NULLS LAST", SortKey(Apply("*", (FIRST, Given(2))), True, False)),
-    ],
-)
-def test_order_by_takes_positions_aliases_and_expressions(clause: str, expected: SortKey | None) -> None:
+def test_order_by_takes_positions_aliases_and_expressions() -> None:
     """An alias stands alone, as in PostgreSQL; inside an expression a name is a column."""
-    sql = f"SELECT n_name, count(*) AS n {NATIONS} GROUP BY n_name ORDER BY {clause}"
-    if expected is None:
-        with pytest.raises(PlannerError, match="'n'"):
-            planned(sql)
-    else:
-        assert planned(sql).order == (expected,)
+    for clause, expected in [
+        ("2 DESC", SortKey(FIRST, True, True)), ("n", SortKey(FIRST)),
+        ("n_name NULLS FIRST", SortKey(KeyValue(0), False, True)), ("-n DESC NULLS LAST", None),
+        ("count(*) * 2 DESC NULLS LAST", SortKey(Apply("*", (FIRST, Given(2))), True, False)),
+    ]:  # fmt: skip
+        sql = f"SELECT n_name, count(*) AS n {NATIONS} GROUP BY n_name ORDER BY {clause}"
+        if expected is None:
+            with pytest.raises(PlannerError, match="'n'"):
+                planned(sql)
+        else:
+            assert planned(sql).order == (expected,)
 
 
-@pytest.mark.parametrize(
-    ("clause", "limit", "offset"),
-    [
-        ("LIMIT 3", 3, 0),
-        ("LIMIT 3 OFFSET 2", 3, 2),
-        ("OFFSET 2", None, 2),
-        ("LIMIT ALL", None, 0),
-        ("LIMIT NULL OFFSET 1", None, 1),
-        ("FETCH FIRST 4 ROWS ONLY", 4, 0),
-        ("OFFSET 2 ROWS FETCH NEXT ROW ONLY", 1, 2),
-        ("LIMIT 0", 0, 0),
-    ],
-)
-def test_limit_and_offset_reach_the_plan(clause: str, limit: int | None, offset: int) -> None:
-    plan = planned(f"SELECT n_name, count(*) {NATIONS} GROUP BY 1 {clause}")
-    assert (plan.limit, plan.offset) == (limit, offset)
+def test_limit_and_offset_reach_the_plan() -> None:
+    for clause, limit, offset in [
+        ("LIMIT 3", 3, 0), ("LIMIT 3 OFFSET 2", 3, 2), ("OFFSET 2", None, 2), ("LIMIT ALL", None, 0),
+        ("LIMIT NULL OFFSET 1", None, 1), ("FETCH FIRST 4 ROWS ONLY", 4, 0),
+        ("OFFSET 2 ROWS FETCH NEXT ROW ONLY", 1, 2), ("LIMIT 0", 0, 0),
+    ]:  # fmt: skip
+        plan = planned(f"SELECT n_name, count(*) {NATIONS} GROUP BY 1 {clause}")
+        assert (plan.limit, plan.offset) == (limit, offset)
 
 
 def test_distinct_that_changes_nothing() -> None:
@@ -131,26 +117,21 @@ def test_default_names_are_postgresqls() -> None:
 
 
 REFUSED = [
-    ("sum(l_tax) + 'a'", UnsupportedSQL, "no number"),
-    ("l_tax + count(*)", UnsupportedSQL, "group key"),
-    ("1 / 2 * count(*)", UnsupportedSQL, "fraction"),
-    ("round(count(*), l_tax)", UnsupportedSQL, "digits"),
+    ("sum(l_tax) + 'a'", UnsupportedSQL, "no number"), ("l_tax + count(*)", UnsupportedSQL, "group key"),
+    ("1 / 2 * count(*)", UnsupportedSQL, "fraction"), ("round(count(*), l_tax)", UnsupportedSQL, "digits"),
     ("CASE WHEN count(*) THEN 1 END", UnsupportedSQL, "condition"),
     ("CASE WHEN count(*) > 1 THEN 'a' ELSE 2 END", UnsupportedSQL, "one type"),
-    ("sqrt(count(*))", UnsupportedSQL, "SQRT"),
-    ("count(*)::text", UnsupportedSQL, "cast"),
+    ("sqrt(count(*))", UnsupportedSQL, "SQRT"), ("count(*)::text", UnsupportedSQL, "cast"),
     ("sum(avg(l_tax))", UnsupportedSQL, "inside an aggregate"),
     ("avg(DISTINCT l_tax)", UnsupportedSQL, "AVG(DISTINCT"),
     ("sum(l_orderkey)", SensitivityUnbounded, "lineitem.l_orderkey"),
     ("count(DISTINCT l_quantity + 1)", UnsupportedSQL, "numeric"),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("item", "error", "word"), REFUSED, ids=[case[0] for case in REFUSED])
-def test_a_select_item_that_cannot_be_released_is_refused(item: str, error: type[PlannerError], word: str) -> None:
-    with pytest.raises(error) as caught:
-        planned(f"SELECT {item} FROM lineitem")
-    assert word in caught.value.message
+def test_a_select_item_that_cannot_be_released_is_refused() -> None:
+    for item, error, word in REFUSED:
+        assert_refused(planned, f"SELECT {item} FROM lineitem", error, word)
 
 
 def test_counts_of_distinct_values() -> None:

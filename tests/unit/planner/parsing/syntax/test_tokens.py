@@ -27,9 +27,9 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("sql", STATEMENTS)
-def test_they_are_the_librarys(sql: str) -> None:
-    assert [_seen(token) for token in tokens_of(lex(sql))] == [_seen(token) for token in Postgres().tokenize(sql)]
+def test_they_are_the_librarys() -> None:
+    for sql in STATEMENTS:
+        assert [_seen(token) for token in tokens_of(lex(sql))] == [_seen(token) for token in Postgres().tokenize(sql)]
 
 
 def _seen(token: Token) -> tuple[TokenType, str, int, int]:

@@ -22,6 +22,7 @@ from planner.sql.columns import bound_column
 from planner.sql.sql_nodes import cast_sql, named_sql, table_sql
 from tests.golden.planner.write_cases import before_files
 from tests.support.planning import planned
+from tests.support.seeds import sampled
 from tests.support.tpch_schema import tpch_schema
 
 KINDS = {
@@ -68,14 +69,14 @@ REFUSED_GOLDENS = {"days_between"}
 """With age(), whose months are borrowed otherwise."""
 
 
-@pytest.mark.parametrize("name", sorted(path.name.split(".")[0] for path in before_files()))
-def test_which_golden_questions_are_written(name: str) -> None:
-    if name in REFUSED_GOLDENS:
+def test_which_golden_questions_are_written() -> None:
+    for name in REFUSED_GOLDENS:
         with pytest.raises(UnsupportedSQL, match="the function age is not supported on Spark"):
             _golden(name)
-        return
-    query = _golden(name)
-    assert any((query.join, *query.distinct))
+    names = {path.name.split(".")[0] for path in before_files()}
+    for name in sampled(sorted(names - REFUSED_GOLDENS), 12):
+        query = _golden(name)
+        assert any((query.join, *query.distinct)), name
 
 
 REFUSED = [
@@ -103,15 +104,14 @@ def test_a_refusal_names_the_engine_and_those_that_answer() -> None:
         assert hint in str(refused.value.hint), condition
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_was_not_compared_is_refused(text: str) -> None:
-    with pytest.raises(UnsupportedSQL):
-        _written(text)
+def test_what_was_not_compared_is_refused() -> None:
+    for text in REFUSED:
+        with pytest.raises(UnsupportedSQL):
+            _written(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
+def test_what_could_fail_for_a_row_is_unknown_instead() -> None:
+    for text, written in [
         ("f / n", "TRY_DIVIDE(CAST(`h`.`f` AS DOUBLE), CAST(`h`.`n` AS DOUBLE))"),
         ("f / 2", "CAST(`h`.`f` AS DOUBLE) / CAST('2' AS DOUBLE)"),
         ("n % i", "TRY_MOD(CAST(`h`.`n` AS DECIMAL(21, 2)), CAST(`h`.`i` AS DECIMAL(21, 2)))"),
@@ -120,13 +120,10 @@ def test_what_was_not_compared_is_refused(text: str) -> None:
         ("CAST(n AS INT)", "TRY_CAST(ROUND(`h`.`n`, 0) AS INT)"),
         ("i + i", "CAST(`h`.`i` AS DECIMAL(19, 0)) + CAST(`h`.`i` AS DECIMAL(19, 0))"),
         ("s + INTERVAL '2 months'", "TRY_ADD(`h`.`s`, INTERVAL '2' MONTH)"),
-        ("EXTRACT(DOW FROM d)", "(DAYOFWEEK(`h`.`d`) - 1)"),
-        (r"t LIKE 'a\_b\c%'", r"`h`.`t` LIKE 'a\\_bc%'"),
+        ("EXTRACT(DOW FROM d)", "(DAYOFWEEK(`h`.`d`) - 1)"), (r"t LIKE 'a\_b\c%'", r"`h`.`t` LIKE 'a\\_bc%'"),
         ("t = 'it''s \\ ${x}'", r"`h`.`t` = 'it\'s \\ ${x}'"),
-    ],
-)
-def test_what_could_fail_for_a_row_is_unknown_instead(text: str, written: str) -> None:
-    assert _written(text) == written
+    ]:  # fmt: skip
+        assert _written(text) == written
 
 
 def test_names_and_texts_cannot_leave_their_quotes() -> None:

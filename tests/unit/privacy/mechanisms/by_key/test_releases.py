@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +19,7 @@ from privacy.mechanisms.by_key.smoothing_choice import _candidates
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
+from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each
 
 DRAWS = SeededDraws(1)
 NOISELESS = ConstantEntropy()
@@ -32,33 +32,34 @@ def units_per_key(counts: list[int], most: int | None = None) -> Incidence:
 
 
 COUNTS = [50, 3, 47, 4, 52, 2, 5]
+Mechanism = LPA | FPA | GSR | GSS | GS
 
 
-@pytest.mark.parametrize("mechanism", [LPA(1.0), FPA(1.0, 4), GS(1.0, tuning="published")])
-def test_without_noise_nothing_changes_where_nothing_is_smoothed(mechanism: LPA | FPA | GS) -> None:
-    released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
-    if released.group_size == 1:
-        assert released.values == pytest.approx(COUNTS, abs=1e-3)
-    assert (released.mechanism, released.epsilon) == (mechanism.name, 1.0)
-    assert mechanism.event == PureDP(1.0)
-
-
-def test_groups_are_of_one_size_and_the_last_has_the_rest() -> None:
+def test_without_noise_nothing_changes_where_nothing_is_smoothed() -> None:
+    unsmoothed: list[Mechanism] = [LPA(1.0), FPA(1.0, 4), GS(1.0, tuning="published")]
+    for mechanism in unsmoothed:
+        released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
+        if released.group_size == 1:
+            assert released.values == pytest.approx(COUNTS, abs=1e-3), mechanism
+        assert (released.mechanism, released.epsilon) == (mechanism.name, 1.0)
+        assert mechanism.event == PureDP(1.0)
+    # groups are of one size and the last has the rest
     assert equal_groups(np.array([3, 1, 0, 2, 4]), 2).tolist() == [1, 0, 1, 0, 1]
     assert equal_groups(np.arange(5), 5).tolist() == [0] * 5
     with pytest.raises(InvalidParameter):
         equal_groups(np.arange(5), 6)
 
 
-@pytest.mark.parametrize("mechanism", [GSR(1.0), GSS(1.0), GSS(1.0, "row"), GS(1.0), GS.as_published(1.0)])
-def test_keys_of_a_group_have_its_mean(mechanism: GSR | GSS | GS) -> None:
-    released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
-    for group in range(released.group.max() + 1):
-        own = released.group == group
-        assert released.values[own] == pytest.approx(np.full(own.sum(), np.array(COUNTS)[own].mean()))
-        assert own.sum() >= released.group_size
-    assert (released.mechanism, released.epsilon) == (mechanism.name, 1.0)
-    assert mechanism.event == PureDP(1.0)
+def test_keys_of_a_group_have_its_mean() -> None:
+    smoothing: list[Mechanism] = [GSR(1.0), GSS(1.0), GSS(1.0, "row"), GS(1.0), GS.as_published(1.0)]
+    for mechanism in smoothing:
+        released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
+        for group in range(released.group.max() + 1):
+            own = released.group == group
+            assert released.values[own] == pytest.approx(np.full(own.sum(), np.array(COUNTS)[own].mean())), mechanism
+            assert own.sum() >= released.group_size, mechanism
+        assert (released.mechanism, released.epsilon) == (mechanism.name, 1.0)
+        assert mechanism.event == PureDP(1.0)
 
 
 def test_keys_alike_in_the_sample_are_grouped() -> None:
@@ -71,21 +72,19 @@ def test_keys_alike_in_the_sample_are_grouped() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "scales"),
-    [
+def test_what_each_stage_spends() -> None:
+    stages: list[tuple[Mechanism, list[float]]] = [
         (LPA(0.5), [4 / 0.5]),
         (GSR(0.5), [4 / 0.5]),
         (GSS(0.5), [2 / 0.25, 4 / 0.25]),
         (GSS(0.5, "row"), [1 / 0.25, 4 / 0.25]),
         (GS.as_published(0.5), [2 / 0.25, 4 / 0.25]),
         (GS(0.5), [2 * 256, 2 * 1026 * 128 / 1.5, 4 / (0.5 * 31 / 32)]),
-    ],
-)
-def test_what_each_stage_spends(mechanism: LPA | GSR | GSS | GS, scales: list[float]) -> None:
-    recorded = RecordedEntropy(NOISELESS)
-    mechanism.release(units_per_key(COUNTS * 3, most=2), DRAWS, recorded)
-    assert [scale for _, scale, _ in recorded.draws] == pytest.approx(scales)
+    ]
+    for mechanism, scales in stages:
+        recorded = RecordedEntropy(NOISELESS)
+        mechanism.release(units_per_key(COUNTS * 3, most=2), DRAWS, recorded)
+        assert [scale for _, scale, _ in recorded.draws] == pytest.approx(scales), (mechanism, scales)
 
 
 def test_one_group_of_all_keys_needs_noise_for_the_keys_of_one_unit_only() -> None:
@@ -134,28 +133,26 @@ def test_where_floats_would_err_by_more_than_is_allowed_for_there_is_no_choice()
     table, order = units_per_key([1] * 1000, most=4), np.arange(1000)
     assert _candidates(table, order, Fraction(1000, 1 << 32))
     assert not _candidates(table, order, Fraction(999, 1 << 32))
-
-
-def test_nothing_below_zero_is_released() -> None:
+    # nothing below zero is released
     nobody = units_per_key([0] * 50, most=4)
     assert (GS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values >= 0).all()
     assert (GS.as_published(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values < 0).any()
 
 
 def test_each_score_is_the_error_that_follows() -> None:
-    """The mean error of 3000 releases of each candidate, of 24 keys, is the score that it was given, within 6%."""
+    """The mean error of 1000 releases of each candidate, of 24 keys, is the score that it was given, within 8%."""
     counts = [0, 1, 30, 2, 5, 40, 33, 28] * 3
     table, order, entropy = units_per_key(counts, most=2), np.argsort(counts), SimulatedEntropy(10)
     alone = 2 * 2 * (1 - np.exp(-np.array(counts) / 4) / 2).sum()
     for one in _candidates(table, order, Fraction(1))[:-1]:
         off = []
-        for _ in range(3000):
+        for _ in range(1000):
             if one.released.frequencies:
                 values, _ = reconstructed(table, one.released.frequencies, Fraction(1), entropy)
             else:
                 values, _ = smoothed(table, equal_groups(order, one.released.size), Fraction(1), entropy)
             off.append(np.abs(values - counts).sum())
-        assert np.mean(off) == pytest.approx(one.excess + alone, rel=0.06)
+        assert np.mean(off) == pytest.approx(one.excess + alone, rel=0.08)
 
 
 def test_the_published_choice_finds_smaller_groups_than_are_good() -> None:
@@ -174,13 +171,13 @@ def test_rows_are_drawn_with_what_amplification_allows() -> None:
     assert noisy_sample(units_per_key([7] * 90, most=90), "row", Fraction(9), DRAWS, NOISELESS).tolist() == [0] * 90
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 8])
-def test_the_basis_is_orthogonal_and_all_coefficients_are_the_counts(d: int) -> None:
-    basis = np.stack([column(number, np.arange(d), d) for number in range(d)]) / 2.0**20
-    assert basis @ basis.T == pytest.approx(d * np.eye(d), abs=1e-4)
-    counts = [3, 1, 4, 1, 5, 9, 2, 6][:d]
-    assert coefficients(np.array(counts), d) / 2.0**20 == pytest.approx(basis @ counts, abs=1e-4)
-    assert FPA(1.0, d).release(units_per_key(counts), DRAWS, NOISELESS).values == pytest.approx(counts, abs=1e-3)
+def test_the_basis_is_orthogonal_and_all_coefficients_are_the_counts() -> None:
+    for d in [1, 2, 5, 8]:
+        basis = np.stack([column(number, np.arange(d), d) for number in range(d)]) / 2.0**20
+        assert basis @ basis.T == pytest.approx(d * np.eye(d), abs=1e-4)
+        counts = [3, 1, 4, 1, 5, 9, 2, 6][:d]
+        assert coefficients(np.array(counts), d) / 2.0**20 == pytest.approx(basis @ counts, abs=1e-4)
+        assert FPA(1.0, d).release(units_per_key(counts), DRAWS, NOISELESS).values == pytest.approx(counts, abs=1e-3)
 
 
 def test_few_frequencies_keep_what_is_slow() -> None:
@@ -192,38 +189,28 @@ def test_few_frequencies_keep_what_is_slow() -> None:
 
 
 def test_the_noise_is_as_large_as_is_said() -> None:
-    """1500 releases of each: the mean of squares within 15% of twice the square of the scale."""
+    """600 releases of each: the mean of squares within 15% of twice the square of the scale."""
     nothing = enforced(np.zeros(0, np.int64), np.zeros(0, np.int64), 12, 3, DRAWS)
     entropy = SimulatedEntropy(7)
     for mechanism in (LPA(0.5), GSR(0.5), GSS(0.5), FPA(0.5, 3), FPA(0.5, 7)):
-        released = [mechanism.release(nothing, DRAWS, entropy) for _ in range(1500)]
+        released = [mechanism.release(nothing, DRAWS, entropy) for _ in range(600)]
         squares = np.mean([one.values**2 for one in released])
         assert squares == pytest.approx(2 * np.mean([one.noise_scale**2 for one in released]), rel=0.15)
 
 
-def test_a_million_keys_take_seconds() -> None:
-    """A pair for two keys in three; of this process's own time, without that of noise, a draw or two per key."""
+@pytest.mark.slow
+def test_a_million_keys_are_released_by_every_mechanism() -> None:
+    """A pair for two keys in three."""
     keys = np.arange(0, 1_000_000, 3)
-    start = time.process_time()
     table = enforced(np.tile(keys // 6, 2), np.concatenate([keys, keys + 1]), 1_000_002, 8, DRAWS)
     for mechanism in (LPA(1.0), GSR(1.0), GSS(1.0), GS(1.0), FPA(1.0, 8)):
         assert len(mechanism.release(table, DRAWS, SimulatedEntropy(8)).values) == 1_000_002
-    assert time.process_time() - start < 30
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: LPA(0.0),
-        lambda: GSR(-1.0),
-        lambda: GSS(float("inf")),
-        lambda: FPA(1.0, 0),
-        lambda: FPA(0.0, 1),
-        lambda: GS(1.0, share=1.0),
-        lambda: GS(1025.0),
-        lambda: GS(1.0, share=0.0),
-    ],
-)
-def test_refuses_parameters_out_of_range(make) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InvalidParameter):
-        make()
+def test_refuses_parameters_out_of_range() -> None:
+    refuses_each(LPA, [0.0])
+    refuses_each(GSR, [-1.0])
+    refuses_each(GSS, [float("inf")])
+    refuses_each(GS, [1025.0])
+    refuses_calls(FPA, (1.0, 0), (0.0, 1))
+    refuses(GS, {"epsilon": 1.0}, share=[0.0, 1.0])

@@ -1,5 +1,8 @@
+"""How a budget is divided, which groups of a unit stay, and bounds that are tried first."""
+
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -11,16 +14,77 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.bound_first import (
-    BoundFirst,
-    BoundTest,
-    bound_ladder,
-    bound_test,
-)
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.groups.bound_first import BoundFirst, BoundTest, bound_ladder, bound_test
+from privacy.mechanisms.groups.keep_groups import keep_groups
+from privacy.mechanisms.groups.sums import allocate
+from privacy.truncation.encode import encode
 from privacy.truncation.loads.truncated_sum import TuplesOfSum, positive_in_groups
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
+from tests.unit.privacy.refusals import refuses, refuses_calls
+from tests.unit.privacy.truncation.instances import join_tuples, owner
+
+PURE, CONCENTRATED = PureBudget(2.0), ConcentratedBudget(0.5, 1e-6)
+
+
+def test_one_release_has_everything() -> None:
+    assert allocate(PURE, [7.0]) == (PURE,)
+    assert allocate(CONCENTRATED, [7.0]) == (CONCENTRATED,)
+    # equal needs have equal shares that never exceed the whole
+    pure, concentrated = allocate(PURE, [3.0] * 7), allocate(CONCENTRATED, [3.0] * 7)
+    assert len({share.epsilon for share in pure}) == 1
+    assert 2.0 * (1 - 1e-9) < sum(share.epsilon for share in pure) <= 2.0
+    rhos = [share.rho for share in concentrated if isinstance(share, ConcentratedBudget)]
+    assert 0.5 * (1 - 1e-9) < sum(rhos) <= 0.5
+    assert {share.delta for share in concentrated} == {1e-6}
+
+
+def test_no_other_division_has_a_smaller_sum_of_squares() -> None:
+    needs = np.array([1.0, 8.0, 3.0])
+    pure = [share.epsilon for share in allocate(PURE, needs.tolist())]
+    concentrated = [
+        share.rho for share in allocate(CONCENTRATED, needs.tolist()) if isinstance(share, ConcentratedBudget)
+    ]
+    for parts, power in ((np.array(pure), 2), (np.array(concentrated), 1)):
+        for i, j in itertools.permutations(range(3), 2):
+            other = parts.copy()
+            other[i] *= 0.99
+            other[j] += parts[i] * 0.01
+            assert (needs**2 / other**power).sum() > (needs**2 / parts**power).sum(), (power, i, j)
+
+
+def test_refuses_needs_out_of_range() -> None:
+    refuses_calls(allocate, (PURE, []), (PURE, [0.0]), (PURE, [1.0, float("inf")]), (PURE, [-1.0]))
+
+
+def table(coded: CodedJoinTuples) -> list[tuple[int, int, list[int]]]:
+    """(group, unit, weights) of every tuple."""
+    group = np.repeat(np.arange(coded.n_groups), np.diff(coded.row_start))
+    unit = coded.units[coded.members[0]]
+    return list(zip(group.tolist(), unit.tolist(), coded.weights.T.tolist(), strict=True))
+
+
+def test_a_unit_keeps_the_groups_where_it_weighs_most_and_refuses_several_owners_and_no_group() -> None:
+    coded = encode(join_tuples([owner("u", [7, 7, 7, 8, 7, 8])], [1, 2, 3, 9, 2, 1], [0, 1, 2, 0, 1, 2], 3))
+    kept = keep_groups(coded, 2)
+    assert table(kept) == [(0, 1, [9]), (1, 0, [2]), (1, 0, [2]), (2, 0, [3]), (2, 1, [1])]
+    assert kept.row_start.tolist() == [0, 1, 3, 5]
+    pair = encode(join_tuples([owner("u", [7]), owner("u", [8])], [1]))
+    with pytest.raises(InvalidParameter, match="one owner"):
+        keep_groups(pair, 1)
+    with pytest.raises(InvalidParameter, match="at least one group"):
+        keep_groups(pair, 0)
+
+
+def test_of_equals_the_first_groups_stay_alike_in_all_releases_and_nothing_is_left_out_needlessly() -> None:
+    equal = encode(join_tuples([owner("u", [7] * 4)], [5] * 4, [3, 1, 0, 2], 4))
+    assert [group for group, _, _ in table(keep_groups(equal, 2))] == [0, 1]
+    two = encode(join_tuples([owner("u", [7, 7])], [[5, 6], [3, 1]], [0, 1], 2))
+    assert table(keep_groups(two, 1)) == [(0, 0, [5, 3])]
+    few = encode(join_tuples([owner("u", [7, 8, 7])], [1, 2, 3], [0, 0, 1], 2))
+    assert table(keep_groups(few, 2)) == table(few)
 
 
 def _tuples(loads: list[int], groups: list[int] | None = None) -> CodedJoinTuples:
@@ -79,18 +143,11 @@ def test_expected_noise_names_the_bound_beside_the_ladder() -> None:
     assert [tau for tau, _ in first.expected_noise(1)] == [*2.0 ** np.arange(9), 200.0]
     assert (first.event, first.delta, first.epsilon_if_bound_fails()) == (PureDP(1.0), 0.0, 1.0)
     first.check_noise(8)
-
-
-@pytest.mark.parametrize(("loads", "passes"), [(1_000, True), (10, False)])
-def test_the_edge_is_forty_times_the_noise_of_the_release(loads: int, passes: bool) -> None:
-    test = bound_test(1.0, 20)
-    assert test.least * test.rung.step_weight == pytest.approx(40 * 20 / 0.9, rel=1e-6)
-    assert test.passes(np.array([loads * ONE]), ConstantEntropy()).tolist() == [passes]
-
-
-def test_an_edge_that_no_sum_reaches_is_passed_by_none() -> None:
-    test = BoundTest(Fraction(1), Fraction(1, 10**6), bound_ladder(1 << 30))
-    assert not test.passes(np.array([MAX_UNITS]), ConstantEntropy()).any()
+    # the edge is forty times the noise of the release
+    for loads, passes in [(1_000, True), (10, False)]:
+        test = bound_test(1.0, 20)
+        assert test.least * test.rung.step_weight == pytest.approx(40 * 20 / 0.9, rel=1e-6), (loads, passes)
+        assert test.passes(np.array([loads * ONE]), ConstantEntropy()).tolist() == [passes]
 
 
 @given(
@@ -122,14 +179,11 @@ def test_units_with_nothing_do_not_count() -> None:
     units = TuplesOfSum(_tuples([3, 0, 1, 0], [3, 1]), 0, 0.0).units()
     assert units is not None and units.tolist() == [2, 0]
     assert positive_in_groups(np.array([3, 0, 1, 0]), np.array([0, 3, 3, 4])).tolist() == [2, 0, 0]
-
-
-def test_bounds_and_budgets_that_are_none_are_refused() -> None:
+    # bounds and budgets that are none are refused and an edge that no sum reaches is passed by none
+    unreached = BoundTest(Fraction(1), Fraction(1, 10**6), bound_ladder(1 << 30))
+    assert not unreached.passes(np.array([MAX_UNITS]), ConstantEntropy()).any()
     with pytest.raises(InvalidParameter, match="one threshold"):
         BoundTest(Fraction(1), Fraction(1), Ladder())
     with pytest.raises(InvalidParameter, match="some epsilon"):
         BoundTest(Fraction(1), Fraction(0), bound_ladder(2))
-    with pytest.raises(InvalidParameter):
-        BoundFirst(0.0, 3)
-    with pytest.raises(InvalidParameter):
-        BoundFirst(1.0, 3, gap=-1.0)
+    refuses(BoundFirst, {"epsilon": 1.0, "bound": 3}, epsilon=[0.0], gap=[-1.0])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
-from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise.noise_sums import NoiseSum, step_at_most, sum_interval
 from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
 from privacy.units import ONE
+from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
 TAIL = 0.025
 
@@ -41,66 +41,52 @@ def of_different_scales(x: float, small: float) -> float:
     return float(integrate.quad(above, -60, 60, points=[0.0, x], limit=400, epsabs=1e-13)[0])
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 3.5e5])
-def test_quantiles_with_a_closed_form(scale: float) -> None:
-    cases = [
-        (NoiseSum.of([scale], []), -math.log(2 * TAIL)),
-        (NoiseSum.of([], [3 * scale, 4 * scale]), -5 * special.ndtri(TAIL)),
-        (NoiseSum.of([scale, -scale], []), optimize.brentq(lambda x: two_laplace(x) - TAIL, 0, 20)),
-        (
-            NoiseSum.of([scale], [0.7 * scale]),
-            optimize.brentq(lambda x: laplace_and_gaussian(x, 0.7) - TAIL, 0, 20),
-        ),
-        (
-            NoiseSum.of([scale, 0.3 * scale], []),
-            optimize.brentq(lambda x: of_different_scales(x, 0.3) - TAIL, 0, 20),
-        ),
-    ]
-    for noise, exact in cases:
-        found = noise.upper_quantile(TAIL) / scale
-        assert exact <= found <= exact * 1.0001, noise
+def test_quantiles_with_a_closed_form() -> None:
+    for scale in [1e-6, 1.0, 3.5e5]:
+        cases = [
+            (NoiseSum.of([scale], []), -math.log(2 * TAIL)),
+            (NoiseSum.of([], [3 * scale, 4 * scale]), -5 * special.ndtri(TAIL)),
+            (NoiseSum.of([scale, -scale], []), optimize.brentq(lambda x: two_laplace(x) - TAIL, 0, 20)),
+            (
+                NoiseSum.of([scale], [0.7 * scale]),
+                optimize.brentq(lambda x: laplace_and_gaussian(x, 0.7) - TAIL, 0, 20),
+            ),
+            (
+                NoiseSum.of([scale, 0.3 * scale], []),
+                optimize.brentq(lambda x: of_different_scales(x, 0.3) - TAIL, 0, 20),
+            ),
+        ]
+        for noise, exact in cases:
+            found = noise.upper_quantile(TAIL) / scale
+            assert exact <= found <= exact * 1.0001, noise
 
 
-def test_nothing_added_up_reaches_nowhere() -> None:
-    assert NoiseSum.of([], []).upper_quantile(TAIL) == 0.0
-    assert NoiseSum.of([0.0], [0.0]).upper_quantile(TAIL) == 0.0
-
-
-def test_many_terms_are_nearly_gaussian() -> None:
+def test_many_terms_are_nearly_gaussian_and_none_are_nothing() -> None:
+    assert NoiseSum.of([], []).upper_quantile(TAIL) == NoiseSum.of([0.0], [0.0]).upper_quantile(TAIL) == 0.0
     noise = NoiseSum.of([1.0] * 2000, [])
     assert noise.upper_quantile(TAIL) == pytest.approx(1.96 * noise.deviation, rel=2e-3)
 
 
-@pytest.mark.parametrize("pairs", [[(1.0, 3), (0.1, 50)], [(5.0, 1), (1.0, 200)], [(1.0, 1), (1e-4, 10_000)]])
-def test_a_mixture_covers_as_it_says(pairs: list[tuple[float, int]]) -> None:
-    runs = 200_000
-    rng = np.random.default_rng(5)
-    total = sum(
-        scale * (rng.gamma(times, 1, runs) - rng.gamma(times, 1, runs)) for scale, times in pairs
-    )  # Laplace is a difference of exponentials
-    scales, times = np.array(pairs).T
-    covered = float((np.abs(total) <= NoiseSum.counted(scales, times).upper_quantile(TAIL)).mean())
-    assert covered == pytest.approx(0.95, abs=5 * math.sqrt(0.05 * 0.95 / runs))
+def test_a_mixture_covers_as_it_says() -> None:
+    for pairs in [[(1.0, 3), (0.1, 50)], [(5.0, 1), (1.0, 200)], [(1.0, 1), (1e-4, 10_000)]]:
+        runs = 200_000
+        rng = np.random.default_rng(5)
+        total = sum(
+            scale * (rng.gamma(times, 1, runs) - rng.gamma(times, 1, runs)) for scale, times in pairs
+        )  # Laplace is a difference of exponentials
+        scales, times = np.array(pairs).T
+        covered = float((np.abs(total) <= NoiseSum.counted(scales, times).upper_quantile(TAIL)).mean())
+        assert covered == pytest.approx(0.95, abs=5 * math.sqrt(0.05 * 0.95 / runs)), pairs
 
 
 def test_noises_are_counted_as_if_each_were_named() -> None:
     named = NoiseSum.of([2.0, 1.0, -1.0, 1.0, 0.0], [])
     assert NoiseSum.counted(np.array([-1.0, 2.0, 1.0, 7.0]), np.array([2.0, 1.0, 1.0, 0.0])) == named
     assert named.variance == 2 * (4.0 + 3 * 1.0)
-
-
-@pytest.mark.parametrize(("scale", "times"), [(math.inf, 1.0), (math.nan, 1.0), (1.0, -1.0)])
-def test_scales_and_numbers_that_are_none(scale: float, times: float) -> None:
-    with pytest.raises(InvalidParameter):
-        NoiseSum.counted(np.array([scale]), np.array([times]))
-
-
-def test_a_scale_that_hardly_counts() -> None:
+    # a scale that hardly counts
     alone, beside = NoiseSum.of([1.0], []), NoiseSum.of([1.0, 1e-9], [])
     assert alone.upper_quantile(TAIL) <= beside.upper_quantile(TAIL) <= alone.upper_quantile(TAIL) * 1.001
-
-
-def test_many_scales_are_rounded_up() -> None:
+    # many scales are rounded up
     scales = np.geomspace(0.01, 1.0, 200)
     noise = NoiseSum.of(scales, [])
     assert len(noise.laplace) < 200 and sum(count for _, count in noise.laplace) == 200
@@ -108,22 +94,17 @@ def test_many_scales_are_rounded_up() -> None:
     assert few.upper_quantile(TAIL) <= noise.upper_quantile(TAIL) <= few.upper_quantile(TAIL) * 1.05
 
 
-@pytest.mark.parametrize("laplace", [[1.0], [1.0] * 3, [1.0, 0.2, 5.0]])
-def test_chernoff_bounds_what_is_exact(laplace: list[float]) -> None:
-    noise = NoiseSum.of(laplace, [0.5])
-    for tail in (0.1, 1e-3):
-        exact = noise.upper_quantile(tail)
-        assert noise.chernoff(exact) >= tail * 0.999
-        assert noise.reach(tail) >= exact
-
-
-def test_tails_out_of_range() -> None:
-    for tail in (0.0, 1e-9, 0.5, 1.0):
-        with pytest.raises(InvalidParameter):
-            NoiseSum.of([1.0], []).upper_quantile(tail)
-
-
-def test_a_step_is_bounded_whatever_the_threshold() -> None:
+def test_chernoff_bounds_what_is_exact() -> None:
+    for laplace in [[1.0], [1.0] * 3, [1.0, 0.2, 5.0]]:
+        noise = NoiseSum.of(laplace, [0.5])
+        for tail in (0.1, 1e-3):
+            exact = noise.upper_quantile(tail)
+            assert noise.chernoff(exact) >= tail * 0.999, laplace
+            assert noise.reach(tail) >= exact, laplace
+    # refuses what is out of range and a step is bounded whatever the threshold
+    refuses_each(NoiseSum.of([1.0], []).upper_quantile, [0.0, 1e-9, 0.5, 1.0])
+    one = np.ones(1)
+    refuses_calls(NoiseSum.counted, (math.inf * one, one), (math.nan * one, one), (one, -one))
     taus = np.array([2.0**power for power in range(-29, 33)])
     steps = [ThresholdNoise(int(tau * ONE), 0.0, Fraction(1)).step_weight for tau in taus]
     assert np.all(step_at_most(taus) >= steps)
@@ -147,9 +128,7 @@ def one(values: list[float], below: float, above: float, weights: list[float]) -
 
 def test_an_interval_of_one_release_is_its_own() -> None:
     assert one([5.0], 3.0, 3.5, [1.0]) == (3.0, 3.5)
-
-
-def test_what_flooring_hides_lies_above_and_of_what_is_taken_off_below() -> None:
+    # what flooring hides lies above and of what is taken off below
     reach = NoiseSum.of([1.0, 1.0], []).upper_quantile(0.025)
     below, above = one([5.0, 2.0], 3.0, 3.5, [1.0, 1.0])
     assert below == pytest.approx(reach, abs=1e-5) and above == pytest.approx(reach + 1.0, abs=1e-5)

@@ -12,10 +12,10 @@ from privacy.mechanisms.ranks.own_rows import OwnRows
 from privacy.mechanisms.ranks.rank import PARTS, Rank
 from privacy.mechanisms.ranks.shared_rows import GroupRows, SharedRows, Sharing
 from privacy.units import ONE
+from tests.support.seeds import ALL, examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 N_CODES = 40
-RUNS = 4_000
 
 
 def tuples(seed: int, rows: int, owners: int, people: int = 12, groups: int = 1) -> RankedTuples:
@@ -38,30 +38,31 @@ def first(of: RankedTuples, tau: int, gap: float = 0.0, *, exchanges: bool = Fal
     return next(SharedRows(of, N_CODES, Sharing(gap)).by_group(tau, exchanges=exchanges))
 
 
-@pytest.mark.parametrize("rank", [Rank(0.5), Rank(0.9), Rank(0.1), Rank(0.0), Rank(1.0)])
-@pytest.mark.parametrize("tau", [1, 4])
-def test_of_one_owner_each_they_are_the_clipped_ones(rank: Rank, tau: int) -> None:
-    one = tuples(3, 60, 1)
-    (own,) = next(iter(OwnRows.of(one, N_CODES).clipped([rank], tau)))
-    shared = first(one, tau).of(rank)
-    assert [shared.offset(code) for code in range(-1, N_CODES)] == [
-        own.offset(code) * ONE for code in range(-1, N_CODES)
-    ]
+def test_of_one_owner_each_they_are_the_clipped_ones() -> None:
+    for rank in [Rank(0.5), Rank(0.9), Rank(0.1), Rank(0.0), Rank(1.0)]:
+        for tau in [1, 4]:
+            one = tuples(3, 60, 1)
+            (own,) = next(iter(OwnRows.of(one, N_CODES).clipped([rank], tau)))
+            shared = first(one, tau).of(rank)
+            assert [shared.offset(code) for code in range(-1, N_CODES)] == [
+                own.offset(code) * ONE for code in range(-1, N_CODES)
+            ], (rank, tau)
 
 
-@pytest.mark.parametrize(("owners", "gap"), [(2, 0.0), (3, 0.01)])
-@pytest.mark.parametrize("rank", [Rank(0.5), Rank(0.8), Rank(beyond=3), Rank(beyond=2, highest=False)])
-@pytest.mark.parametrize("strength", [0.2, 3.0, 400.0])
-def test_the_law_of_a_draw_is_that_of_all_its_distances(owners: int, gap: float, rank: Rank, strength: float) -> None:
-    offsets = first(tuples(5, 50, owners), 2, gap).of(rank)
-    gamma = strength / ONE / (1 if rank.quantile is None else PARTS)
-    at = np.array([float(offsets.offset(code)) for code in range(-1, N_CODES)])
-    log = -np.minimum(60.0, gamma * np.maximum(0.0, np.maximum(at[:-1], -at[1:])))
-    law = np.exp(log - log.max()) / np.exp(log - log.max()).sum()
-    drawing = points(11)
-    drawn = np.bincount([offsets.draw(gamma, drawing) for _ in range(RUNS)], minlength=N_CODES) / RUNS
-    assert drawn == pytest.approx(law, abs=5 * np.sqrt(0.25 / RUNS))
-    assert 0.5 * np.abs(drawn - law).sum() < 0.07
+def test_the_law_of_a_draw_is_that_of_all_its_distances() -> None:
+    ranks = [Rank(0.5), Rank(0.8), Rank(beyond=3), Rank(beyond=2, highest=False)]
+    cases = [*itertools.product([(2, 0.0), (3, 0.01)], ranks, [0.2, 3.0, 400.0])]
+    runs = examples(1_000, 4_000)
+    for (owners, gap), rank, strength in cases if ALL else cases[::7]:
+        offsets = first(tuples(5, 50, owners), 2, gap).of(rank)
+        gamma = strength / ONE / (1 if rank.quantile is None else PARTS)
+        at = np.array([float(offsets.offset(code)) for code in range(-1, N_CODES)])
+        log = -np.minimum(60.0, gamma * np.maximum(0.0, np.maximum(at[:-1], -at[1:])))
+        law = np.exp(log - log.max()) / np.exp(log - log.max()).sum()
+        drawing = points(11)
+        drawn = np.bincount([offsets.draw(gamma, drawing) for _ in range(runs)], minlength=N_CODES) / runs
+        assert drawn == pytest.approx(law, abs=5 * np.sqrt(0.25 / runs)), (owners, rank, strength)
+        assert 0.5 * np.abs(drawn - law).sum() < 0.07 * np.sqrt(4_000 / runs), (owners, rank, strength)
 
 
 def test_nobodys_rows_count_nowhere() -> None:

@@ -25,9 +25,7 @@ def test_without_an_answer_the_threshold_is_chosen() -> None:
 def test_the_second_release_tries_the_threshold_above() -> None:
     """What a choice overlooks costs more than twice the noise of a release that has the whole budget."""
     assert remembered_rung(told((3, 50_000.0)), PRICE) == 4
-
-
-def test_a_threshold_that_added_nothing_is_left_again() -> None:
+    # a threshold that added nothing is left again
     history = told(*([(0, 1_000.0), (1, 1_001.0)] * 4))
     assert remembered_rung(history, PRICE) == 0
 
@@ -45,12 +43,9 @@ def test_growth_is_not_taken_for_what_a_threshold_adds() -> None:
     assert remembered_rung(history, PRICE) == 0
 
 
-def test_other_data_are_chosen_for_anew() -> None:
+def test_other_data_are_chosen_for_anew_and_what_was_before_a_surprise_is_forgotten() -> None:
     history = told(*([(0, 1_000.0)] * 5), (0, 8_000.0))
     assert remembered_rung(history, PRICE) is None
-
-
-def test_what_was_before_a_surprise_is_forgotten() -> None:
     before = told(*([(0, 1_000.0)] * 5), (0, 8_000.0))
     after = [*before, Told(3, 40_000.0, 8 * NOISE, True)]
     found = remembered_rung(after, PRICE)
@@ -78,7 +73,7 @@ def test_answers_that_scatter_more_than_their_noise_say_less() -> None:
     assert found is None or 0 <= found <= 2
 
 
-@pytest.mark.parametrize(("value", "noise"), [(np.nan, 1.0), (np.inf, 1.0), (1.0, 0.0), (1.0, np.inf)])
-def test_what_is_no_number_with_noise_is_not_remembered(value: float, noise: float) -> None:
-    with pytest.raises(InvalidParameter):
-        Told(0, value, noise, True)
+def test_what_is_no_number_with_noise_is_not_remembered() -> None:
+    for value, noise in [(np.nan, 1.0), (np.inf, 1.0), (1.0, 0.0), (1.0, np.inf)]:
+        with pytest.raises(InvalidParameter):
+            Told(0, value, noise, True)

@@ -1,19 +1,26 @@
+"""Vectors over groups: the sparse vector, the grid, and the mechanisms with both."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from privacy.accounting.approximate import approximate
-from privacy.errors import InvalidParameter
+from privacy.errors import EntropyFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.vector.pmsja import Pmsja
 from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.truncated_vector import TruncatedVector
+from privacy.mechanisms.vector.sparse_vector import SparseVector
+from privacy.mechanisms.vector.truncated_vector import TruncatedVector, merged, truncated_vector, vector_instance
+from privacy.mechanisms.vector.vector_grid import VectorGrid, check_least, rounding, step_bits
 from privacy.published.pmsja_published import PmsjaAsPublished
 from privacy.published.s4s_vector_published import S4SVectorAsPublished
 from privacy.sampling.design import SampleDesign
@@ -21,44 +28,180 @@ from privacy.truncation.encode import encode
 from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP
 from privacy.units import ONE
-from tests.support.replay_entropy import ConstantEntropy
+from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
+from tests.unit.privacy.answers import ShortEntropy
+from tests.unit.privacy.mechanisms.vector.stopping import loss
+from tests.unit.privacy.refusals import refuses, refuses_calls
 
-LADDER = Ladder(0, 10)
+GAP = 3 * WHOLE // 10
+LEAVING, JOINING = (1.3, 0.3), (0.3, 1.3)
+"""How far the early rungs fall and the last one rises, when a person with the most helpful gaps leaves or joins."""
+
+
+def test_the_choice_spends_what_it_says_whatever_the_gap_does() -> None:
+    """Exact probabilities of a stop after forty rungs."""
+    made = SparseVector.monotone(1.0, 4.0, GAP)
+    assert loss(made, *LEAVING) == pytest.approx(1.0, abs=1e-6)
+    assert loss(made, *JOINING) <= 1.0
+    # scales without the gap lose nearly half as much again
+    unadjusted = SparseVector.monotone(1.0, 4.0, 0)
+    assert loss(unadjusted, *LEAVING) > 1.3
+    # noise of one and two persons is for values that move by one
+    assert loss(SparseVector.monotone(1.0, 4.0, 0), 1.0, 0.0) <= 1.0 + 1e-6
+
+
+def test_stops_are_the_noisy_threshold_less_each_rungs_noise() -> None:
+    made = SparseVector.monotone(1.0, 4.5, 0)
+    noise = ReplayEntropy(
+        [
+            ("laplace", made.threshold_scale, np.array([7], np.int64)),
+            ("laplace", made.rung_scale, np.array([1, -2, 3], np.int64)),
+        ]
+    )
+    assert made.stops(3, noise).tolist() == [9 * WHOLE // 2 + 7 - z for z in (1, -2, 3)]
+
+
+def test_a_threshold_that_was_taken_removes_no_more_than_stated_and_more_epsilon_is_less_noise() -> None:
+    made = SparseVector.monotone(1.0, 4.0)
+    most, entropy = made.most_removed(10, 0.02), SimulatedEntropy(1)
+    beyond = sum(bool(np.any(made.stops(10, entropy) > most * WHOLE)) for _ in range(5000))
+    assert beyond <= 0.02 * 5000
+    assert made.most_removed(10, 0.01) > most
+    scales = [SparseVector.monotone(epsilon, 1.0).rung_scale for epsilon in (0.1, 1.0, 10.0)]
+    assert all(large > small for large, small in pairwise(scales))
+
+
+def test_parameters_out_of_range_and_a_source_that_gives_too_little_are_refused() -> None:
+    refuses_calls(SparseVector, *((epsilon, 1.0, 1e9, 1e9) for epsilon in (0.0, -1.0)))
+    refuses_calls(SparseVector, *((1.0, threshold, 1e9, 1e9) for threshold in (-1.0, 2.0**31)))
+    with pytest.raises(EntropyFailed):
+        SparseVector.monotone(1.0, 1.0).stops(3, ShortEntropy())
+
+
+def test_rounding_to_the_grid_is_paid_for() -> None:
+    """Values just below a step against values just on it: sqrt(d) steps apart, at a distance of next to nothing."""
+    for dimension in [1, 2, 3, 25, 100, 100_000]:
+        grid = VectorGrid(ONE, dimension)
+        assert math.sqrt(dimension) * grid.step_weight <= 2 * grid.tau * rounding(dimension) <= 2.0**-10 * 1.001
+
+
+def test_a_step_is_whole_at_the_smallest_threshold_and_the_largest_dimension() -> None:
+    grid = VectorGrid(1 << 10, 1 << 20)
+    assert grid.step == 1 << 10 + SHARE_BITS - step_bits(1 << 20)
+
+
+def test_sums_come_out_to_a_step_below_them() -> None:
+    grid = VectorGrid(8 * ONE, 3)
+    sums = [0, (5 * ONE << SHARE_BITS) + 12345, 7 * ONE << SHARE_BITS + 60]
+    values = grid.released(sums, 1.0, ConstantEntropy())
+    exact = [total / 2.0 ** (SHARE_BITS + 30) for total in sums]
+    assert all(0 <= truth - value < grid.step_weight for truth, value in zip(exact[:2], values, strict=False))
+    assert values[2] == exact[2]  # far beyond an int64 of steps
+
+
+def test_noise_is_asked_for_in_steps() -> None:
+    recorded = RecordedEntropy(SimulatedEntropy(1))
+    grid = VectorGrid(4 * ONE, 2)
+    values = grid.released([0, 0], 3.0, recorded)
+    (kind, scale, draws) = recorded.draws[0]
+    assert (kind, scale * grid.step_weight) == ("gaussian", 3.0 * 2 * grid.tau)
+    assert values.tolist() == [z * grid.step_weight for z in draws.tolist()]
+    # noise that the grid would show and what is no noise are refused
+    check_least(0.05, 8.0, 10)
+    refuses_calls(check_least, (1e-4, 8.0, 10))
+    with pytest.raises(EntropyFailed):
+        VectorGrid(ONE, 2).released([0, 0], 1.0, ShortEntropy())
+
+
+LADDER = Ladder(0, 4)
+
+
+def tuples() -> JoinTuples:
+    """Person 1 has three tuples in each of two groups, one of them together with person 2; person 3 has one."""
+    first = np.array([1, 1, 1, 1, 1, 1, 3])
+    second = np.array([0, 0, 2, 0, 0, 2, 0])
+    nobody = second == 0
+    owners = OwnerColumn("p", first, np.zeros(7, bool)), OwnerColumn("p", second, nobody)
+    group = np.array([0, 0, 0, 2, 2, 2, 1])
+    return JoinTuples(owners, group, 4, np.stack([np.full(7, 5), np.full(7, ONE)]))
+
+
+def test_a_person_in_several_groups_is_one_person_and_nobody_is_removed_where_all_are_short() -> None:
+    compact = merged(encode(tuples()), 1)
+    assert (compact.n_units, compact.n_groups) == (3, 4)
+    assert compact.group.tolist() == [0, 0, 1, 2, 2]
+    assert sorted(compact.weights[0].tolist()) == [ONE, ONE, ONE, 2 * ONE, 2 * ONE]
+    assert len(set(compact.units[compact.indptr[:-1]].tolist())) == 2
+    found = truncated_vector(vector_instance(encode(tuples()), 1, 4), LADDER, np.full(5, 0, np.int64))
+    assert found is not None
+    assert (LADDER.taus[found.rung], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
+    assert [total / 2 ** (SHARE_BITS + 30) for total in found.sums] == [3.0, 1.0, 3.0, 0.0]
+
+
+def test_a_part_of_a_person_is_removed_at_a_smaller_threshold() -> None:
+    found = truncated_vector(vector_instance(encode(tuples()), 1, 4), LADDER, np.full(5, WHOLE, np.int64))
+    assert found is not None
+    assert LADDER.taus[found.rung] == 1.0
+    assert 0.7 * WHOLE < found.removed < WHOLE
+    assert "0." not in repr(found)
+
+
+def test_who_is_removed_is_told_to_the_last_step() -> None:
+    many = (1 << 55) + 1  # 2^24 people and a step
+    instance = Mock(select=lambda *_: 0, removal=lambda _: Mock(removed=many), sums=lambda _: ())
+    found = truncated_vector(instance, LADDER, np.full(5, 0, np.int64))
+    assert found is not None
+    assert found.removed == many
+    # no threshold is an answer too
+    assert truncated_vector(vector_instance(encode(tuples()), 1, 4), LADDER, np.full(5, -1, np.int64)) is None
+    # other tuples than it was made for are refused
+    refuses_calls(partial(vector_instance, encode(tuples())), (2, 4), (-1, 4), (0, 3), (0, 5))
+
+
+def test_no_tuples_are_no_people() -> None:
+    none = np.zeros(0, np.int64)
+    empty = JoinTuples((OwnerColumn("p", none, none > 0),), none, 4, np.zeros((1, 0), np.int64))
+    found = truncated_vector(vector_instance(encode(empty), 0, 4), LADDER, np.full(5, 0, np.int64))
+    assert found is not None
+    assert (found.rung, found.removed, found.sums) == (0, 0, (0, 0, 0, 0))
+
+
+LONG = Ladder(0, 10)
 D = 3
 Mechanism = S4SVector | Pmsja | S4SVectorAsPublished | PmsjaAsPublished
 ALL: list[Callable[[float, float, int], Mechanism]] = [S4SVector, Pmsja, S4SVectorAsPublished, PmsjaAsPublished]
 SOUND: list[Callable[[float, float, int], S4SVector | Pmsja]] = [S4SVector, Pmsja]
 
 
-def tuples(people: int = 40) -> JoinTuples:
+def two_each(people: int = 40) -> JoinTuples:
     """Everybody has two tuples in one group."""
     person = np.repeat(np.arange(people), 2)
     owners = (OwnerColumn("p", person, np.zeros(2 * people, bool)),)
     return JoinTuples(owners, person % D, D, np.full((1, 2 * people), ONE, np.int64))
 
 
-@pytest.mark.parametrize("made", ALL, ids=lambda made: made.__name__)
-def test_without_noise_nobody_is_cut_who_need_not_be(made: Callable[[float, float, int], Mechanism]) -> None:
-    mechanism = made(4.0, 1e-7, D)
-    answer = mechanism.release(encode(tuples(100)), 0, ConstantEntropy())
-    assert answer.tau.tolist() == [2.0] * D  # at 1 half of everybody would go
-    assert answer.values.tolist() == [68.0, 66.0, 66.0]
-    assert (answer.mechanism, answer.epsilon, answer.delta, answer.noise) == (mechanism.name, 4.0, 1e-7, "gaussian")
-    assert dict(mechanism.expected_noise(D))[2.0] > 0
+def test_without_noise_nobody_is_cut_who_need_not_be() -> None:
+    for made in ALL:
+        mechanism = made(4.0, 1e-7, D)
+        answer = mechanism.release(encode(two_each(100)), 0, ConstantEntropy())
+        assert answer.tau.tolist() == [2.0] * D, made  # at 1 half of everybody would go
+        assert answer.values.tolist() == [68.0, 66.0, 66.0], made
+        assert (answer.mechanism, answer.epsilon, answer.delta, answer.noise) == (
+            mechanism.name,
+            4.0,
+            1e-7,
+            "gaussian",
+        )
+        assert dict(mechanism.expected_noise(D))[2.0] > 0, made
 
 
-@pytest.mark.parametrize("made", SOUND, ids=lambda made: made.__name__)
-@pytest.mark.parametrize("dimension", [1, 25, 4096])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-7), (4.0, 1e-7), (20.0, 1e-3)])
-def test_what_is_spent_is_what_is_said(
-    made: Callable[[float, float, int], S4SVector | Pmsja], dimension: int, epsilon: float, delta: float
-) -> None:
-    charged = approximate(made(epsilon, delta, dimension).event, delta)
-    assert 0.99 * epsilon < charged.epsilon <= epsilon
-
-
-def test_a_sample_without_most_people_costs_less() -> None:
+def test_what_is_spent_is_what_is_said_and_a_sample_without_most_people_costs_less() -> None:
+    for made in SOUND:
+        for dimension in [1, 25, 4096]:
+            for epsilon, delta in [(0.1, 1e-9), (1.0, 1e-7), (4.0, 1e-7), (20.0, 1e-3)]:
+                charged = approximate(made(epsilon, delta, dimension).event, delta)
+                assert 0.99 * epsilon < charged.epsilon <= epsilon, (made, dimension, epsilon, delta)
     sample = SampleDesign(1 / 32, 1, 4.0)
     whole, thin = S4SVector(4.0, 1e-7, D), S4SVector(4.0, 1e-7, D, sample)
     assert thin.noise.sigma(5.0) < 0.85 * whole.noise.sigma(5.0)
@@ -78,21 +221,21 @@ def test_the_amplified_divergence_is_that_of_the_mixture() -> None:
     assert mechanism.divergence(order + 1) == math.inf
 
 
-@pytest.mark.parametrize("made", SOUND, ids=lambda made: made.__name__)
-def test_intervals_cover_the_truncated_answer(made: Callable[[float, float, int], S4SVector | Pmsja]) -> None:
-    mechanism, entropy = made(1.0, 1e-6, D), SimulatedEntropy(3)
-    found = TruncatedVector(20, WHOLE // 2, (7 * ONE << SHARE_BITS,) * D)
-    answers = [mechanism.noised(found, entropy) for _ in range(700)]
-    covered = [np.mean((answer.low <= 7.0) & (answer.high >= 7.0)) for answer in answers]
-    assert np.mean(covered) >= 0.94
+def test_intervals_cover_the_truncated_answer() -> None:
+    for made in SOUND:
+        mechanism, entropy = made(1.0, 1e-6, D), SimulatedEntropy(3)
+        found = TruncatedVector(20, WHOLE // 2, (7 * ONE << SHARE_BITS,) * D)
+        answers = [mechanism.noised(found, entropy) for _ in range(700)]
+        covered = [np.mean((answer.low <= 7.0) & (answer.high >= 7.0)) for answer in answers]
+        assert np.mean(covered) >= 0.94, made
 
 
-@pytest.mark.parametrize("made", ALL, ids=lambda made: made.__name__)
-def test_where_no_threshold_is_taken_nothing_is_said(made: Callable[[float, float, int], Mechanism]) -> None:
-    refused = made(4.0, 1e-7, D).release(encode(tuples()), 0, _NothingPasses())
-    assert refused.values.tolist() == [0.0] * D
-    assert np.isinf(refused.high).all()
-    assert np.all(refused.may_be_cut)
+def test_where_no_threshold_is_taken_nothing_is_said() -> None:
+    for made in ALL:
+        refused = made(4.0, 1e-7, D).release(encode(two_each()), 0, _NothingPasses())
+        assert refused.values.tolist() == [0.0] * D, made
+        assert np.isinf(refused.high).all(), made
+        assert np.all(refused.may_be_cut), made
 
 
 class _NothingPasses(ConstantEntropy):
@@ -109,40 +252,25 @@ def test_the_noisy_bound_is_seldom_below_the_bound() -> None:
     assert mechanism.noisy_bound(0, ConstantEntropy(laplace=-(2**50))) >= 1.0
 
 
-@pytest.mark.parametrize("removed", [1, (1 << 54) + 1, (1 << 61) - 1])
-def test_no_step_is_lost_before_noise_is_added(removed: int) -> None:
+def test_no_step_is_lost_before_noise_is_added() -> None:
     """Not even where a float has no room for the steps of all people who are removed."""
-    mechanism = Pmsja(1.0, 0.02, D)
-    (before, after) = (mechanism.noisy_bound(removed + more, ConstantEntropy(laplace=-removed)) for more in (0, 1))
-    assert after - before == 1 / WHOLE
+    for removed in [1, (1 << 54) + 1, (1 << 61) - 1]:
+        mechanism = Pmsja(1.0, 0.02, D)
+        (before, after) = (
+            mechanism.noisy_bound(removed + more, ConstantEntropy(laplace=-removed)) for more in (0, 1)
+        )
+        assert after - before == 1 / WHOLE, removed
 
 
-@pytest.mark.parametrize("removed", [1, (1 << 54) + 1, (1 << 61) - 1])
-def test_the_bounds_of_neighbours_are_as_near_as_the_noise_relies_on(removed: int) -> None:
-    mechanism = S4SVector(1.0, 1e-6, D)
-    low, high = (Fraction(mechanism._bound(steps)) for steps in (removed, removed + WHOLE + DEFAULT_GAP))
-    assert 0 < high - low <= Fraction(mechanism.noise.growth)
-
-
-@pytest.mark.parametrize("made", ALL, ids=lambda made: made.__name__)
-def test_another_number_of_groups_is_refused(made: Callable[[float, float, int], Mechanism]) -> None:
-    with pytest.raises(InvalidParameter):
-        made(4.0, 1e-7, D + 1).release(encode(tuples()), 0, ConstantEntropy())
-
-
-@pytest.mark.parametrize("made", SOUND, ids=lambda made: made.__name__)
-@pytest.mark.parametrize("wrong", [(0.0, 0.1, 1), (1.0, 0.0, 1), (1.0, 1.0, 1), (1.0, 0.1, 0)])
-def test_parameters_out_of_range_are_refused(
-    made: Callable[[float, float, int], S4SVector | Pmsja], wrong: tuple[float, float, int]
-) -> None:
-    with pytest.raises(InvalidParameter):
-        made(*wrong)
-
-
-def test_shares_that_leave_nothing_are_refused() -> None:
-    with pytest.raises(InvalidParameter):
-        Pmsja(1.0, 1e-7, D, split=0.5, bounding=0.5)
-    with pytest.raises(InvalidParameter):
-        S4SVector(1.0, 1e-7, D, split=1.0)
-    with pytest.raises(InvalidParameter):
-        S4SVector(1.0, 1e-7, D, confidence=0.99)
+def test_the_bounds_of_neighbours_are_as_near_as_the_noise_relies_on() -> None:
+    for removed in [1, (1 << 54) + 1, (1 << 61) - 1]:
+        mechanism = S4SVector(1.0, 1e-6, D)
+        low, high = (Fraction(mechanism._bound(steps)) for steps in (removed, removed + WHOLE + DEFAULT_GAP))
+        assert 0 < high - low <= Fraction(mechanism.noise.growth), removed
+    # parameters out of range and shares that leave nothing are refused
+    for sound in SOUND:
+        refuses_calls(sound, (0.0, 0.1, 1), (1.0, 0.0, 1), (1.0, 1.0, 1), (1.0, 0.1, 0))
+    refuses(partial(Pmsja, 1.0, 1e-7, D, split=0.5), {}, bounding=[0.5])
+    refuses(partial(S4SVector, 1.0, 1e-7, D), {}, split=[1.0], confidence=[0.99])
+    for made in ALL:
+        refuses_calls(made(4.0, 1e-7, D + 1).release, (encode(two_each()), 0, ConstantEntropy()))

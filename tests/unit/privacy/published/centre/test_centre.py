@@ -13,6 +13,7 @@ from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, S
 from privacy.published.centre.smooth_median import median_sensitivity
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
+from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
 WHOLE = SimpleRandomSample(5, 5)
 ALL = [np.array(one) for one in itertools.combinations_with_replacement(range(7), 5)]
@@ -28,14 +29,11 @@ def test_the_sensitivity_is_smooth_and_bounds_every_change() -> None:
         assert found[tuple(other)] <= math.exp(beta) * found[tuple(one)] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [2.0**-19 * (1 - 1e-5), 2.0**22])
-def test_no_median_is_refused_for_what_its_values_are(epsilon: float) -> None:
+def test_no_median_is_refused_for_what_its_values_are_and_the_sensitivity_is_that_of_the_formula() -> None:
     """What data could need a scale that cannot be drawn is refused with all data."""
-    with pytest.raises(InvalidParameter, match="noise scale"):
-        SampledMedian(epsilon, 1e-6, 0.0, 1.0, SimpleRandomSample(1001, 1001))
-
-
-def test_the_sensitivity_is_that_of_the_formula() -> None:
+    for epsilon in [2.0**-19 * (1 - 1e-5), 2.0**22]:
+        with pytest.raises(InvalidParameter, match="noise scale"):
+            SampledMedian(epsilon, 1e-6, 0.0, 1.0, SimpleRandomSample(1001, 1001))
     values = np.array([1, 4, 9, 11, 19])
     padded = [0, 0, 0, 0, *values, 20, 20, 20, 20]
     expected = max(
@@ -68,28 +66,16 @@ def test_without_noise_it_is_the_mean_or_the_median_of_what_is_drawn() -> None:
 def test_what_is_no_number_is_at_the_least_and_fails_nothing() -> None:
     values = np.array([np.nan, np.inf, -np.inf, 2.0, 4.0])
     assert SampledMean(1.0, 2, 12, WHOLE).release(values, SeededDraws(1), ConstantEntropy()) == pytest.approx(4.4)
-
-
-def test_global_noise_is_for_the_whole_range() -> None:
+    # global noise is for the whole range
     assert SampledMedian(0.5, 0, 0, 1, WHOLE).scale(np.zeros(5, np.int64)) == STEPS / 0.5
     smooth = SampledMedian(0.5, 1e-6, 0, 1, WHOLE).scale(np.full(5, 3))
     beta = smoothness(Fraction(1, 2), 1e-6)
     assert smooth == pytest.approx(2 * (median_sensitivity(np.full(5, 3), 0, STEPS, beta) + 1) / 0.5)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: SimpleRandomSample(3, 4),
-        lambda: SimpleRandomSample(3, 0),
-        lambda: SampledMean(0.0, 0, 1, WHOLE),
-        lambda: SimpleRandomSample(3, 2).inner(601.0),
-        lambda: SampledMean(1.0, 1, 1, WHOLE),
-        lambda: SampledMedian(1.0, 0.6, 0, 1, WHOLE),
-        lambda: SampledMedian(1.0, 0.0, 0, 1, SimpleRandomSample(5, 4)),
-        lambda: SampledMean(1.0, 0, 1, WHOLE).release(np.zeros(4), SeededDraws(1), ConstantEntropy()),
-    ],
-)
-def test_refuses_what_it_cannot_protect(make) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InvalidParameter):
-        make()
+def test_refuses_what_it_cannot_protect() -> None:
+    refuses_calls(SimpleRandomSample, (3, 4), (3, 0))
+    refuses_each(SimpleRandomSample(3, 2).inner, [601.0])
+    refuses_calls(SampledMean, (0.0, 0, 1, WHOLE), (1.0, 1, 1, WHOLE))
+    refuses_calls(SampledMedian, (1.0, 0.6, 0, 1, WHOLE), (1.0, 0.0, 0, 1, SimpleRandomSample(5, 4)))
+    refuses_calls(SampledMean(1.0, 0, 1, WHOLE).release, (np.zeros(4), SeededDraws(1), ConstantEntropy()))

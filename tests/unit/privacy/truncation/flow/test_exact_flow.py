@@ -1,14 +1,90 @@
+"""Flows of pairs, as large as other implementations find."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from privacy.errors import Cancelled, SolverFailed
 from privacy.truncation.control import Control
+from privacy.truncation.flow.cover import Cover, double_cover
+from privacy.truncation.flow.dinic import abandon, augment, layers
 from privacy.truncation.flow.exact_flow import exact_flow
+from privacy.truncation.flow.neighbours import Neighbours, neighbours
+from privacy.truncation.flow.pairs import Pairs, pairs_of
 from privacy.truncation.programs.incidence import Incidence
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.units import MAX_UNITS, ONE
-from tests.unit.privacy.truncation.flow.graphs import random_graph
+from tests.support.seeds import examples
+from tests.unit.privacy.truncation.flow.graphs import pairs, random_graph
 from tests.unit.privacy.truncation.instances import Tuple, ones, optimum, program
+
+
+def _cover(given: Pairs) -> tuple[Neighbours, Cover]:
+    m, n = len(given.weights), len(given.caps)
+    graph = neighbours(given.first, given.second, np.zeros(m, np.bool_), n)
+    cover, _ = double_cover(graph, given.weights, np.zeros(m, np.int64), given.caps)
+    return graph, cover
+
+
+def _maximise(graph: Neighbours, cover: Cover, limit: int) -> int:
+    """The number of calls that augment."""
+    calls = 0
+    while sinks := layers(graph, cover):
+        served = 0
+        while served < sinks:
+            served = augment(graph, cover, served, sinks, limit)
+            calls += 1
+        abandon(graph, cover)
+    return calls
+
+
+def _scipy_flow(given: Pairs, cover: Cover) -> int:
+    """The maximum flow by another implementation; spare capacities of an empty flow are the caps."""
+    n = len(given.caps)
+    left, right = np.arange(n), np.arange(n) + n
+    heads = np.concatenate([np.full(n, 2 * n), right, given.first, given.second])
+    tails = np.concatenate([left, np.full(n, 2 * n + 1), given.second + n, given.first + n])
+    capacity = np.concatenate([cover.left_spare, cover.right_spare, given.weights, given.weights]).astype(np.int32)
+    size = 2 * n + 2
+    return int(maximum_flow(csr_array((capacity, (heads, tails)), (size, size)), 2 * n, 2 * n + 1).flow_value)
+
+
+def test_a_flow_is_as_large_as_another_implementation_finds() -> None:
+    for bipartite in [True, False]:
+        for seed in range(examples(5, 20)):
+            _, given = pairs_of(random_graph(seed, bipartite=bipartite))
+            graph, cover = _cover(given)
+            expected = _scipy_flow(given, cover)
+            _maximise(graph, cover, 1000)
+            assert int(cover.out.sum()) == expected, (bipartite, seed)
+            assert np.array_equal(cover.into[graph.twin], cover.out), (bipartite, seed)
+            assert np.all((cover.out >= 0) & (cover.out <= cover.capacity)), (bipartite, seed)
+
+
+def test_stopping_after_every_path_changes_nothing() -> None:
+    for seed in range(5):
+        _, given = pairs_of(random_graph(seed))
+        (graph, whole), (_, steps) = _cover(given), _cover(given)
+        few, many = _maximise(graph, whole, 1000), _maximise(graph, steps, 1)
+        assert many > few, seed
+        assert np.array_equal(whole.out, steps.out), seed
+        assert np.array_equal(whole.left_level, steps.left_level), seed
+
+
+def test_a_long_path_of_detours_is_found() -> None:
+    n = 2000  # a path whose greedy filling must be undone from end to end
+    given = pairs([(i, i + 1, 1) for i in range(n - 1)], [1] * n)
+    graph = neighbours(given.first, given.second, np.zeros(n - 1, np.bool_), n)
+    x = np.zeros(n - 1, np.int64)
+    x[1::2] = 1
+    cover, _ = double_cover(graph, given.weights, x, given.caps - given.totals(x, x))
+    _maximise(graph, cover, 1000)
+    from_left = np.repeat(np.arange(n) % 2 == 0, np.diff(graph.start))
+    assert int(cover.out[from_left].sum()) == n // 2
+
 
 HUGE = MAX_UNITS - 1
 
@@ -23,14 +99,10 @@ def _half_units(tuples: list[Tuple], caps: list[int]) -> int:
 def test_nothing_is_worth_nothing() -> None:
     assert _half_units([], []) == 0
     assert _half_units([], [3]) == 0
-
-
-def test_one_pair_counts_up_to_its_smaller_cap() -> None:
+    # one pair counts up to its smaller cap
     assert _half_units([(frozenset({0, 1}), 7)], [5, 9]) == 10
     assert _half_units([(frozenset({0, 1}), 7)], [0, 9]) == 0
-
-
-def test_odd_cycles_have_halves() -> None:
+    # odd cycles have halves
     for length in (3, 5, 7, 99):
         cycle: list[Tuple] = [(frozenset({i, (i + 1) % length}), 1) for i in range(length)]
         assert _half_units(cycle, [1] * length) == length
@@ -43,37 +115,27 @@ def test_odd_cycles_on_a_path_share_a_half() -> None:
     assert _half_units(path + triangles, [1] * 25) == 25
 
 
-def test_a_star_is_worth_its_centre() -> None:
+def test_a_star_is_worth_its_centre_and_the_flow_of_small_graphs_is_twice_the_optimum() -> None:
     star = ones(*({0, i} for i in range(1, 500)))
     assert _half_units(star, [7 * ONE] + [ONE] * 499) == 2 * 7 * ONE
     assert _half_units(star, [1000 * ONE] * 500) == 2 * 499 * ONE
-
-
-def test_one_member_beside_pairs_comes_first() -> None:
+    # one member beside pairs comes first
     assert _half_units([(frozenset({0}), 3), (frozenset({0, 1}), 9)], [5, 9]) == 10
-
-
-def test_repeated_pairs_add_up() -> None:
+    # repeated pairs add up
     assert _half_units([(frozenset({0, 1}), 1)] * 5, [3, 9]) == 6
+    for seed in range(examples(8, 40)):
+        for bipartite in [True, False]:
+            instance = random_graph(seed, bipartite=bipartite)
+            assert exact_flow(instance).value == pytest.approx(2 * optimum(instance), abs=1e-4), (seed, bipartite)
 
 
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("bipartite", [True, False])
-def test_the_flow_of_small_graphs_is_twice_the_optimum(seed: int, bipartite: bool) -> None:
-    instance = random_graph(seed, bipartite=bipartite)
-    assert exact_flow(instance).value == pytest.approx(2 * optimum(instance), abs=1e-4)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_multiplying_everything_multiplies_the_optimum(seed: int) -> None:
+def test_multiplying_everything_multiplies_the_optimum_and_loads_and_totals_beyond_an_int64() -> None:
     """Up to the last bit below 2^62, where floats have long lost the units."""
-    small = random_graph(seed, heaviest=9)
-    factor = HUGE // 27
-    large = PreparedProgram(small.weights * factor, small.incidence, small.caps * factor)
-    assert exact_flow(large).value == exact_flow(small).value * factor
-
-
-def test_loads_and_totals_beyond_an_int64() -> None:
+    for seed in range(examples(4, 10)):
+        small = random_graph(seed, heaviest=9)
+        factor = HUGE // 27
+        large = PreparedProgram(small.weights * factor, small.incidence, small.caps * factor)
+        assert exact_flow(large).value == exact_flow(small).value * factor, seed
     everybody = [(frozenset({i, j}), MAX_UNITS) for i in range(9) for j in range(i)]
     assert _half_units(everybody, [HUGE] * 9) == 9 * HUGE
 
@@ -97,19 +159,13 @@ def test_the_order_of_tuples_and_members_does_not_matter() -> None:
         assert exact_flow(other).value == exact_flow(given).value
 
 
-def test_three_members_are_refused() -> None:
+def test_three_members_are_refused_and_a_cancelled_solve_stops_and_progress_names_the_steps() -> None:
     with pytest.raises(SolverFailed):
         exact_flow(program(ones({0, 1, 2}), [ONE] * 3))
-
-
-def test_a_cancelled_solve_stops() -> None:
     control = Control()
     control.cancel()
     with pytest.raises(Cancelled):
         exact_flow(random_graph(0), control)
-
-
-def test_progress_names_the_steps() -> None:
     heard: list[str] = []
     exact_flow(random_graph(1, n=40, m=200), Control(progress=lambda stage, _: heard.append(stage)))
     assert heard[:2] == ["peeling", "guess"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from privacy.truncation.single_owner import single_owner
 from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE, saturating_sums
 from tests.support.simulated_entropy import SimulatedEntropy
+from tests.unit.privacy.refusals import refuses, refuses_calls
 
 GROUPS = 3
 BOUND = 200
@@ -83,39 +85,35 @@ def test_many_units_above_a_threshold_saturate_as_they_would_one_by_one() -> Non
     assert saturating_sums(np.zeros(2, np.int64), np.full(2, MAX_UNITS), 1)[0] == MAX_UNITS
 
 
-@pytest.mark.parametrize("name", ["gem", "group_lp", "bound_first"])
-def test_mechanisms_release_the_same_from_either(name: str) -> None:
-    rng = np.random.default_rng(1)
-    table = (rng.zipf(1.5, (1, 300 * GROUPS)).clip(0, 190) << 30).astype(np.int64)
-    tuples, histogram = tuples_of(table), histogram_of(table)
-    for seed in range(5):
-        if name == "gem":
-            made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND)
-            answer = truncate(tuples, 0, made.ladder, 0.0)
-            first = made.release(answer, SimulatedEntropy(seed))
-            (second,) = release_loads([made], histogram, SimulatedEntropy(seed))
-        else:
-            joint = group_measurements(name, [Sum(1.0, 0.0, Ladder(0, 8), bound=BOUND)], 0.0, 1)
-            (first,) = release_together(joint, tuples, SimulatedEntropy(seed))
-            (second,) = release_loads(joint, histogram, SimulatedEntropy(seed))
-        assert (first.mechanism, first.epsilon) == (second.mechanism, second.epsilon)
-        for field in ("values", "tau", "low", "high", "noise_scale"):
-            assert (getattr(first, field) == getattr(second, field)).all()
+def test_mechanisms_release_the_same_from_either() -> None:
+    for name in ["gem", "group_lp", "bound_first"]:
+        rng = np.random.default_rng(1)
+        table = (rng.zipf(1.5, (1, 300 * GROUPS)).clip(0, 190) << 30).astype(np.int64)
+        tuples, histogram = tuples_of(table), histogram_of(table)
+        for seed in range(5):
+            if name == "gem":
+                made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND)
+                answer = truncate(tuples, 0, made.ladder, 0.0)
+                first = made.release(answer, SimulatedEntropy(seed))
+                (second,) = release_loads([made], histogram, SimulatedEntropy(seed))
+            else:
+                joint = group_measurements(name, [Sum(1.0, 0.0, Ladder(0, 8), bound=BOUND)], 0.0, 1)
+                (first,) = release_together(joint, tuples, SimulatedEntropy(seed))
+                (second,) = release_loads(joint, histogram, SimulatedEntropy(seed))
+            assert (first.mechanism, first.epsilon) == (second.mechanism, second.epsilon), name
+            for field in ("values", "tau", "low", "high", "noise_scale"):
+                assert (getattr(first, field) == getattr(second, field)).all(), name
 
 
 def test_groups_outside_of_the_domain_do_not_count() -> None:
     histogram = histogram_of(np.full((1, 6), ONE))
     moved = replace(histogram, group=np.array([-1, 0, 2])[histogram.group])
     assert LoadsOfSum(moved, 0).at(Ladder(0, 0)).values[:, 0].tolist() == [2 * ONE, 0, 2 * ONE]
-
-
-def test_thresholds_are_those_of_every_ladder_and_the_bound() -> None:
+    # thresholds are those of every ladder and the bound
     assert histogram_thresholds() == tuple(Ladder().units.tolist()) == histogram_thresholds(1 << 40)
     assert set(histogram_thresholds(200)) - set(histogram_thresholds()) == {200 * ONE}
     assert list(histogram_thresholds(200)) == sorted(histogram_thresholds(200))
-
-
-def test_a_threshold_that_cuts_an_interval_is_refused() -> None:
+    # a threshold that cuts an interval is refused
     with pytest.raises(InvalidParameter, match="its own thresholds"):
         LoadsOfSum(histogram_of(np.full((1, 6), ONE)), 0).at(bound_ladder(201))
 
@@ -126,22 +124,10 @@ def test_mechanisms_that_need_tuples_are_refused() -> None:
         release_loads(joint, histogram_of(np.full((1, 6), ONE)), SimulatedEntropy(1))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"sums": np.array([1])},
-        {"group": np.array([3])},
-        {"group": np.array([-2])},
-        {"interval": np.array([60])},
-        {"units": np.array([-1])},
-        {"totals": np.array([-1])},
-        {"totals": np.array([1, 2])},
-    ],
-)
-def test_what_no_database_counts_is_refused(wrong: dict[str, NDArray[np.int64]]) -> None:
+def test_what_no_database_counts_is_refused() -> None:
     one = _one_row(interval=5, units=1, total=7)
     assert repr(one) == "LoadHistogram(sums=1, <private>)"
-    with pytest.raises(InvalidParameter):
-        replace(one, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter):
-        LoadsOfSum(one, 1)
+    wrong = {"sums": [[1]], "group": [[3], [-2]], "interval": [[60]], "units": [[-1]], "totals": [[-1], [1, 2]]}
+    for name, arrays in wrong.items():
+        refuses(partial(replace, one), {}, **{name: [np.array(array) for array in arrays]})
+    refuses_calls(LoadsOfSum, (one, 1))

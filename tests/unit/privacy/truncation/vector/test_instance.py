@@ -1,5 +1,7 @@
 """The prepared instance: degenerate inputs, closed forms, and a selection that looks at less than everything."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.vector.certificate.shares import WHOLE
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
 from privacy.units import MAX_UNITS, ONE
+from tests.unit.privacy.refusals import refuses_each
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible, persons, sums_of
 
 TRIANGLE: list[Grouped] = [(frozenset(pair), ONE, 0) for pair in ((0, 1), (1, 2), (0, 2))]
@@ -17,14 +20,11 @@ def star(leaves: int, weight: int = ONE, groups: int = 1) -> list[Grouped]:
     return [(frozenset({0, leaf}), weight, leaf % groups) for leaf in range(1, leaves + 1)]
 
 
-def test_nothing_to_truncate() -> None:
+def test_nothing_to_truncate_and_one_unit_has_a_closed_form() -> None:
     instance = VectorInstance(compacted([]))
     assert instance.removal(1).removed == 0
     assert instance.sums(1) == (0, 0, 0)
     assert instance.select(Ladder(0, 3), np.zeros(4, np.int64)) == 0
-
-
-def test_one_unit_has_a_closed_form() -> None:
     tuples = compacted([(frozenset({7}), 3 * ONE, 0), (frozenset({7}), 4 * ONE, 2)])
     removal = VectorInstance(tuples).removal(ONE)
     assert persons(removal.removed) == pytest.approx(0.8, abs=1e-8)
@@ -62,23 +62,20 @@ def test_a_fair_triangle_shares_the_burden() -> None:
     assert persons(removal.removed) == pytest.approx(0.75, abs=1e-4)
 
 
-@pytest.mark.parametrize("weight", [1, ONE // 10**9 + 1, ONE, MAX_UNITS])
-def test_weights_from_one_unit_to_saturation(weight: int) -> None:
-    tuples = compacted([*star(20, weight), (frozenset({1, 2, 3}), weight, 1)])
-    instance = VectorInstance(tuples)
-    for tau in (1, 1000, ONE, MAX_UNITS):
-        removal = instance.removal(tau)
-        assert feasible(tuples, removal, tau)
-        assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
-        assert instance.sums(tau) == sums_of(tuples, removal)
+def test_weights_from_one_unit_to_saturation() -> None:
+    for weight in [1, ONE // 10**9 + 1, ONE, MAX_UNITS]:
+        tuples = compacted([*star(20, weight), (frozenset({1, 2, 3}), weight, 1)])
+        instance = VectorInstance(tuples)
+        for tau in (1, 1000, ONE, MAX_UNITS):
+            removal = instance.removal(tau)
+            assert feasible(tuples, removal, tau), weight
+            assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP, weight
+            assert instance.sums(tau) == sums_of(tuples, removal), weight
 
 
-def test_weights_of_zero_count_for_nothing() -> None:
+def test_weights_of_zero_count_for_nothing_and_a_unit_that_owns_everything() -> None:
     instance = VectorInstance(compacted([(frozenset({1, 2}), 0, 0), (frozenset({2}), 0, 1)]))
     assert instance.removal(1).removed == 0
-
-
-def test_a_unit_that_owns_everything() -> None:
     tuples = compacted([(frozenset({0, other % 5 + 1}), ONE, other % 3) for other in range(60)])
     removal = VectorInstance(tuples).removal(ONE)
     assert persons(removal.removed) == pytest.approx(1 - 1 / np.linalg.norm([20, 20, 20]), abs=1e-4)
@@ -105,9 +102,7 @@ def test_parameters_outside_their_domain_are_refused() -> None:
         with pytest.raises(InvalidParameter):
             VectorInstance(tuples, release, gap)
     instance = VectorInstance(tuples)
-    for tau in (0, MAX_UNITS + 1):
-        with pytest.raises(InvalidParameter):
-            instance.removal(tau)
+    refuses_each(instance.removal, (0, MAX_UNITS + 1))
     with pytest.raises(InvalidParameter):
         instance.select(Ladder(0, 1), np.zeros(3, np.int64))
 

@@ -1,17 +1,50 @@
-"""Starting from a sample changes the path, never what is proved."""
+"""The search for shares: its norms, its cuts, its pilots, and how it is watched and stopped."""
 
+from __future__ import annotations
+
+import itertools
 from functools import cache
 
 import numpy as np
 import pytest
 
+from privacy.errors import Cancelled
 from privacy.ladder import Ladder
-from privacy.truncation.vector import pilot
-from privacy.truncation.vector.certificate.shares import WHOLE
+from privacy.truncation.control import Control
+from privacy.truncation.vector import cuts, pilot, slices
+from privacy.truncation.vector.certificate.shares import WHOLE, on_grid
+from privacy.truncation.vector.core import build_core, loads_at
+from privacy.truncation.vector.cuts import cuts_at
 from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.truncation.vector.norms import squared_norms
 from privacy.truncation.vector.removal import Removal
-from privacy.units import ONE
+from privacy.truncation.vector.search import Search
+from privacy.units import MAX_UNITS, ONE
+from tests.support.seeds import ALL, examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
+
+
+def test_the_limbs_are_the_exact_square() -> None:
+    for size in [3, ONE, 1 << 45, MAX_UNITS // 8]:
+        rng = np.random.default_rng(size)
+        rows = [(frozenset({0}), int(rng.integers(size)), g) for g in (0, 1, 2) for _ in range(2)]
+        norms = squared_norms(compacted(rows), 0)
+        exact = sum(sum(w for _, w, g in rows if g == group) ** 2 for group in range(3))
+        assert (int(norms.high[0]) << 62) + int(norms.low[0]) == exact, size
+
+
+def test_a_pythagorean_length_does_not_exceed_itself() -> None:
+    big = 3 << 55
+    norms = squared_norms(compacted([(frozenset({0}), big, 0), (frozenset({0}), big // 3 * 4, 1)]), 0)
+    assert not norms.exceed(big // 3 * 5)[0]
+    assert norms.exceed(big // 3 * 5 - 1)[0]
+
+
+def test_saturated_loads_exceed_every_threshold_and_are_removed_entirely() -> None:
+    rows = [(frozenset({0, other}), MAX_UNITS, 0) for other in range(1, 6)]
+    norms = squared_norms(compacted(rows), 0)
+    assert norms.exceed(MAX_UNITS).tolist() == [True, *[False] * 5]
+    assert norms.shares(MAX_UNITS)[0] == 1.0
 
 
 def crowd(seed: int) -> list[Grouped]:
@@ -34,39 +67,96 @@ def without_a_pilot(seed: int, taus: tuple[int, ...]) -> list[Removal]:
         return [plain.removal(tau) for tau in taus]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sample", [10, 60, 300])
-def test_a_bad_sample_costs_rounds_and_no_certificate(
-    seed: int, sample: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tuples = compacted(crowd(seed))
-    taus = (2 * ONE, 10 * ONE, 50 * ONE)
-    for tau, whole in zip(taus, without_a_pilot(seed, taus), strict=True):
-        with monkeypatch.context() as patch:
+@pytest.mark.slow
+def test_a_bad_sample_costs_rounds_and_no_certificate_and_selection_equals_a_scan() -> None:
+    ladder = Ladder(0, 10)
+    for seed, sample in itertools.product(range(examples(1, 4)), (10, 60, 300) if ALL else (10,)):
+        tuples, whole = compacted(crowd(seed)), without_a_pilot(seed, tuple(ladder.units.tolist()))
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pilot, "_SAMPLE", sample)
             patch.setattr(pilot, "_WORTHWHILE", 4)
-            removal = VectorInstance(tuples).removal(tau)
-        assert feasible(tuples, removal, tau)
-        assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
-        assert removal.lower <= whole.removed
-        assert whole.lower <= removal.removed
+            for tau, plain in zip(ladder.units.tolist(), whole, strict=True):
+                removal = VectorInstance(tuples).removal(tau)
+                assert feasible(tuples, removal, tau), (seed, sample, tau)
+                assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP, (seed, sample, tau)
+                assert removal.lower <= plain.removed and plain.lower <= removal.removed, (seed, sample, tau)
+            sampled = VectorInstance(tuples)
+            scanned = [sampled.removal(tau).removed for tau in ladder.units.tolist()]
+            assert all(abs(a.removed - b) <= DEFAULT_GAP for a, b in zip(whole, scanned, strict=True))
+            rng = np.random.default_rng(seed)
+            for limit in (1, 3, 8, 20):
+                stop = np.floor((limit + rng.laplace(0, 2, len(ladder))) * WHOLE).astype(np.int64)
+                passing = (np.array(scanned) <= stop).tolist()
+                expected = passing.index(True) if any(passing) else None
+                assert VectorInstance(tuples).select(ladder, stop) == expected, (seed, sample, limit)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sample", [10, 60, 300])
-def test_selection_that_starts_from_samples_equals_a_scan(
-    seed: int, sample: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tuples, ladder = compacted(crowd(seed)), Ladder(0, 10)
-    values = [removal.removed for removal in without_a_pilot(seed, tuple(ladder.units.tolist()))]
-    monkeypatch.setattr(pilot, "_SAMPLE", sample)
-    monkeypatch.setattr(pilot, "_WORTHWHILE", 4)
-    sampled = VectorInstance(tuples)
-    scanned = [sampled.removal(tau).removed for tau in ladder.units.tolist()]
-    assert all(abs(a - b) <= DEFAULT_GAP for a, b in zip(values, scanned, strict=True))
+def triples(seed: int, people: int = 30, rows: int = 300) -> list[Grouped]:
     rng = np.random.default_rng(seed)
-    for limit in (1, 3, 8, 20):
-        stop = np.floor((limit + rng.laplace(0, 2, len(ladder))) * WHOLE).astype(np.int64)
-        passing = (np.array(scanned) <= stop).tolist()
-        expected = passing.index(True) if any(passing) else None
-        assert VectorInstance(tuples).select(ladder, stop) == expected
+    return [
+        (frozenset(rng.integers(people, size=3).tolist()), int(rng.integers(ONE)), int(rng.integers(3)))
+        for _ in range(rows)
+    ]
+
+
+def test_rows_are_the_same_however_they_are_summed() -> None:
+    for seed, block in itertools.product(range(examples(2, 8)), (1, 100)):
+        tuples = compacted(triples(seed))
+        over = squared_norms(tuples, 0).exceed(2 * ONE)
+        core = build_core(tuples, 0, over, np.arange(tuples.n_units), np.zeros(tuples.n_units), 2 * ONE)
+        point = on_grid(np.random.default_rng(seed).random(tuples.n_units) / 2)
+        loads = loads_at(core, point)
+        broken = np.flatnonzero(core.lengths_of(loads) > 1.0)
+        assert len(broken) > 3, seed
+        whole = cuts_at(core, point, loads, broken)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cuts, "_BLOCK", block)
+            patch.setattr(cuts, "_PASSES", 1000 if block > 1 else 0)
+            other = cuts_at(core, point, loads, broken)
+        for name in ("indptr", "columns", "values", "bound", "direction"):
+            np.testing.assert_array_equal(getattr(whole, name), getattr(other, name))
+
+
+def test_many_who_share_nothing_close_their_gap() -> None:
+    n = examples(20_000, 100_000)
+    removal = VectorInstance(compacted([(frozenset({u}), 3 * ONE, 0) for u in range(n)])).removal(ONE)
+    assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
+
+
+def test_every_stage_reports_and_listening_changes_nothing() -> None:
+    tuples, heard = compacted(crowd(0)), list[tuple[str, int]]()
+    watched = VectorInstance(tuples, control=Control(progress=lambda stage, step: heard.append((stage, step))))
+    removal, plain = watched.removal(10 * ONE), VectorInstance(tuples).removal(10 * ONE)
+    assert {stage for stage, _ in heard} == {"measuring", "merging", "cutting", "proving"}
+    assert (removal.removed, removal.lower) == (plain.removed, plain.lower)
+    assert np.array_equal(removal.shares, plain.shares)
+
+
+def test_passes_in_pieces_are_the_same_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuples = compacted(crowd(1))
+    whole = VectorInstance(tuples).removal(10 * ONE)
+    for entries in (1, 4000) if not ALL else (1, 7, 4000):
+        monkeypatch.setattr(slices, "_ENTRIES", entries)
+        pieces = VectorInstance(tuples).removal(10 * ONE)
+        assert (pieces.removed, pieces.lower) == (whole.removed, whole.lower), entries
+        assert np.array_equal(pieces.shares, whole.shares), entries
+
+
+def _stopping_at(stage: str) -> Control:
+    def listen(heard: str, _: int) -> None:
+        if heard == stage:
+            control.cancel()
+
+    control = Control(progress=listen)
+    return control
+
+
+def test_stopped_at_any_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "_ENTRIES", 1000)
+    tuples = compacted(crowd(2))
+    for stage in ("merging", "cutting", "proving"):
+        search = Search(tuples, 0, squared_norms(tuples, 0), 10 * ONE, 1 << 18, _stopping_at(stage))
+        with pytest.raises(Cancelled):
+            while not search.done:
+                search.advance()
+        assert not search.done, stage

@@ -81,8 +81,9 @@ def test_a_second_interrupt_leaves_at_once(proxy: FakeProxy, run: Run, capsys: C
     assert "gave up waiting" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("body", [{"id": 7}, [], {"state": "running"}])
-def test_what_is_no_job_is_not_ours(proxy: FakeProxy, run: Run, capsys: Capture, body: object) -> None:
-    proxy.next = {"/v1/query": [(202, body)]}
-    assert run("query", "SELECT 1") == 2
-    assert "did not answer as this version" in capsys.readouterr().err
+def test_what_is_no_job_is_not_ours(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    cases: list[object] = [{"id": 7}, [], {"state": "running"}]
+    for body in cases:
+        proxy.next = {"/v1/query": [(202, body)]}
+        assert run("query", "SELECT 1") == 2, body
+        assert "did not answer as this version" in capsys.readouterr().err, body

@@ -139,9 +139,8 @@ def test_an_error_is_underlined_where_it_is(proxy: FakeProxy, run: Run, capsys: 
     ]
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "exit_code"),
-    [
+def test_a_refusals_code_decides_the_exit_code(proxy: FakeProxy, run: Run) -> None:
+    for status, code, exit_code in [
         (400, "42601", 1),
         (422, "PD002", 1),
         (401, "28P01", 2),
@@ -151,38 +150,32 @@ def test_an_error_is_underlined_where_it_is(proxy: FakeProxy, run: Run, capsys: 
         (503, "08006", 2),
         (504, "57014", 2),
         (403, "PD001", 3),
-    ],
-)
-def test_a_refusals_code_decides_the_exit_code(
-    status: int, code: str, exit_code: int, proxy: FakeProxy, run: Run
-) -> None:
-    proxy.answer(refusal(code, "no"), status)
-    assert run("query", "SELECT 1") == exit_code
+    ]:
+        proxy.answer(refusal(code, "no"), status)
+        assert run("query", "SELECT 1") == exit_code, status
 
 
-@pytest.mark.parametrize(("code", "hint"), [("28P01", "NOISEGATE_KEY"), ("28000", "Ask the custodian.")])
 def test_a_key_that_opens_nothing_is_put_where_the_command_reads_it(
-    code: str, hint: str, proxy: FakeProxy, run: Run, capsys: Capture
+    proxy: FakeProxy, run: Run, capsys: Capture
 ) -> None:
-    said = {"28P01": "Send `Authorization: Bearer ng_...`.", "28000": "Ask the custodian."}[code]
-    proxy.answer(refusal(code, "no", hint=said), 401)
-    assert run("query", "SELECT 1") == 2
-    told = capsys.readouterr().err
-    assert hint in told
-    assert "Authorization" not in told
+    for code, hint in [("28P01", "NOISEGATE_KEY"), ("28000", "Ask the custodian.")]:
+        said = {"28P01": "Send `Authorization: Bearer ng_...`.", "28000": "Ask the custodian."}[code]
+        proxy.answer(refusal(code, "no", hint=said), 401)
+        assert run("query", "SELECT 1") == 2, code
+        told = capsys.readouterr().err
+        assert hint in told, code
+        assert "Authorization" not in told, code
 
 
-@pytest.mark.parametrize("body", ["<html>busy</html>", "[]", '{"detail": "x"}', '{"message": 3}'])
-@pytest.mark.parametrize("status", [200, 404, 502])
-@pytest.mark.parametrize("output", ["table", "csv"])
-def test_what_is_not_noisegate_is_said_in_one_line(
-    body: str, status: int, output: str, proxy: FakeProxy, run: Run, capsys: Capture
-) -> None:
-    proxy.status, proxy.body = status, body
-    assert run("query", "SELECT 1", "--format", output) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ") and len(err.splitlines()) == 2
+def test_what_is_not_noisegate_is_said_in_one_line(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
+    for body in ["<html>busy</html>", "[]", '{"detail": "x"}', '{"message": 3}']:
+        for status in [200, 404, 502]:
+            for output in ["table", "csv"]:
+                proxy.status, proxy.body = status, body
+                assert run("query", "SELECT 1", "--format", output) == 2, (body, status, output)
+                out, err = capsys.readouterr()
+                assert out == "", (body, status, output)
+                assert err.startswith("error: ") and len(err.splitlines()) == 2, (body, status, output)
 
 
 def test_an_address_where_nothing_listens_is_named_without_the_key(
@@ -194,11 +187,11 @@ def test_an_address_where_nothing_listens_is_named_without_the_key(
     assert "nothing answers at http://127.0.0.1:1" in err and KEY not in err
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8432", "ftp://x", "http://", "http://x:port"])
-def test_what_is_no_address_is_refused(url: str, run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOISEGATE_KEY", KEY)
-    assert run("query", "SELECT 1", "--url", url) == 2
-    assert "address" in capsys.readouterr().err
+def test_what_is_no_address_is_refused(run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ["127.0.0.1:8432", "ftp://x", "http://", "http://x:port"]:
+        monkeypatch.setenv("NOISEGATE_KEY", KEY)
+        assert run("query", "SELECT 1", "--url", url) == 2, url
+        assert "address" in capsys.readouterr().err, url
 
 
 def test_a_user_name_in_the_address_would_replace_the_key(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
@@ -213,19 +206,21 @@ def test_there_is_no_option_for_the_key(proxy: FakeProxy, run: Run) -> None:
     assert proxy.requests == []
 
 
-@pytest.mark.parametrize("arguments", [(), ("query",), ("explain",), ("serve",), ("policy",), ("analyst", "add")])
-def test_help_names_an_example(arguments: tuple[str, ...], run: Run, capsys: Capture) -> None:
-    assert run(*arguments, "--help") == 0
-    if arguments != ("policy",):
-        assert "Example:  noisegate " in capsys.readouterr().out
+def test_help_names_an_example(run: Run, capsys: Capture) -> None:
+    cases: list[tuple[str, ...]] = [(), ("query",), ("explain",), ("serve",), ("policy",), ("analyst", "add")]
+    for arguments in cases:
+        assert run(*arguments, "--help") == 0, arguments
+        if arguments != ("policy",):
+            assert "Example:  noisegate " in capsys.readouterr().out, arguments
 
 
-@pytest.mark.parametrize("arguments", [("query",), ("shell",), ("analyst", "add"), ("admin", "top-up")])
-def test_each_example_stands_on_a_line_of_its_own(arguments: tuple[str, ...], run: Run, capsys: Capture) -> None:
-    run(*arguments, "--help")
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "Example:" in line]
-    assert len(lines) > 1
-    assert all(line.startswith("Example:") and line.count("Example:") == 1 for line in lines)
+def test_each_example_stands_on_a_line_of_its_own(run: Run, capsys: Capture) -> None:
+    cases: list[tuple[str, ...]] = [("query",), ("shell",), ("analyst", "add"), ("admin", "top-up")]
+    for arguments in cases:
+        run(*arguments, "--help")
+        lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "Example:" in line]
+        assert len(lines) > 1, arguments
+        assert all(line.startswith("Example:") and line.count("Example:") == 1 for line in lines), arguments
 
 
 def test_every_line_of_a_longer_message_is_shown(proxy: FakeProxy, run: Run, capsys: Capture) -> None:

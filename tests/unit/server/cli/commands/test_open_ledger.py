@@ -239,24 +239,22 @@ def test_an_analyst_may_count_in_zcdp_and_sees_what_basic_composition_would_leav
     assert eve["epsilon_left"] > eve["epsilon_left_basic"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_what_cannot_be_is_refused_and_changes_nothing(shell: Shell) -> None:
+    cases: list[tuple[str, ...]] = [
         ("admin", "grant", "dataset", "--epsilon", "1"),
         ("admin", "grant", "dataset", "--epsilon", "1", "--accounting", "pld", *WHY),
         ("admin", "grant", "dataset", "--epsilon", "-1", *WHY),
         ("admin", "top-up", "group:nobody", "--epsilon", "1", *WHY),
         ("analyst", "disable", "nobody", *WHY),
         ("analyst", "set-role", "ada", "king", *WHY),
-    ],
-)
-def test_what_cannot_be_is_refused_and_changes_nothing(shell: Shell, arguments: tuple[str, ...]) -> None:
-    with closing(shell.ledger()) as ledger:
-        before = ledger.verify().head
-    shell(*arguments, code=2)
-    assert "Traceback" not in shell.err
-    with closing(shell.ledger()) as ledger:
-        assert ledger.verify().head == before
+    ]
+    for arguments in cases:
+        with closing(shell.ledger()) as ledger:
+            before = ledger.verify().head
+        shell(*arguments, code=2)
+        assert "Traceback" not in shell.err, arguments
+        with closing(shell.ledger()) as ledger:
+            assert ledger.verify().head == before, arguments
 
 
 def test_charges_are_listed_in_pages_as_csv(shell: Shell) -> None:
@@ -362,10 +360,10 @@ def test_a_weaker_policy_is_shown_and_confirmed(
     assert last["kind"] == "policy" and "max_epsilon" in last["what"]
 
 
-@pytest.mark.parametrize("command", ["admin", "analyst", "ledger", "data", "budget", "policy"])
-def test_every_command_has_help(run: Callable[..., int], capsys: Capture, command: str) -> None:
-    assert run(command, "--help") == 0
-    assert "Usage: noisegate" in capsys.readouterr().out
+def test_every_command_has_help(run: Callable[..., int], capsys: Capture) -> None:
+    for command in ["admin", "analyst", "ledger", "data", "budget", "policy"]:
+        assert run(command, "--help") == 0, command
+        assert "Usage: noisegate" in capsys.readouterr().out, command
 
 
 UNLIMITED = '"unlimited"'
@@ -425,9 +423,8 @@ def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
     assert "--epsilon" in shell.err
 
 
-@pytest.mark.parametrize(
-    "budgets",
-    [
+def test_a_default_that_is_no_budget_is_refused(tmp_path: Path, run: Callable[..., int], capsys: Capture) -> None:
+    for budgets in [
         "[budgets.analyst]\nepsilon = 0",
         "[budgets.analyst]\nepsilon = 1.0\naccounting = 'zcdp'",  # without a delta
         "[budgets.analyst]\nepsilon = 1.0\naccounting = 'pld'\ndelta = 1e-6",
@@ -441,13 +438,9 @@ def test_without_a_default_an_epsilon_is_needed(shell: Shell) -> None:
         "[budgets.dataset]\nepsilon = 1.0\ndelta = 1.0",
         "[budgets.dataset]\nepsilon = 1.0\nwindow_days = -1",
         "[budgets.group]\nepsilon = 1.0",
-    ],
-)
-def test_a_default_that_is_no_budget_is_refused(
-    tmp_path: Path, run: Callable[..., int], capsys: Capture, budgets: str
-) -> None:
-    policy = tmp_path / "policy.toml"
-    policy.write_text(f"{POLICY}\n{budgets}\n")
-    shell = Shell(policy, run, capsys)
-    shell("analyst", "add", "ada", "--epsilon", "1", code=2)
-    assert "budgets." in shell.err
+    ]:
+        policy = tmp_path / "policy.toml"
+        policy.write_text(f"{POLICY}\n{budgets}\n")
+        shell = Shell(policy, run, capsys)
+        shell("analyst", "add", "ada", "--epsilon", "1", code=2)
+        assert "budgets." in shell.err, budgets

@@ -1,32 +1,26 @@
 """Numbers as people read them."""
 
-import pytest
-
 from server.cli.output.figures import cell_text, epsilon_text, interval_text
 from server.query import Cell, Interval
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_a_cell_has_the_text_of_its_value() -> None:
+    cases: list[tuple[Cell, str]] = [
         (1234567, "1,234,567"),
         (-5, "-5"),
         (True, "true"),
         (None, "NULL"),
         ("FRANCE", "FRANCE"),
         (1234.5678, "1,234.57"),
-    ],
-)
-def test_a_cell_has_the_text_of_its_value(value: Cell, text: str) -> None:
-    assert cell_text(value) == text
+    ]
+    for value, text in cases:
+        assert cell_text(value) == text, value
 
 
-@pytest.mark.parametrize(
-    ("half_width", "text"), [(5000.0, "1,234,568"), (5.0, "1,234,567.9"), (0.05, "1,234,567.891")]
-)
-def test_no_more_decimals_than_the_noise_leaves(half_width: float, text: str) -> None:
-    value = 1234567.891
-    assert cell_text(value, Interval(value - half_width, value + half_width)) == text
+def test_no_more_decimals_than_the_noise_leaves() -> None:
+    for half_width, text in [(5000.0, "1,234,568"), (5.0, "1,234,567.9"), (0.05, "1,234,567.891")]:
+        value = 1234567.891
+        assert cell_text(value, Interval(value - half_width, value + half_width)) == text, half_width
 
 
 def test_whole_numbers_have_whole_ends_rounded_outwards() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
@@ -17,9 +16,8 @@ def offered(before: str, after: str = "") -> list[str]:
     return [one.text for one in found]
 
 
-@pytest.mark.parametrize(
-    ("before", "words"),
-    [
+def test_what_fits_is_offered() -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("SELECT count(*) FROM o", ["orders"]),
         ("SELECT count(*) FROM orders JOIN ", ["customer", "orders"]),
         ("SELECT count(*) FROM orders x WHERE x.o_c", ["o_custkey"]),
@@ -32,10 +30,9 @@ def offered(before: str, after: str = "") -> list[str]:
         ("SELECT count(*) FROM /* which? */ o", ["orders"]),
         ("SELECT count(*) FROM orders WHERE o_c = 'from ", []),
         ("SELECT count(*) FROM orders -- FROM customer x\n x WHERE x.o_c", ["o_custkey"]),
-    ],
-)
-def test_what_fits_is_offered(before: str, words: list[str]) -> None:
-    assert offered(before) == words
+    ]
+    for before, words in cases:
+        assert offered(before) == words, before
 
 
 def test_tables_of_other_schemas_are_offered_and_known_with_theirs() -> None:

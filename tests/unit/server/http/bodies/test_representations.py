@@ -31,19 +31,17 @@ def made(kind: str) -> Response:
     return response
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
+def test_the_first_form_that_there_is_is_taken() -> None:
+    cases: list[tuple[str | None, str]] = [
         (None, JSON),
         ("", JSON),
         ("application/*", JSON),
         ("TEXT/CSV", CSV),
         ("text/html, text/csv;q=0.8", CSV),
         (f"{ARROW}, {JSON}", ARROW),
-    ],
-)
-def test_the_first_form_that_there_is_is_taken(accept: str | None, kind: str) -> None:
-    assert accepted(accept) == kind
+    ]
+    for accept, kind in cases:
+        assert accepted(accept) == kind, accept
 
 
 def long_answer(rows: int) -> QueryResponse:
@@ -57,26 +55,27 @@ def long_answer(rows: int) -> QueryResponse:
     )
 
 
-@pytest.mark.parametrize("kind", [JSON, CSV, ARROW])
-@pytest.mark.parametrize("rows", [0, 2, SHORT_CELLS, 10_000])
-def test_the_pieces_of_an_answer_are_small_and_together_all_of_it(kind: str, rows: int) -> None:
-    response = long_answer(rows)
-    made = list(pieces(response, kind))
-    rest = made[1:] if kind == ARROW else made  # its first piece says which rows are weak, too
-    assert max(map(len, rest), default=0) < 150_000, (
-        "a millisecond's work, and little to keep for a client that does not read"
-    )
-    whole = b"".join(made)
-    if kind == JSON:
-        body = AnswerBody.of(response)
-        assert json.loads(whole) == body.model_dump(mode="json")
-        assert whole == body.model_dump_json().encode()
-    elif kind == CSV:
-        assert whole.decode().count("\r\n") == rows + 1
-    else:
-        table = pa.ipc.open_stream(whole).read_all()
-        assert table.num_rows == rows
-        assert json.loads(table.schema.metadata[b"noisegate"])["weak"] == list(response.weak)
+@pytest.mark.slow
+def test_the_pieces_of_an_answer_are_small_and_together_all_of_it() -> None:
+    for kind in [JSON, CSV, ARROW]:
+        for rows in [0, 2, SHORT_CELLS, 10_000]:
+            response = long_answer(rows)
+            made = list(pieces(response, kind))
+            rest = made[1:] if kind == ARROW else made  # its first piece says which rows are weak, too
+            assert max(map(len, rest), default=0) < 150_000, (
+                "a millisecond's work, and little to keep for a client that does not read"
+            )
+            whole = b"".join(made)
+            if kind == JSON:
+                body = AnswerBody.of(response)
+                assert json.loads(whole) == body.model_dump(mode="json"), (kind, rows)
+                assert whole == body.model_dump_json().encode(), (kind, rows)
+            elif kind == CSV:
+                assert whole.decode().count("\r\n") == rows + 1, (kind, rows)
+            else:
+                table = pa.ipc.open_stream(whole).read_all()
+                assert table.num_rows == rows, (kind, rows)
+                assert json.loads(table.schema.metadata[b"noisegate"])["weak"] == list(response.weak), (kind, rows)
 
 
 def test_only_what_is_asked_for_is_made() -> None:
@@ -100,11 +99,11 @@ def test_numbers_that_json_has_not_are_null() -> None:
     assert b"".join(pieces(odd, JSON)) == AnswerBody.of(odd).model_dump_json().encode()
 
 
-@pytest.mark.parametrize("kind", [JSON, CSV, ARROW])
-@pytest.mark.parametrize(("rows", "streamed"), [(SHORT_CELLS // 4, False), (SHORT_CELLS, True)])
-def test_long_answers_are_written_while_they_are_read(kind: str, rows: int, streamed: bool) -> None:
-    sent = asyncio.run(written(long_answer(rows), kind, "ada", Outgoing()))
-    assert isinstance(sent, AnswerStream) == streamed
+def test_long_answers_are_written_while_they_are_read() -> None:
+    for kind in [JSON, CSV, ARROW]:
+        for rows, streamed in [(SHORT_CELLS // 4, False), (SHORT_CELLS, True)]:
+            sent = asyncio.run(written(long_answer(rows), kind, "ada", Outgoing()))
+            assert isinstance(sent, AnswerStream) == streamed, (kind, rows)
 
 
 def test_few_cells_of_long_texts_are_written_while_they_are_read_too() -> None:

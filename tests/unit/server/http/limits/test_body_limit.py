@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-import pytest
-
 from server.http.limits.body_limit import BODY_LIMIT_BYTES
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
@@ -23,14 +21,14 @@ def test_the_longest_body_is_read_whole() -> None:
     assert pipeline.asked[0].sql == json.loads(content)["sql"]
 
 
-@pytest.mark.parametrize("length", ["13", str(10**30), "-1", "x", "\u00b9"])
-def test_a_longer_body_is_refused_whatever_it_announces(length: str) -> None:
-    pipeline = FakePipeline()
-    headers = {"Content-Type": b"application/json", "Content-Length": length.encode("latin-1")}
-    content = body_of(BODY_LIMIT_BYTES + 1)
-    response = send("POST", "/v1/query", pipeline=pipeline, content=content, headers=headers)
-    assert_problem(response, 413, "54000")
-    assert pipeline.asked == []
+def test_a_longer_body_is_refused_whatever_it_announces() -> None:
+    for length in ["13", str(10**30), "-1", "x", "\u00b9"]:
+        pipeline = FakePipeline()
+        headers = {"Content-Type": b"application/json", "Content-Length": length.encode("latin-1")}
+        content = body_of(BODY_LIMIT_BYTES + 1)
+        response = send("POST", "/v1/query", pipeline=pipeline, content=content, headers=headers)
+        assert_problem(response, 413, "54000")
+        assert pipeline.asked == [], length
 
 
 def test_an_announced_length_is_refused_unread() -> None:

@@ -54,7 +54,7 @@ def port() -> Iterator[int]:
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def said(client: socket.socket, sent: bytes = b"") -> bytes:
@@ -74,31 +74,28 @@ def whole(client: socket.socket, sent: bytes) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize(
-    "endless",
-    [
+def test_nothing_before_a_body_is_without_end(port: int) -> None:
+    for endless in [
         b"GET / HTTP/1.1\r\nX: ",
         b"GET /",
         ASK[:-2],
         b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ",
-    ],
-    ids=["header", "path", "headers", "trailer"],
-)
-def test_nothing_before_a_body_is_without_end(port: int, endless: bytes) -> None:
-    more = b"Y: 1\r\n" * 10_000 if endless == ASK[:-2] else b"a" * 60_000
-    with closing(connected(port)) as client:
-        sent = 0
-        try:
-            client.sendall(endless)
-            while sent < 100 * HEAD_BYTES:
-                client.sendall(more)
-                sent += len(more)
-                time.sleep(0.001)
-        except ConnectionError:
-            return
-    raise AssertionError(f"{sent} bytes were taken in")
+    ]:
+        more = b"Y: 1\r\n" * 10_000 if endless == ASK[:-2] else b"a" * 60_000
+        with closing(connected(port)) as client:
+            sent = 0
+            try:
+                client.sendall(endless)
+                while sent < 100 * HEAD_BYTES:
+                    client.sendall(more)
+                    sent += len(more)
+                    time.sleep(0.001)
+            except ConnectionError:
+                continue
+        raise AssertionError(f"{sent} bytes were taken in")
 
 
+@pytest.mark.slow  # half a second may be too short on a busy machine
 def test_who_says_nothing_is_not_waited_for_and_who_asks_is(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_limits, "REQUEST_S", 0.5)
     monkeypatch.setattr(accept, "SILENT_S", 0.5)
@@ -147,6 +144,7 @@ def test_who_was_answered_stays_and_strangers_go(port: int) -> None:
         one.close()
 
 
+@pytest.mark.slow
 def test_who_does_not_take_its_answer_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And makes room meanwhile; so does who wants the connection closed after it."""
     monkeypatch.setattr(connection_limits, "STALL_S", 0.5)
@@ -156,7 +154,7 @@ def test_who_does_not_take_its_answer_is_not_waited_for(port: int, monkeypatch: 
         asks = (LONG, LONG.replace(b"Host: x", b"Host: x\r\nConnection: close"))
         for client, ask in zip(clients, asks, strict=True):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            client.settimeout(20)
+            client.settimeout(60)
             client.connect(("127.0.0.1", port))
             client.sendall(ask)
         time.sleep(4.0)

@@ -85,10 +85,16 @@ def test_a_page_of_long_words_ends_early_and_the_next_goes_on(monkeypatch: pytes
     assert len(past.asked) < 20 and {limit for _, _, limit in past.asked} == {50}
 
 
-@pytest.mark.parametrize(
-    "wrong", ["limit=0", "limit=1001", "before=0", "before=x", "limit=1e99", f"before={2**53}", f"before={2**64}"]
-)
-def test_pages_that_are_none_are_refused(wrong: str) -> None:
-    past = Past()
-    assert_problem(send("GET", f"/v1/history?{wrong}", ledger=past.custody()), 422, "08P01")
-    assert past.asked == []
+def test_pages_that_are_none_are_refused() -> None:
+    for wrong in [
+        "limit=0",
+        "limit=1001",
+        "before=0",
+        "before=x",
+        "limit=1e99",
+        f"before={2**53}",
+        f"before={2**64}",
+    ]:
+        past = Past()
+        assert_problem(send("GET", f"/v1/history?{wrong}", ledger=past.custody()), 422, "08P01")
+        assert past.asked == [], wrong

@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,23 +21,19 @@ def test_a_time_lies_in_its_period_and_in_no_other(renew: Renewal, at_ms: int) -
     assert period_start_ms(renew, period) <= at_ms < period_start_ms(renew, period + 1)
 
 
-@pytest.mark.parametrize(
-    ("renew", "moment", "name", "next_day"),
-    [
+def test_periods_are_those_of_the_calendar_in_utc() -> None:
+    cases: list[tuple[Renewal, tuple[int, ...], str, str]] = [
         ("day", (2024, 2, 28, 23, 59, 59), "2024-02-28", "2024-02-29"),
         ("week", (2024, 12, 31), "2025-W01", "2025-01-06"),
         ("month", (2023, 12, 31, 23, 59, 59, 999999), "2023-12", "2024-01-01"),
         ("quarter", (2024, 3, 31, 12), "2024-Q1", "2024-04-01"),
         ("year", (2024, 1, 1), "2024", "2025-01-01"),
-    ],
-)
-def test_periods_are_those_of_the_calendar_in_utc(
-    renew: Renewal, moment: tuple[int, ...], name: str, next_day: str
-) -> None:
-    at = datetime(*moment, tzinfo=UTC)  # type: ignore[misc, arg-type]
-    period = period_at(renew, (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
-    assert period_name(renew, period) == name
-    assert day_of(period_start_ms(renew, period + 1)) == next_day
+    ]
+    for renew, moment, name, next_day in cases:
+        at = datetime(*moment, tzinfo=UTC)  # type: ignore[misc, arg-type]
+        period = period_at(renew, (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+        assert period_name(renew, period) == name, renew
+        assert day_of(period_start_ms(renew, period + 1)) == next_day, renew
 
 
 def test_a_clock_far_beyond_the_calendar_is_at_its_end() -> None:

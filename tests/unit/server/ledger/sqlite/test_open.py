@@ -107,21 +107,18 @@ def test_a_lost_marker_is_written_again_and_spending_stays(ledger: StoreLedger, 
     adopted.close()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_an_unreadable_marker_is_refused(ledger: StoreLedger, path: Path, marker: Path) -> None:
+    for text in [
         *("", "{", "[]", "null", "\ufeff{}", "{}"),
         '{"ledger": 1, "charges": 0}',
         '{"ledger": "x", "charges": -1}',
         '{"ledger": "x", "entries": true, "hash": ""}',
         '{"ledger": "x", "entries": 1, "hash": 1}',
-    ],
-)
-def test_an_unreadable_marker_is_refused(ledger: StoreLedger, path: Path, marker: Path, text: str) -> None:
-    ledger.close()
-    marker.write_text(text)
-    with pytest.raises(LedgerInvalid, match="marker"):
-        open_ledger(path, marker)
+    ]:
+        ledger.close()
+        marker.write_text(text)
+        with pytest.raises(LedgerInvalid, match="marker"):
+            open_ledger(path, marker)
 
 
 def test_a_ledger_is_created_once(ledger: StoreLedger, path: Path, marker: Path) -> None:

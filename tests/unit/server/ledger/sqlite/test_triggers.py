@@ -47,9 +47,8 @@ LATER = 10**15
 SPENT = 'UPDATE accounts SET spent = \'{{"nano_epsilon":{nano},"atto_delta":{atto}}}\''
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_the_store_refuses(store: sqlite3.Connection) -> None:
+    for statement in [
         *(f"DELETE FROM {table}" for table in TABLES),
         "DELETE FROM charges WHERE state = 'reserved'",
         "UPDATE identity SET id = '00000000-0000-0000-0000-000000000000'",
@@ -88,24 +87,19 @@ SPENT = 'UPDATE accounts SET spent = \'{{"nano_epsilon":{nano},"atto_delta":{att
         ENTRY.format(mode="", number=9, at_ms=0, length=32),
         ENTRY.format(mode="", number=9, at_ms=LATER, length=31),
         ENTRY.format(mode="", number=9, at_ms="'late'", length=32),
-    ],
-)
-def test_the_store_refuses(store: sqlite3.Connection, statement: str) -> None:
-    before = list(store.iterdump())
-    with pytest.raises(sqlite3.IntegrityError):
-        store.execute(statement)
-    assert list(store.iterdump()) == before
+    ]:
+        before = list(store.iterdump())
+        with pytest.raises(sqlite3.IntegrityError):
+            store.execute(statement)
+        assert list(store.iterdump()) == before, statement
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_the_store_accepts_what_the_ledger_does(store: sqlite3.Connection) -> None:
+    for statement in [
         CHARGE.format(mode="", number=3, key="", state="reserved", settled="NULL"),
         "UPDATE charges SET state = 'released', settled_by = 1 WHERE number = 2",
         ENTRY.format(mode="", number=9, at_ms=LATER, length=32),
         SPENT.format(nano=10**9, atto=10**12),
         "UPDATE accounts SET nano_epsilon = 1",  # a grant below what is spent
-    ],
-)
-def test_the_store_accepts_what_the_ledger_does(store: sqlite3.Connection, statement: str) -> None:
-    store.execute(statement)
+    ]:
+        store.execute(statement)

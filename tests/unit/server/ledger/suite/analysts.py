@@ -28,10 +28,10 @@ class Analysts(LedgerCase):
         assert ledger.budget("ada").epsilon == 1.0
         assert ledger.analysts() == (Analyst("ada", "analyst", None, True),)
 
-    @pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "a" * 65, "'; --"])
-    def test_a_name_is_a_word(self, ledger: StoreLedger, name: str) -> None:
-        with pytest.raises(InvalidRequest):
-            ledger.add_analyst(name, key_hash("ng_new"), 1.0, 0.0)
+    def test_a_name_is_a_word(self, ledger: StoreLedger) -> None:
+        for name in ["", "a b", "a\n", "é", "a" * 65, "'; --"]:
+            with pytest.raises(InvalidRequest):
+                ledger.add_analyst(name, key_hash("ng_new"), 1.0, 0.0)
 
     def test_a_budget_is_a_number(self, ledger: StoreLedger) -> None:
         with pytest.raises(InvalidSetting):

@@ -61,9 +61,8 @@ class KeptAnswers(LedgerCase):
             assert kept is not None
             assert (kept.answer, kept.paid) == (answer, True)
 
-    @pytest.mark.parametrize(
-        "asked",
-        [
+    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: StoreLedger) -> None:
+        cases: list[Charge] = [
             charge(0.2, answer_key="question", repeats=1),  # cheaper
             charge(0.25, 1e-9, answer_key="question", repeats=1),
             charge(0.25, answer_key="question", repeats=1, event=ZCDP(1e-9)),
@@ -71,14 +70,13 @@ class KeptAnswers(LedgerCase):
             charge(0.25, answer_key="question", repeats=2),  # not answered
             charge(0.25, answer_key="question", repeats=9),
             charge(0.25, repeats=1),
-        ],
-    )
-    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: StoreLedger, asked: Charge) -> None:
+        ]
         ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
         ledger.reserve(charge(0.25, answer_key="question"))
-        with pytest.raises(LedgerInvalid):
-            ledger.reserve(asked)
-        assert ledger.budget("ada").epsilon_left == 0.5
+        for asked in cases:
+            with pytest.raises(LedgerInvalid):
+                ledger.reserve(asked)
+            assert ledger.budget("ada").epsilon_left == 0.5, asked
 
     def test_the_newest_answer_to_a_plan_is_found(self, ledger: StoreLedger) -> None:
         for epsilon in (0.1, 0.2):

@@ -245,17 +245,15 @@ class Renewals(LedgerCase):
         with pytest.raises(InvalidSetting, match="no windows"):
             ledger.grant("analyst:ada", Grant(1.0, window_s=60), ACT)
 
-    @pytest.mark.parametrize(
-        "grant",
-        [
+    def test_what_no_account_keeps_is_refused(self, ledger: StoreLedger) -> None:
+        cases: list[Grant] = [
             Grant(1.0, most_in_total=2.0),
             Grant(1.0, renew="day", most_in_total=0.5),
             Grant(1.0, renew="day", most_in_total=2.0, window_s=60),
-        ],
-    )
-    def test_what_no_account_keeps_is_refused(self, ledger: StoreLedger, grant: Grant) -> None:
-        with pytest.raises(InvalidSetting):
-            ledger.grant("dataset", grant, ACT)
+        ]
+        for grant in cases:
+            with pytest.raises(InvalidSetting):
+                ledger.grant("dataset", grant, ACT)
 
     def test_the_outlook_is_by_the_last_ten(self, ledger: StoreLedger) -> None:
         assert ledger.outlook("ada").questions_left is None

@@ -13,9 +13,8 @@ from server.pgwire.codec.copy_format import CopyFormat, copy_format
 CELLS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize(
-    ("options", "wanted"),
-    [
+def test_copy_options_in_both_syntaxes_mean_one_format() -> None:
+    cases: list[tuple[str, CopyFormat]] = [
         ("", CopyFormat()),
         ("(FORMAT text)", CopyFormat()),
         ("(format csv, header)", CopyFormat(True, ",", "", True)),
@@ -24,26 +23,22 @@ CELLS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categori
         ("WITH CSV HEADER DELIMITER AS '|' NULL AS 'none'", CopyFormat(True, "|", "none", True)),
         (" DELIMITER ',' NULL ''", CopyFormat(False, ",", "")),
         ("(FORMAT csv, HEADER off, QUOTE '''')", CopyFormat(True, ",", "", False, "'")),
-    ],
-)
-def test_copy_options_in_both_syntaxes_mean_one_format(options: str, wanted: CopyFormat) -> None:
-    assert copy_format(options) == wanted
+    ]
+    for options, wanted in cases:
+        assert copy_format(options) == wanted, options
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_what_is_not_understood() -> None:
+    for options in [
         "BINARY HEADER",
         "(FORMAT binary, DELIMITER ';')",
         "(FORMAT csv, COLOUR 'red')",
         "(DELIMITER 'ab')",
         "(FORMAT csv, QUOTE ',')",
         "]",
-    ],
-)
-def test_what_is_not_understood(options: str) -> None:
-    with pytest.raises(PlannerError):
-        copy_format(options)
+    ]:
+        with pytest.raises(PlannerError):
+            copy_format(options)
 
 
 @given(CELLS)

@@ -13,9 +13,8 @@ def read(sql: str) -> c.Command:
     return command_of(statement)
 
 
-@pytest.mark.parametrize(
-    ("sql", "command"),
-    [
+def test_what_drivers_say() -> None:
+    cases: list[tuple[str, c.Command]] = [
         ("begin", c.Transaction("begin", "BEGIN")),
         ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", c.Transaction("begin", "BEGIN")),
         ("start transaction read only", c.Transaction("begin", "START TRANSACTION")),
@@ -46,15 +45,13 @@ def read(sql: str) -> c.Command:
         ("MOVE 3 FROM c", c.Fetch("c", 3, move=True)),
         ("CLOSE ALL", c.CloseCursor(None)),
         ("UNLISTEN *", c.Nothing("UNLISTEN")),
-    ],
-)
-def test_what_drivers_say(sql: str, command: c.Command) -> None:
-    assert read(sql) == command
+    ]
+    for sql, command in cases:
+        assert read(sql) == command, sql
 
 
-@pytest.mark.parametrize(
-    ("sql", "catalog"),
-    [
+def test_who_answers_a_question() -> None:
+    for sql, catalog in [
         ("SELECT * FROM unnest(current_schemas(true))", True),
         ("SELECT count(*) FROM t WHERE current_schema = 1", False),
         ("SELECT count(*) FROM orders", False),
@@ -66,12 +63,10 @@ def test_what_drivers_say(sql: str, command: c.Command) -> None:
         ("SELECT oid FROM pg_class", True),
         ("SELECT * FROM information_schema.tables", True),
         ("select 'pg_class' from orders", False),
-    ],
-)
-def test_who_answers_a_question(sql: str, catalog: bool) -> None:
-    command = read(sql)
-    assert isinstance(command, c.Question)
-    assert command.catalog is catalog
+    ]:
+        command = read(sql)
+        assert isinstance(command, c.Question), sql
+        assert command.catalog is catalog, sql
 
 
 def test_a_question_inside_another_statement_knows_its_place() -> None:
@@ -90,9 +85,8 @@ def test_copy_of_a_select_is_read_with_its_place_and_options() -> None:
     assert command.options.strip() == "(format csv, header)"
 
 
-@pytest.mark.parametrize(
-    ("sql", "error"),
-    [
+def test_what_is_refused() -> None:
+    cases: list[tuple[str, type[PlannerError]]] = [
         ("INSERT INTO t VALUES (1)", ReadOnly),
         ("create table t ()", ReadOnly),
         ("BEGIN READ WRITE", ReadOnly),
@@ -113,12 +107,11 @@ def test_copy_of_a_select_is_read_with_its_place_and_options() -> None:
         ("COMMIT AND CHAIN", InvalidSyntax),
         ("?", UnsupportedSQL),
         ("frobnicate", UnsupportedSQL),
-    ],
-)
-def test_what_is_refused(sql: str, error: type[PlannerError]) -> None:
-    with pytest.raises(error) as caught:
-        read(sql)
-    assert caught.value.position == 1
+    ]
+    for sql, error in cases:
+        with pytest.raises(error) as caught:
+            read(sql)
+        assert caught.value.position == 1, sql
 
 
 def test_what_stands_in_quotes_and_comments_is_no_keyword() -> None:

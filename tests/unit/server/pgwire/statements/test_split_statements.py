@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.pgwire.statements.split_statements import split
 
 
-@pytest.mark.parametrize(
-    ("sql", "pieces"),
-    [
+def test_statements_are_cut_where_postgresql_cuts() -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("", []),
         (" ; ; -- nothing\n;", []),
         ("SELECT 1", ["SELECT 1"]),
@@ -25,10 +23,9 @@ from server.pgwire.statements.split_statements import split
         ("SELECT 1 -- ;\n + 2; x", ["SELECT 1 -- ;\n + 2", "x"]),
         ("SELECT 'open; x", ["SELECT 'open; x"]),
         ("SELECT 1 /* open; x", ["SELECT 1"]),
-    ],
-)
-def test_statements_are_cut_where_postgresql_cuts(sql: str, pieces: list[str]) -> None:
-    assert [piece.text for piece in split(sql)] == pieces
+    ]
+    for sql, pieces in cases:
+        assert [piece.text for piece in split(sql)] == pieces, sql
 
 
 @given(st.text(alphabet="abE;'\"$-/* \n1\\", max_size=60))

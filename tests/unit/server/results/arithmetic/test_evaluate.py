@@ -6,7 +6,6 @@ import math
 from typing import Any, get_args
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from server.backends.columns import Domain
 from server.results.arithmetic.column import Column
 from server.results.arithmetic.evaluate import OPERATORS, Evaluator, releases_used
 from tests.support.released_plan import answer_plan, noisy_answer
+from tests.support.seeds import examples
 
 X, Y, Z = ReleasedValue(0), ReleasedValue(1), ReleasedValue(2)
 NULL = Given(None)
@@ -51,9 +51,8 @@ def interval_of(expression: ReleasedExpression, *ends: tuple[float, float, float
     return (float(column.low[0]), float(column.high[0])) if column.low[0] <= column.high[0] else None
 
 
-@pytest.mark.parametrize(
-    ("expression", "values", "expected"),
-    [
+def test_values_are_those_of_sql() -> None:
+    cases: list[tuple[ReleasedExpression, tuple[float, ...], float | None]] = [
         (apply("+", X, Y), (3, 4), 7),
         (apply("-", X, Y), (3, 4), -1),
         (apply("*", X, Y), (3, 4), 12),
@@ -96,17 +95,13 @@ def interval_of(expression: ReleasedExpression, *ends: tuple[float, float, float
         (apply("case", apply("<", X, Given(2)), Given(1), apply("<", X, Given(5)), Given(2), Given(3)), (4,), 2),
         (apply("case", NULL, Given(1), Given(2)), (), 2),
         (apply("*", X, Y), (1e300, 1e300), math.nextafter(math.inf, 0)),
-    ],
-)
-def test_values_are_those_of_sql(
-    expression: ReleasedExpression, values: tuple[float, ...], expected: float | None
-) -> None:
-    assert value_of(expression, *(values or (0.0,))) == expected
+    ]
+    for expression, values, expected in cases:
+        assert value_of(expression, *(values or (0.0,))) == expected, expression
 
 
-@pytest.mark.parametrize(
-    ("expression", "ends", "expected"),
-    [
+def test_the_interval_of_an_expression_follows_from_those_of_its_parts() -> None:
+    cases: list[tuple[ReleasedExpression, list[tuple[float, float, float]], tuple[float, float] | None]] = [
         (apply("-", X, Y), [(1, 2, 3), (10, 11, 12)], (-11, -7)),
         (apply("*", X, Y), [(-1, 0, 3), (-2, 5, 5)], (-6, 15)),
         (apply("/", X, Y), [(1, 2, 3), (2, 3, 4)], (0.25, 1.5)),
@@ -127,12 +122,9 @@ def test_values_are_those_of_sql(
         (apply("coalesce", apply("nullif", X, Given(2)), Given(-9)), [(1, 1, 3)], (-9, 3)),
         (apply("nullif", X, Given(0)), [(1, 2, 3)], (1, 3)),
         (apply("+", X, NULL), [(1, 2, 3)], None),
-    ],
-)
-def test_the_interval_of_an_expression_follows_from_those_of_its_parts(
-    expression: ReleasedExpression, ends: list[tuple[float, float, float]], expected: tuple[float, float] | None
-) -> None:
-    assert interval_of(expression, *ends) == expected
+    ]
+    for expression, ends, expected in cases:
+        assert interval_of(expression, *ends) == expected, expression
 
 
 def test_keys_are_repeated_over_the_product_of_domains() -> None:
@@ -215,7 +207,7 @@ def boxes(seed: int) -> tuple[Ends, Ends, Ends, Ends]:
 
 
 @given(EXPRESSIONS, st.integers(0, 2**32))
-@settings(max_examples=300)
+@settings(max_examples=examples(40, 300))
 def test_an_interval_contains_the_expression_at_every_point_of_its_inputs_intervals(
     expression: ReleasedExpression, seed: int
 ) -> None:

@@ -1,0 +1,246 @@
+"""Ranks keep their claim where one unit's rows move across all values, or one of several owners goes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privacy.audit.auditor import epsilon_lower_bound
+from privacy.audit.outputs import Outputs
+from privacy.entropy import Entropy
+from privacy.join_tuples import OwnerColumn, RankedTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.ranks.exponential_rank import uniform
+from privacy.mechanisms.ranks.rank import Rank
+from privacy.mechanisms.ranks.rank_release import RankBatch
+from privacy.mechanisms.ranks.shared_rows import SharedRows, Sharing
+from tests.audit.auditing import FAILURE_PROBABILITY
+from tests.support.seeds import examples
+from tests.support.simulated_entropy import SimulatedEntropy
+
+ONE_RUNG = Ladder(0, 0)
+RUNS = 30_000
+CROWD = 3
+MIDDLE, TOP = 16, 18
+N_CODES = TOP + 3
+
+
+class WithoutTheFactorTwo(RankBatch):
+    """Takes a distance's move for the whole loss: the sum of all weights moves, too."""
+
+    def _each(self, n_groups: int) -> float:
+        return 2 * super()._each(n_groups)
+
+
+class WithEveryRow(RankBatch):
+    """A unit with many rows weighs as much as all of them."""
+
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        return super()._moves(rank, 1, n_groups)
+
+    def _chosen(self, *_: object) -> int:
+        return 16
+
+
+class ByOneSide(RankBatch):
+    """Takes rows that pass from one side to the other for rows that come or go."""
+
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        return rank.moves(tau, exchanges=False)
+
+    def _clips(self, n_groups: int) -> bool:
+        return True
+
+
+def _runs(unit: dict[int, int], runs: int = RUNS, middle: int = 1) -> RankedTuples:
+    """A crowd on either side, somebody in the middle, and the unit with its rows: once per run, which is a group.
+
+    Below the middle lie fifteen values that are nobody's, above it one: where the unit moves, that one gets nearer to
+    the median, and all of the others further away, so that the sum of all weights moves, too.
+    """
+    crowd = [0] * CROWD + [MIDDLE] * middle + [TOP] * CROWD
+    people = np.arange(len(crowd) + 1)
+    own = np.array(list(unit), np.int64)
+    value = np.concatenate([crowd, own])
+    owner = np.concatenate([people[:-1], np.full(len(own), people[-1])])
+    rows = np.concatenate([np.ones(len(crowd), np.int64), list(unit.values())]).astype(np.int64)
+    run = np.repeat(np.arange(runs), len(value))
+    keys = run * len(people) + np.tile(owner, runs)
+    owners = (OwnerColumn("person", keys, np.zeros(len(keys), np.bool_)),)
+    return RankedTuples(owners, run, runs, np.tile(value, runs), np.tile(rows, runs))
+
+
+def _found(batch: RankBatch, first: RankedTuples, second: RankedTuples, together: int = 1) -> float:
+    def of(data: RankedTuples) -> Outputs:
+        values = batch.release(data, SimulatedEntropy(20261123))[0].values.reshape(-1, together)
+        places = values.astype(np.int64) @ (N_CODES ** np.arange(together))
+        return Outputs(np.zeros(len(places)), places)
+
+    return epsilon_lower_bound(of(first), of(second), FAILURE_PROBABILITY)
+
+
+MEDIAN = (Rank(0.5),)
+MANY, BOTH, ONE = {0: 1_000_000}, {0: 1_000_000, TOP: 1}, {TOP: 1}
+"""Units: many rows below all others; a row above them, too; that one alone. Each side weighs a threshold at most."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [2.0, 3.0])
+@pytest.mark.parametrize(("before", "after"), [(MANY, {}), (BOTH, ONE), (ONE, {})])
+def test_rows_of_a_unit_that_go_keep_the_claim(epsilon: float, before: dict[int, int], after: dict[int, int]) -> None:
+    found = _found(RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG), _runs(before), _runs(after))
+    assert 0.3 * epsilon < found <= epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [2.0, 3.0])
+def test_rows_of_a_unit_that_move_the_median_or_an_extreme_keep_it(epsilon: float) -> None:
+    moving = RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG, exchanges=True)
+    assert 0.4 * epsilon < _found(moving, _runs(MANY), _runs(ONE)) <= epsilon
+    highest = RankBatch(epsilon, (Rank(beyond=CROWD + 1),), N_CODES)
+    assert 0.4 * epsilon < _found(highest, _runs({0: 1}), _runs({TOP: 5})) <= epsilon
+
+
+@pytest.mark.slow
+def test_rows_on_the_side_that_weighs_less_keep_it_and_so_does_a_unit_that_changes_its_group() -> None:
+    ninetieth = RankBatch(2.0, (Rank(0.9),), N_CODES, ONE_RUNG)
+    for before in (MANY, BOTH, ONE):
+        assert _found(ninetieth, _runs(before), _runs({})) <= 2.0
+    last = RankBatch(2.0, (Rank(1.0),), N_CODES, ONE_RUNG, one_group=False)
+    assert _found(last, _two_groups(0), _two_groups(1), together=2) <= 2.0
+
+
+def test_catches_a_unit_that_weighs_as_much_as_its_rows() -> None:
+    with_unit, without = (_runs(rows, examples(2_000, RUNS), middle=8) for rows in (MANY, {}))
+    assert _found(RankBatch(1.0, MEDIAN, N_CODES, ONE_RUNG), with_unit, without) <= 1.0
+    assert _found(WithEveryRow(1.0, MEDIAN, N_CODES), with_unit, without) > 1.0
+
+
+@pytest.mark.slow
+def test_catches_a_missing_factor_of_two_and_rows_that_move_and_are_taken_for_rows_that_go() -> None:
+    assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, ONE_RUNG), _runs(MANY), _runs({})) > 2.0
+    assert _found(ByOneSide(2.0, MEDIAN, N_CODES, ONE_RUNG, exchanges=True), _runs(MANY), _runs(ONE)) > 2.0
+
+
+def _two_groups(place: int) -> RankedTuples:
+    """Each run is two groups; the unit of a run is in one or the other of them, below all other values."""
+    runs = RUNS
+    groups = _runs({}, 2 * runs)
+    run = np.arange(runs)
+    keys = np.concatenate([groups.owners[0].keys, 10**9 + run])
+    owners = (OwnerColumn("person", keys, np.zeros(len(keys), np.bool_)),)
+    added = np.zeros(runs, np.int64)
+    return RankedTuples(
+        owners,
+        np.concatenate([groups.group, 2 * run + place]),
+        2 * runs,
+        np.concatenate([groups.value, added]),
+        np.concatenate([groups.rows, added + 1]),
+    )
+
+
+SHARED_RUNS = 15_000
+HUB = 0
+"""The unit that comes or goes; everybody else is a pair's member of one row."""
+
+Row = tuple[int, int, int]
+"""Both owners and the value."""
+
+PAIRS: list[Row] = [(1, 2, 0), (3, 4, 0), (5, 6, 0), (7, 8, MIDDLE), (9, 10, TOP), (11, 12, TOP), (13, 14, TOP)]
+BELOW: list[Row] = [(HUB, 20 + other, 0) for other in range(6)]
+ABOVE: list[Row] = [(30 + other, HUB, TOP) for other in range(6)]
+
+
+class ForEachOwner(RankBatch):
+    """Divides what a unit moves by the two owners of a row, and by the two sides of a value."""
+
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        return super()._moves(rank, tau, n_groups) // 4
+
+
+class Untruncated(RankBatch):
+    """Adds up rows that one unit has many of, with the noise of one row."""
+
+    tau = 8
+
+
+def tuples(rows: Sequence[Row]) -> RankedTuples:
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    there = np.zeros(len(columns), np.bool_)
+    owners = tuple(OwnerColumn("person", columns[:, place].copy(), there) for place in (0, 1))
+    group = np.zeros(len(columns), np.int64)
+    return RankedTuples(owners, group, 1, columns[:, 2].copy(), np.ones(len(columns), np.int64))
+
+
+def _drawn(batch: RankBatch, rows: Sequence[Row], entropy: Entropy) -> Outputs:
+    """What the batch's release draws, many times from one coding of the rows."""
+    assert batch.sharing is not None
+    tau = batch.tau if isinstance(batch, Untruncated) else 1
+    (group,) = SharedRows(tuples(rows), N_CODES, batch.sharing).by_group(tau, exchanges=batch.exchanges)
+    (rank,) = batch.ranks
+    gamma = batch._each(1) / (2 * batch._moves(rank, 1, 1))
+    points = itertools.chain.from_iterable(uniform(entropy, 1000) for _ in itertools.count())
+    offsets = group.of(rank)
+    places = np.array([offsets.draw(gamma, points) for _ in range(SHARED_RUNS)])
+    return Outputs(np.zeros(len(places)), places)
+
+
+def _found_shared(batch: RankBatch, first: Sequence[Row], second: Sequence[Row]) -> float:
+    return epsilon_lower_bound(
+        _drawn(batch, first, SimulatedEntropy(1)), _drawn(batch, second, SimulatedEntropy(2)), FAILURE_PROBABILITY
+    )
+
+
+def _batch(epsilon: float, rank: Rank = MEDIAN[0], **more: object) -> RankBatch:
+    return replace(RankBatch(epsilon, (rank,), N_CODES, ONE_RUNG, sharing=Sharing(0.0)), **more)  # type: ignore[arg-type]
+
+
+def _as(kind: type[RankBatch], epsilon: float) -> RankBatch:
+    return kind(epsilon, MEDIAN, N_CODES, ONE_RUNG, sharing=Sharing(0.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "least"),
+    [
+        (BELOW, [], 0.6),
+        (ABOVE, [], 0.6),
+        (BELOW + ABOVE, ABOVE, 0.6),
+        (BELOW + ABOVE, [], 0.0),
+        (BELOW, BELOW[:3], 0.0),
+    ],
+)
+def test_a_hub_that_loses_rows_keeps_the_claim(before: list[Row], after: list[Row], least: float) -> None:
+    assert least <= _found_shared(_batch(3.0), PAIRS + before, PAIRS + after) <= 3.0
+
+
+@pytest.mark.slow
+def test_a_hub_whose_rows_are_exchanged_and_people_beyond_an_extreme_keep_it() -> None:
+    assert 0.9 < _found_shared(_batch(3.0, exchanges=True), PAIRS + BELOW, PAIRS + ABOVE) <= 3.0
+    assert 0.6 < _found_shared(_batch(3.0, Rank(beyond=3)), PAIRS + ABOVE, PAIRS) <= 3.0
+
+
+@pytest.mark.slow
+def test_catches_a_quarter_of_the_noise_and_rows_that_are_not_truncated() -> None:
+    assert _found_shared(_as(ForEachOwner, 1.0), PAIRS + BELOW, PAIRS) > 1.0
+    assert _found_shared(_as(Untruncated, 2.0), PAIRS + BELOW, PAIRS) > 2.0
+
+
+@pytest.mark.slow
+def test_catches_shared_rows_that_move_and_are_taken_for_rows_that_go() -> None:
+    class Forgetful(RankBatch):
+        """Does not know of exchanges."""
+
+        def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+            return (
+                replace(self, exchanges=False)._moves(rank, tau, n_groups)
+                if self.exchanges
+                else super()._moves(rank, tau, n_groups)
+            )
+
+    moving = Forgetful(3.0, MEDIAN, N_CODES, ONE_RUNG, exchanges=True, sharing=Sharing(0.0))
+    assert _found_shared(moving, PAIRS + BELOW, PAIRS + ABOVE) > 3.0

@@ -1,0 +1,329 @@
+"""Mechanisms that release each group by itself, and the budgets that they spend."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privacy.accounting.approximate import approximate
+from privacy.accounting.event import ZCDP, PureDP
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.checks import check_answer
+from privacy.mechanisms.concentrated_gem import ConcentratedGem
+from privacy.mechanisms.fixed import Fixed
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
+from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.selection.scores import Scores
+from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.published.laplace_global import LaplaceGlobal
+from privacy.registry import measurement
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import ONE
+from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
+from tests.support.revealing_answer import RevealingAnswer
+from tests.support.simulated_entropy import SimulatedEntropy
+from tests.unit.privacy.answers import answer_of, poisson_answer, poisson_loads
+from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each
+
+BUDGET = ConcentratedBudget(0.5, 1e-7)
+Scalar = Fixed | Gem | ConcentratedGem | LaplaceGlobal | SharedThreshold
+
+
+def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
+    """20,000 groups with seeded noise: 5.4 standard deviations either way."""
+    eight = Ladder(3, 3)
+    mechanisms: list[Scalar] = [
+        Fixed(1.0, 1, confidence=0.9),
+        LaplaceGlobal(1.0, 3.0, 1, confidence=0.9),
+        Gem(1.0, 1, ladder=eight, confidence=0.9),
+        ConcentratedGem(BUDGET, 1, ladder=eight, confidence=0.9),
+        SharedThreshold(PureBudget(4.0), 1, ladder=eight, confidence=0.9),
+        SharedThreshold(BUDGET, 1, ladder=eight, confidence=0.9),
+    ]
+    for one in mechanisms:
+        released = one.release(answer_of(one.ladder, [123] * 20_000), SimulatedEntropy(6))
+        covered = ((released.low <= 123) & (released.high >= 123)).mean()
+        assert abs(covered - 0.9) < 5.4 * math.sqrt(0.09 / 20_000), one
+        assert one.expected_noise(20_000)[0][1] == pytest.approx((released.high - released.low)[0] / 2), one
+
+
+def test_expected_noise_is_the_half_width_of_the_interval_of_each_threshold() -> None:
+    for one in (Gem(0.7, 2, ladder=Ladder(-3, 5), gap=0.01), Fixed(0.7, 2, gap=0.01)):
+        released = one.release(poisson_answer(one.ladder, 4, one.gap), SimulatedEntropy(7))
+        expected = dict(one.expected_noise(n_groups=4))
+        assert (released.high - released.low) / 2 == pytest.approx([expected[tau] for tau in released.tau])
+
+
+def test_groups_share_the_budget() -> None:
+    for groups_per_unit, share in ((1, 1), (3, 3), (None, 8), (50, 8)):
+        pure: list[tuple[Fixed | Gem | LaplaceGlobal, float]] = [
+            (Fixed(0.5, groups_per_unit), 1 / 0.5),
+            (LaplaceGlobal(0.5, 1.0, groups_per_unit), 1 / 0.5),
+            (Gem(1.0, groups_per_unit, ladder=Ladder(3, 3)), 8 / (1 - SELECTION.split)),
+        ]
+        for one, noise in pure:
+            released = one.release(answer_of(one.ladder, [7] * 8), SimulatedEntropy(5))
+            assert released.noise_scale == pytest.approx(np.full(8, noise * share), rel=1e-5), (one, share)
+            assert one.event == PureDP(one.epsilon)
+
+
+def test_refuses_an_answer_for_other_parameters_before_drawing() -> None:
+    recorded = RecordedEntropy(ConstantEntropy())
+    others = [answer_of(Ladder(1, 1), [0]), answer_of(Ladder(0, 0), [0], gap=0.01)]
+    for one in (Fixed(1.0), LaplaceGlobal(1.0, 1.0)):
+        refuses_each(partial(one.release, entropy=recorded), others)
+    assert recorded.draws == []
+
+
+def test_refuses_parameters_out_of_range() -> None:
+    of_groups: dict[str, list[float]] = {"groups_per_unit": [0], "gap": [-0.1, 2.0], "confidence": [1.0]}
+    of_epsilon = of_groups | {"epsilon": [0.0, math.nan]}
+    refuses(Fixed, {"epsilon": 1.0}, ladder=[Ladder()], **of_epsilon)
+    refuses(Gem, {"epsilon": 1.0}, c=[-1.0, math.inf], **of_epsilon)
+    bounds = [0.0, math.nan, 2.0**33]
+    refuses(LaplaceGlobal, {"epsilon": 1.0, "global_sensitivity": 1.0}, global_sensitivity=bounds, **of_epsilon)
+    refuses(ConcentratedGem, {"budget": BUDGET}, **of_groups)
+    refuses(SharedThreshold, {"budget": PureBudget(4.0)}, **of_groups)
+
+
+def test_states_the_epsilon_that_an_accountant_states_and_pure_privacy_has_no_delta() -> None:
+    budget = ConcentratedBudget.of(4.0, 1e-7)
+    assert budget.epsilon == approximate(ZCDP(budget.rho), 1e-7).epsilon
+    assert 4.0 - 1e-9 < budget.epsilon <= 4.0
+    assert (PureBudget(0.5).epsilon, PureBudget(0.5).delta) == (0.5, 0.0)
+
+
+def test_a_pure_budget_is_split_exactly() -> None:
+    budget = PureBudget(0.3)
+    assert (budget.selecting(0.2), budget.releasing(0.2)) == (Fraction(6, 100), Fraction(24, 100))
+    assert (budget.event, budget.noise) == (PureDP(0.3), "laplace")
+
+
+def test_a_concentrated_budget_is_never_exceeded_by_its_parts() -> None:
+    budget = ConcentratedBudget(0.3, 1e-6)
+    (rung,) = budget.rungs(Ladder(3, 3), 0.0, budget.releasing(0.2))
+    spent = float(budget.selecting(0.2)) ** 2 / 8 + (rung.tau / rung.noise_scale) ** 2 / 2
+    assert 0.3 * (1 - 1e-5) < spent <= 0.3
+    assert (budget.event, budget.noise) == (ZCDP(0.3), "gaussian")
+
+
+def test_the_scale_is_that_of_a_release_of_sensitivity_one_and_refuses_budgets_out_of_range() -> None:
+    budgets: list[PureBudget | ConcentratedBudget] = [PureBudget(0.7), ConcentratedBudget(0.3, 1e-6)]
+    for budget in budgets:
+        part = budget.releasing(0.5)
+        (rung,) = budget.rungs(Ladder(0, 0), 0.0, part)
+        assert rung.noise_scale == pytest.approx(budget.scale(part), rel=1e-9)
+    refuses_calls(ConcentratedBudget, (0.0, 0.1), (math.inf, 0.1), (1.0, 0.0), (1.0, 1.0))
+    refuses_each(PureBudget, [-1.0])
+
+
+LADDER = Ladder(1, 2)
+ZEROS = np.zeros((1, 2), np.int64)
+
+
+def test_accepts_an_answer_that_keeps_its_contract() -> None:
+    check_answer(TabulatedAnswer(ZEROS, LADDER), LADDER, 0.01)
+
+
+def test_a_broken_answer_is_refused_before_noise_is_drawn() -> None:
+    crossed = RevealingAnswer(ZEROS, LADDER, ZEROS, ZEROS)
+    crossed._upper, crossed._lower = ZEROS - 0, ZEROS + 1
+    tables: list[Any] = [ZEROS[:, :1], ZEROS.astype(np.float64), ZEROS - 1, ZEROS + (1 << 62) + 1]
+    broken = [
+        crossed,
+        TabulatedAnswer(ZEROS, Ladder(0, 1)),
+        *(TabulatedAnswer(ZEROS, LADDER, gap) for gap in (0.02, math.nan)),
+        *(TabulatedAnswer(table, LADDER) for table in tables),
+    ]
+    refuses_each(lambda answer: check_answer(answer, LADDER, 0.01), broken)
+    recorded = RecordedEntropy(ConstantEntropy())
+    for name in ("gem", "r2t"):
+        made = measurement(name, 1.0, gap=0.01, global_sensitivity=4.0)
+        refuses_each(partial(made.release, entropy=recorded), broken[1:])
+    assert recorded.draws == []
+
+
+def test_without_noise_it_is_the_value_and_nothing_is_drawn_for_a_choice() -> None:
+    fixed = Fixed(1.0)
+    recorded = RecordedEntropy(ConstantEntropy())
+    released = fixed.release(answer_of(fixed.ladder, [25, 0]), recorded)
+    assert released.values.tolist() == [25.0, 0.0]
+    assert released.tau.tolist() == [1.0, 1.0]
+    assert [kind for kind, _, _ in recorded.draws] == ["laplace"]
+    assert (released.mechanism, released.covers, released.epsilon) == ("fixed", "truncated_full", 1.0)
+    assert fixed.event == PureDP(1.0)
+    assert fixed.release(answer_of(fixed.ladder, []), SimulatedEntropy(8)).values.shape == (0,)
+
+
+def test_noise_grows_with_the_threshold_and_the_gap() -> None:
+    for exponent, gap in ((0, 0.0), (3, 0.0), (0, 0.01), (-4, 0.01)):
+        fixed = Fixed(2.0, gap=gap, ladder=Ladder(exponent, exponent))
+        scale = fixed.release(answer_of(fixed.ladder, [7], gap), SimulatedEntropy(5)).noise_scale[0]
+        assert scale == pytest.approx((1 + gap) * 2.0**exponent / 2.0, rel=1e-4)
+        assert scale >= (1 + gap) * 2.0**exponent / 2.0
+
+
+def test_what_the_bounds_leave_open_is_solved_once() -> None:
+    fixed = Fixed(1.0)
+    values = np.array([[5], [6]]) * ONE
+    hidden = RevealingAnswer(values, fixed.ladder, np.zeros_like(values), values + ONE)
+    assert fixed.release(hidden, ConstantEntropy()).values.tolist() == [5.0, 6.0]
+    assert sorted(hidden.solved) == [(0, 0), (1, 0)]
+
+
+def test_without_noise_it_takes_the_best_score_and_the_exact_value() -> None:
+    released = Gem(1.0).release(poisson_answer(Ladder()), ConstantEntropy())
+    published = Gem(1.0, selection=replace(SELECTION, rarity=None)).release(
+        poisson_answer(Ladder()), ConstantEntropy()
+    )
+    assert released.tau.tolist() == published.tau.tolist() == [32.0]
+    assert released.values[0] == poisson_loads().clip(max=32).sum()
+    assert released.low[0] <= released.values[0] <= released.high[0]
+    assert (released.mechanism, released.covers, released.epsilon) == ("gem", "truncated_full", 1.0)
+
+
+def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> None:
+    recorded = RecordedEntropy(SimulatedEntropy(4))
+    Gem(1.0, selection=SelectionSettings(0.25), gap=0.01).release(poisson_answer(Ladder()), recorded)
+    (first, selection_scale, draws), (second, release_scale, _) = recorded.draws
+    assert (first, second, len(draws)) == ("geometric", "laplace", len(Ladder()))
+    assert selection_scale == 2 * 1025 / 0.25
+    assert release_scale == pytest.approx(1.01 * 2**20 / 0.75, rel=1e-6)
+    # the interval reaches up over the solvers gap
+    gem = Gem(1.0, ladder=Ladder(0, 0), gap=0.25)
+    exact = Gem(1.0, ladder=Ladder(0, 0), gap=0.0)
+    reach = [m.release(poisson_answer(m.ladder, gap=m.gap), ConstantEntropy()).high[0] for m in (gem, exact)]
+    low = [m.release(poisson_answer(m.ladder, gap=m.gap), ConstantEntropy()).low[0] for m in (gem, exact)]
+    assert reach[0] - reach[1] == pytest.approx(low[1] - low[0] + 0.25, abs=1e-5)
+
+
+def test_a_hundred_thousand_groups_and_none() -> None:
+    gem = Gem(1.0, groups_per_unit=1, ladder=Ladder(-2, 10))
+    released = gem.release(poisson_answer(gem.ladder, groups=100_000, people=500), SimulatedEntropy(8))
+    truth = poisson_loads()[:500].sum()
+    assert np.median(np.abs(released.values / truth - 1)) < 0.05
+    assert gem.release(poisson_answer(gem.ladder, groups=0), SimulatedEntropy(8)).values.shape == (0,)
+
+
+def test_a_typical_count_is_within_a_fifth_of_a_percent() -> None:
+    gem = Gem(1.0, groups_per_unit=1)
+    released = gem.release(poisson_answer(gem.ladder, groups=2_000), SimulatedEntropy(9))
+    assert np.quantile(np.abs(released.values / poisson_loads().sum() - 1), 0.95) < 0.002
+
+
+def test_a_threshold_has_to_beat_smaller_ones_by_how_far_they_are_below() -> None:
+    """Thirty units of four tuples are worth two doublings; the published scores want forty for each."""
+    ladder = Ladder(0, 10)
+    crowd = 3_000 * np.minimum(ladder.units, ONE) + 30 * np.minimum(ladder.units, 4 * ONE)
+    table = TabulatedAnswer(crowd[None], ladder)
+
+    def chosen(rarity: float | None) -> float:
+        gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=rarity))
+        return float(gem.release(table, ConstantEntropy()).tau[0])
+
+    assert (chosen(4.0), chosen(None)) == (4.0, 1.0)
+
+
+def test_by_doublings_few_units_below_do_not_hold_a_threshold_back() -> None:
+    """Twenty units of 128 among 1,400 of few: each doubling is worth it, but not what lies between 1 and 128."""
+    ladder = Ladder(0, 10)
+    loads = np.concatenate((np.ones(1_200), np.full(100, 8.0), np.full(60, 32.0), np.full(20, 128.0)))
+    values = np.minimum(loads[:, None], ladder.taus).sum(axis=0).astype(np.int64) * ONE
+    table = TabulatedAnswer(values[None], ladder)
+
+    def chosen(selection: SelectionSettings) -> float:
+        gem = Gem(1.0, 1, ladder=ladder, selection=selection, monotone=True, nested=True)
+        return float(gem.release(table, ConstantEntropy()).tau[0])
+
+    assert chosen(NESTED_SELECTION) == 128.0
+    assert chosen(replace(NESTED_SELECTION, by_doublings=False)) < 128.0
+
+
+def test_by_doublings_each_doubling_beyond_everybody_is_rarer() -> None:
+    """Everybody has four tuples; 40,000 runs."""
+    ladder = Ladder(0, 10)
+    gem = Gem(1.0, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
+    values = 3_000 * np.minimum(ladder.units, 4 * ONE)
+    tau = gem.release(TabulatedAnswer(np.tile(values, (40_000, 1)), ladder), SimulatedEntropy(12)).tau
+    share = np.array([(tau >= 4.0 * 2.0**k).mean() for k in range(5)])
+    assert share[0] == 1.0
+    assert share[1] < 0.15
+    assert (share[2:] <= 0.2 * share[1:-1] + 1e-4).all()
+
+
+def test_doublings_are_worth_what_their_rarity_asks_for() -> None:
+    refuses(partial(replace, NESTED_SELECTION), rarity=[None], growth=[-1.0])
+    refuses_calls(partial(Scores, by_doublings=True), (Ladder(0, 1), 0.0, (0.0, 0.0)))
+
+
+def test_each_doubling_too_far_is_rarer() -> None:
+    """Everybody has one tuple: larger thresholds only add noise; 40,000 runs."""
+    ladder = Ladder(0, 10)
+    gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=4.0))
+    table = np.full((40_000, len(ladder)), 100_000 * ONE)
+    tau = gem.release(TabulatedAnswer(table, ladder), SimulatedEntropy(11)).tau
+    share = np.array([(tau >= 2.0**k).mean() for k in range(6)])
+    assert (share[1:] <= 0.3 * share[:-1] + 1e-4).all()
+    assert share[1] < 0.25
+
+
+WIDE = ConcentratedBudget.of(4.0, 1e-7)
+
+
+def test_selection_and_release_of_the_groups_of_a_unit_spend_rho() -> None:
+    for groups_per_unit, share in [(1, 1), (3, 3), (None, 8), (50, 8)]:
+        gem = ConcentratedGem(WIDE, groups_per_unit, ladder=Ladder(3, 3), selection=SelectionSettings(0.25))
+        released = gem.release(poisson_answer(gem.ladder, 8), SimulatedEntropy(1))
+        spent = gem.selecting(8) ** 2 / 8 + (8 / released.noise_scale[0]) ** 2 / 2
+        assert share * spent == pytest.approx(WIDE.rho, rel=1e-5), (groups_per_unit, share)
+        assert share * spent <= WIDE.rho, (groups_per_unit, share)
+        assert gem.event == ZCDP(WIDE.rho), (groups_per_unit, share)
+        assert (released.noise, released.delta, released.epsilon) == ("gaussian", 1e-7, WIDE.epsilon)
+
+
+def test_the_choice_is_made_with_its_share() -> None:
+    gem = ConcentratedGem(WIDE, 1, ladder=Ladder(0, 9))
+    recorded = RecordedEntropy(SimulatedEntropy(2))
+    gem.release(poisson_answer(gem.ladder), recorded)
+    kind, scale, _ = recorded.draws[0]
+    assert kind == "geometric"
+    assert scale == pytest.approx(10 * 2 * 1025 / math.sqrt(8 * WIDE.rho / 2), rel=1e-9)
+
+
+def test_a_count_of_many_people_is_close_and_the_threshold_cuts_nobody_within_the_bound() -> None:
+    gem = ConcentratedGem(WIDE, 1)
+    released = gem.release(poisson_answer(gem.ladder, 50), SimulatedEntropy(4))
+    assert np.median(np.abs(released.values / poisson_loads().sum() - 1)) < 0.002
+    assert not released.may_be_cut.any()
+    empty = TabulatedAnswer(np.zeros((50, len(gem.ladder)), np.int64), gem.ladder)
+    assert gem.release(empty, SimulatedEntropy(5)).may_be_cut.mean() > 0.9
+    for bound, exponent in [(1.0, 0), (1.5, 1), (2.0, 1), (1e3, 10), (0.25, -2), (2.0**32, 32)]:
+        assert LaplaceGlobal(1.0, bound).ladder == Ladder(exponent, exponent)
+
+
+def test_the_noise_is_that_of_the_bound_and_not_of_the_threshold() -> None:
+    for bound, gap, epsilon in [(1000.0, 0.0, 0.5), (3.0, 0.01, 2.0), (0.7, 0.0, 0.1)]:
+        mechanism = LaplaceGlobal(epsilon, bound, 1, gap)
+        scale = mechanism.release(answer_of(mechanism.ladder, [7], gap), SimulatedEntropy(5)).noise_scale[0]
+        true = (bound + gap * mechanism.ladder.taus[0]) / epsilon
+        assert true <= scale <= true * (1 + 2.0**-18), (bound, gap, epsilon)
+    # a broken promise costs less than twice
+    assert LaplaceGlobal(1.0, 1024.0, 1).epsilon_if_bound_fails() == pytest.approx(1.0)
+    assert LaplaceGlobal(1.0, 1000.0, 1).epsilon_if_bound_fails() == pytest.approx(1.024, rel=1e-4)
+    assert LaplaceGlobal(1.0, 1025.0).epsilon_if_bound_fails(4) == pytest.approx(2.0, rel=1e-2)
+
+
+def test_without_noise_it_is_the_value() -> None:
+    mechanism = LaplaceGlobal(1.0, 24.0)
+    released = mechanism.release(answer_of(mechanism.ladder, [25, 0]), ConstantEntropy())
+    assert released.values.tolist() == [25.0, 0.0]
+    assert released.tau.tolist() == [24.0, 24.0]
+    assert (released.mechanism, released.covers, released.epsilon) == ("laplace_global", "truncated_full", 1.0)
+    assert mechanism.event == PureDP(1.0)
