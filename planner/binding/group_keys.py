@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -14,6 +15,7 @@ from planner.expressions.bind_scalar import bind_scalar
 from planner.expressions.scalar import Scalar
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.result_names import ResultType
+from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, fold, holds, position_of
 
@@ -111,7 +113,10 @@ def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position:
     if holds(node, exp.AggFunc):
         raise UnsupportedSQL("an aggregate in GROUP BY is not supported", position=position)
     if isinstance(node, exp.Column):
-        return BoundKey(node, node, scope.type_of(node), position)
+        step = _step(node, scope)
+        if step is None:
+            return BoundKey(node, node, scope.type_of(node), position)
+        return replace(_bind_key(step, scope, given, position), written=node)
     scalar = bind_scalar(node, scope, given)
     whole = buckets(node, scalar)
     if whole is not None:
@@ -120,6 +125,22 @@ def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position:
     double = kind.family is Family.FLOAT and of_fields(sql)  # one for each value of the fields
     shown: ResultType | None = "float8" if double else "timestamptz" if scalar.zoned else None
     return BoundKey(node, sql, kind, position, expression_domain(node, scalar), shown)
+
+
+def _step(column: exp.Column, scope: Scope) -> exp.Expr | None:
+    """The beginning of the declared step that a column's value is in; None where each value is a group of its own.
+
+    A policy says of a moment that its groups are days, say: a row at noon is in the group of its day. Without this
+    the groups would be the midnights, and hold those rows alone that are at a midnight.
+    """
+    _, declared = scope.declared(column)
+    kind = scope.type_of(column)
+    if not kind.is_moment or not isinstance(declared.step, str) or declared.domain is not None:
+        return None
+    if declared.other is not None or (kind.family is Family.DATE and declared.step == "day"):
+        return None
+    begun = exp.TimestampTrunc(this=copied(column), unit=exp.var(declared.step.upper()))
+    return cast_sql(begun, "DATE") if kind.family is Family.DATE else begun
 
 
 def _shown(scalar: Scalar) -> ResultType:

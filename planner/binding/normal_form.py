@@ -24,7 +24,7 @@ _Key = tuple[bool, tuple[str, ...]]
 
 
 def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
-    """The conditions of a conjunction without repetition, in an order of their own; columns before literals.
+    """The conditions of a conjunction without repetition and TRUE, in an order of their own; columns before literals.
 
     A condition raises for no row, so neither their order nor that of their sides means anything.
 
@@ -32,7 +32,7 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
     >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
     ['a.x > 3', 'a.x < b.y']
     """
-    keyed = [_oriented(condition) for condition in conditions]
+    keyed = [_oriented(condition) for condition in conditions if condition != exp.true()]
     keyed.sort(key=itemgetter(0))
     repeated = [False, *(one == other for one, other in pairwise(keyed))]  # trees are compared where keys are equal
     return tuple(condition for (_, condition), again in zip(keyed, repeated, strict=False) if not again)

@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic, intervals
+from planner.expressions import arithmetic, intervals, predicates
 from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import settle
 from planner.expressions.datetimes import AS_NUMBER, not_a_number
@@ -106,7 +106,10 @@ class _Binder:
         return function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
-        scalar = settle(self.scalar(node), _BOOL, self)
+        scalar = self.scalar(node)
+        if scalar.is_null:
+            return predicates.unknown()
+        scalar = settle(scalar, _BOOL, self)
         if scalar.type != _BOOL:
             hint = "write a comparison"
             raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))

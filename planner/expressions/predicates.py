@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, time
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -13,6 +14,7 @@ from planner.expressions.datetimes import not_a_number
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
 from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
+from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
 
@@ -54,20 +56,69 @@ def entailed(condition: exp.Expr) -> list[exp.Expr]:
 def connected(node: exp.Expr, binder: Binder) -> Scalar:
     """`AND`, `OR` of conditions, each bound on its own."""
     assert isinstance(node, exp.Connector), "AND or OR"
-    parts = [wrap(binder.predicate(part)) for part in node.flatten()]
-    join = exp.and_ if isinstance(node, exp.And) else exp.or_
-    return truth(node, join(*parts, copy=False))
+    return truth(node, joined([binder.predicate(part) for part in node.flatten()], both=isinstance(node, exp.And)))
+
+
+def joined(parts: list[exp.Expr], *, both: bool) -> exp.Expr:
+    """AND of bound conditions, else OR, in three values: constants that decide nothing are left out.
+
+    >>> from sqlglot import parse_one
+    >>> [joined([parse_one("a = 1"), one], both=False).sql() for one in (exp.true(), exp.false(), unknown())]
+    ['TRUE', 'a = 1', 'a = 1 OR CAST(NULL AS BOOLEAN)']
+    """
+    if any(_is_constant(part, not both) for part in parts):
+        return exp.Boolean(this=not both)
+    left = [part for part in parts if not _is_constant(part, both)]
+    nulls = [part for part in left if is_unknown(part)]
+    left = [part for part in left if not is_unknown(part)] + nulls[:1]
+    if not left:
+        return exp.Boolean(this=both)
+    join = exp.and_ if both else exp.or_
+    return join(*map(wrap, left), copy=False) if len(left) > 1 else left[0]
 
 
 def denied(node: exp.Expr, binder: Binder) -> Scalar:
     """`NOT` of a condition; NULL stays NULL."""
-    return truth(node, exp.Not(this=wrap(binder.predicate(node.this))))
+    inner = binder.predicate(node.this)
+    if is_unknown(inner):
+        return truth(node, inner)
+    constant = next((value for value in (True, False) if _is_constant(inner, value)), None)
+    return truth(node, exp.Not(this=wrap(inner)) if constant is None else exp.Boolean(this=not constant))
+
+
+def unknown() -> exp.Expr:
+    """The condition that is NULL for every row, as comparisons with NULL are."""
+    return cast_sql(exp.Null(), "BOOLEAN")
+
+
+def is_unknown(condition: exp.Expr) -> bool:
+    """Is a bound condition NULL for every row?"""
+    inner = condition.unnest()
+    return isinstance(inner, exp.Cast) and isinstance(inner.this, exp.Null)
+
+
+def _is_constant(condition: exp.Expr, value: bool) -> bool:
+    inner = condition.unnest()
+    return isinstance(inner, exp.Boolean) and bool(inner.this) is value
 
 
 def compared(node: exp.Expr, binder: Binder) -> Scalar:
     """`=`, `<>`, `<`, `<=`, `>`, `>=` of two values of types that compare exactly."""
-    left, right = _aligned(node, [node.this, node.args["expression"]], binder)
-    return truth(node, type(node)(this=left, expression=right))
+    sides = _aligned(node, [node.this, node.args["expression"]], binder)
+    if sides is None:
+        return truth(node, unknown())
+    left, right = sides
+    decided = _decided(node, left, right)
+    return truth(node, type(node)(this=left, expression=right) if decided is None else exp.Boolean(this=decided))
+
+
+def _decided(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> bool | None:
+    """Whether two literals are equal, of an equality or its contrary; None for anything else."""
+    literal = isinstance(left, exp.Literal) and isinstance(right, exp.Literal) and left.is_string == right.is_string
+    if not literal or not isinstance(node, (exp.EQ, exp.NEQ)):
+        return None
+    same = left == right if left.is_string else Decimal(left.name) == Decimal(right.name)
+    return same is isinstance(node, exp.EQ)
 
 
 def between(node: exp.Expr, binder: Binder) -> Scalar:
@@ -78,10 +129,15 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
     """
     middle, start, end = (node.args[part] for part in ("this", "low", "high"))
     if isinstance(middle.unnest(), (exp.Literal, exp.Parameter)):
-        value, low, high = _aligned(node, [middle, start, end], binder)
+        known = _aligned(node, [middle, start, end], binder)
+        if known is None:
+            return truth(node, unknown())
+        value, low, high = known
     else:
-        _, high = _aligned(node, [middle, end], binder)
-        value, low = _aligned(node, [middle, start], binder)
+        below, above = _aligned(node, [middle, end], binder), _aligned(node, [middle, start], binder)
+        if below is None or above is None:
+            return _half_known(node, below, above)
+        (value, low), high = above, below[1]
     inside: exp.Expr = exp.Between(this=value, low=low, high=high)
     if node.args.get("symmetric"):
         repeated(inside, node)
@@ -90,28 +146,51 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
     return truth(node, inside)
 
 
+def _half_known(node: exp.Expr, below: list[exp.Expr] | None, above: list[exp.Expr] | None) -> Scalar:
+    """x BETWEEN low AND high, where an end is NULL: false beyond the other end, else NULL."""
+    if node.args.get("symmetric"):
+        return truth(node, unknown())
+    sides: list[exp.Expr] = [] if below is None else [exp.LTE(this=below[0], expression=below[1])]
+    sides += [] if above is None else [exp.GTE(this=above[0], expression=above[1])]
+    return truth(node, joined([*sides, unknown()], both=True))
+
+
 def listed(node: exp.Expr, binder: Binder) -> Scalar:
     """x IN (literal, ...), each literal once and in one order, so that lists of the same values are one question.
 
     Raises: UnsupportedSQL.
     """
-    for written in node.expressions:
-        if written.find(exp.Column) is not None:
+    for part in node.expressions:
+        if part.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
-            raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(written))
-    first, *rest = _aligned(node, [node.this, *node.expressions], binder)
+            raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(part))
+    written = [part for part in node.expressions if not binder.scalar(part).is_null]
+    aligned = _aligned(node, [node.this, *written], binder) if written else None
+    if aligned is None:
+        binder.scalar(node.this)  # refused, where it is no value
+        return truth(node, unknown())
+    first, *rest = aligned
     values = {value.sql("postgres"): value for value in rest}
-    return truth(node, exp.In(this=wrap(first), expressions=[values[text] for text in sorted(values)]))
+    found: exp.Expr = exp.In(this=wrap(first), expressions=[values[text] for text in sorted(values)])
+    nulls = len(written) < len(node.expressions)
+    return truth(node, joined([found, unknown()], both=False) if nulls else found)
 
 
 def tested(node: exp.Expr, binder: Binder) -> Scalar:
     """IS [NOT] NULL, TRUE, FALSE and UNKNOWN. Raises: UnsupportedSQL."""
     test, inner = node.args["expression"], None
+    negated = bool(node.args.get("negate"))
     if isinstance(test, exp.Null):
-        inner = binder.scalar(node.this).sql
+        value = binder.scalar(node.this)
+        inner = value.sql
+        if value.is_null or isinstance(inner, exp.Literal):
+            return truth(node, exp.Boolean(this=value.is_null is not negated))
     elif isinstance(test, exp.Boolean):
         inner = binder.predicate(node.this)
-    if inner is None or isinstance(inner, exp.Null):
+        if is_unknown(inner) or isinstance(inner.unnest(), exp.Boolean):
+            same = not is_unknown(inner) and _is_constant(inner, bool(test.this))
+            return truth(node, exp.Boolean(this=same is not negated))
+    if inner is None:
         raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
     return truth(node, exp.Is(this=wrap(inner), expression=copied(test), negate=node.args.get("negate")))
 
@@ -123,7 +202,13 @@ def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
         if isinstance(side.unnest(), exp.Null):
             equal = isinstance(node, exp.NullSafeEQ)
             return tested(exp.Is(this=copied(other), expression=exp.Null(), negate=not equal), binder)
-    left, right = _aligned(node, sides, binder)
+    aligned = _aligned(node, sides, binder)
+    if aligned is None:  # NULL in another spelling, such as NULL::text
+        null = next(place for place, side in enumerate(sides) if binder.scalar(side).is_null)
+        plain = [*sides]
+        plain[null] = exp.Null()
+        return distinguished(type(node)(this=copied(plain[0]), expression=copied(plain[1])), binder)
+    left, right = aligned
     return truth(node, type(node)(this=wrap(left), expression=wrap(right)))
 
 
@@ -141,8 +226,8 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
     value = text(binder.scalar(node.this), binder)
     if len(escape) > 1:
         raise InvalidSyntax("ESCAPE takes one character", position=position_of(node))
-    if value.is_null:
-        raise UnsupportedSQL("a comparison with NULL is never true", hint="write IS NULL", position=position_of(node))
+    if value.is_null or binder.scalar(node.args["expression"]).is_null:
+        return truth(node, unknown())
     pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
     seen = shortened(value) if isinstance(node, exp.ILike) and is_long(value) else value.sql
     sql = type(node)(this=wrap(seen), expression=exp.Literal.string(pattern), negate=node.args.get("negate"))
@@ -171,11 +256,11 @@ def constant(node: exp.Expr, binder: Binder) -> Scalar:
     return truth(node, exp.Boolean(this=node.this))
 
 
-def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr]:
+def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr] | None:
+    """Operands of one type; None where one is NULL, so that what is compared is NULL too."""
     scalars = [binder.scalar(part) for part in parts]
     if any(part.is_null for part in scalars):
-        hint = "write IS NULL"
-        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(node))
+        return None
     if isinstance(node, _ORDERED):
         check_ordered(node, scalars)
     aligned = align(node, scalars, binder)

@@ -298,6 +298,7 @@ class PeriodsNoted(_Act):
       version: of the data that was read.
       fingerprint: of the database's structure then.
       key: which key the digests are made with, by a hash of it.
+      nonce: random, in all digests of this entry; empty in entries of versions that had none.
       loads: the versions of which this was noted, with their fingerprints; the newest last.
       tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
         references (`planner.periods.reached_rows`): `shape`, a hash of what was read, and `periods`, by the name of
@@ -314,6 +315,7 @@ class PeriodsNoted(_Act):
     tables: Mapping[str, Mapping[str, Any]]
     whole: Mapping[str, Mapping[str, Any]]
     reopened: Sequence[Sequence[Any]]
+    nonce: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from planner.periods.exact_days import without_runs
 from planner.periods.period_scope import Run, TimeValues
 from planner.plan import Plan
 from planner.reuse.day_match import DayMatch, GroupOfDays
-from planner.reuse.matching import Undecided
+from planner.reuse.matching import Lacking, Undecided
 from server.answers.released import Released
 from server.reuse.kept_outlines import Owned
 from server.reuse.regroup import NOWHERE, OwnGroups, combinations
@@ -64,14 +64,12 @@ class Piece:
       days: whose rows it counts.
       rows: (P,) places of the kept groups.
       place: (P,) the question's group that each is a part of.
-      lacks_others: rows of these days were left out of the kept answer, whose value of a key is not a declared one.
     """
 
     source: KeptSource
     days: Days
     rows: NDArray[np.int64]
     place: NDArray[np.int64]
-    lacks_others: bool = False
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
         """(G,) half the width of an interval of each group's part, as if widths added up as their squares do."""
@@ -157,7 +155,7 @@ def pieces(
     """
     domain, match = source.released.domain, source.match
     lacking = match.match.lacking(domain.keys, own.values)
-    if lacking.null:
+    if lacking != Lacking():
         return
     combined = combinations(domain, match.relevant)
     if combined is None:
@@ -192,4 +190,4 @@ def pieces(
             of_number[number] = place
         group = of_number[index]
         rows = np.flatnonzero(group != NOWHERE)
-        yield Piece(source, days, rows, group[rows], lacking.others)
+        yield Piece(source, days, rows, group[rows])

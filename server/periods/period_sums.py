@@ -150,7 +150,7 @@ class PeriodSums:
         one = self._known_asked(question, bound, request)
         if one is None:
             return None
-        cover = self._covered(one, wider)
+        cover = one.covering.cover(one.pieces, wider)
         if cover.pieces and not cover.fresh:
             return Summed(one.scope, one.noted, one.domain, cover.pieces, ())
         if free:
@@ -160,18 +160,6 @@ class PeriodSums:
             if found is not None:
                 return found
         return self._in_two(one, wider)
-
-    @staticmethod
-    def _covered(one: _Asked, wider: float) -> Cover:
-        """By pieces that lack no row; or, where those leave days and all pieces leave none, by all, which is said.
-
-        What is measured lacks no row: beside it, a piece that does would make one answer of two kinds.
-        """
-        whole = one.covering.cover([piece for piece in one.pieces if not piece.lacks_others], wider)
-        if whole.pieces and not whole.fresh:
-            return whole
-        every = one.covering.cover(one.pieces, wider)
-        return every if every.pieces and not every.fresh else whole
 
     def _known_asked(self, question: Question, bound: BoundQuery, request: QueryRequest) -> _Asked | None:
         """The same as `_asked`, once for a question as long as its analyst has no new answers."""

@@ -17,7 +17,7 @@ from server.query import Budget, KeptPeriods, QueryResponse
 from server.question import Question
 from server.results.confidence_note import confidence_notes
 from server.results.response import response
-from server.reuse.derived import LACKS_OTHERS, MEANS
+from server.reuse.derived import MEANS
 from server.reuse.usable import cut_as_vectors, one_factor
 
 _ADDED_UP = (
@@ -83,7 +83,7 @@ def kept_periods(summed: Summed) -> Iterator[KeptPeriods]:
 def told_before(summed: Summed) -> str:
     """What EXPLAIN says of it."""
     if not summed.parts:
-        return f"{_ALL_FREE} {LACKS_OTHERS}" if _lacks_others(summed) else _ALL_FREE
+        return _ALL_FREE
     charged = " and ".join(f"{part.question.plan.epsilon:g}" for part in summed.parts)
     if not summed.pieces:
         return _TWO_PARTS.format(epsilon=charged)
@@ -120,8 +120,6 @@ def _notes(summed: Summed, question: Question, most: int) -> Iterator[str]:
     combined = max((piece.source.combined for piece in summed.pieces), default=1)
     if combined > 1:
         yield MEANS.format(count=combined)
-    if _lacks_others(summed):
-        yield LACKS_OTHERS
     if not summed.pieces:
         yield IN_TWO
     together = isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.group_rule is not None
@@ -129,7 +127,3 @@ def _notes(summed: Summed, question: Question, most: int) -> Iterator[str]:
         yield CUT_TOGETHER
     days = joined_runs([run for part in summed.parts for run in part.days])
     yield from reopened_notes(summed.noted, scope, days)
-
-
-def _lacks_others(summed: Summed) -> bool:
-    return any(piece.lacks_others for piece in summed.pieces)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.binding.placeholders import Value
-from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
+from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown
 from planner.sql.result_names import ResultType
 from server.errors import WireError
 from server.pgwire.codec.budget_table import budget_table
-from server.pgwire.codec.result_rows import NoRows, Result, Table, answer_table
+from server.pgwire.codec.result_rows import CatalogResult, NoRows, Result, Table, answer_table
 from server.pgwire.codec.result_values import Field, field_of
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
 from server.pgwire.gateway import Gateway, SearchPath
@@ -193,11 +193,14 @@ class Interpreter:
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
         self.check_room()  # before anything is charged
         if question.catalog:
-            format_ = _one_format(portal.formats)
             values, formats = portal.raw
             oids, asked = portal.shape.parameters, as_analyst(question, self._analyst)
-            path = self.settings.search_path()
-            return await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path)
+            path, wanted = self.settings.search_path(), sorted(set(portal.formats)) or [0]
+            found = [
+                await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path)
+                for format_ in wanted
+            ]
+            return found[0] if len(found) == 1 else CatalogResult.mixed(found[0], found[1], portal.formats)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
         request = QueryRequest(
             analyst=self._analyst,
@@ -474,12 +477,6 @@ def _truth(value: Value) -> bool:
 
 def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:
     return tuple(field_of(name, kind) for name, kind in columns)
-
-
-def _one_format(formats: tuple[int, ...]) -> int:
-    if len(set(formats)) > 1:
-        raise UnsupportedSQL("the catalog answers in one format for all columns", hint="ask for text")
-    return formats[0] if formats else 0
 
 
 _WEAK = "weak", "the noise may be as large as the value"

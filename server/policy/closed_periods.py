@@ -12,12 +12,16 @@ Before that, nothing is written, and answers stay what they were: about the rows
 
 A period that nothing was noted of, or with another key, other columns or another engine, counts from this version on:
 that hangs on no row.
+
+Each load has a random nonce in its digests. Without it, equal digests in two entries of an exported ledger would say
+that a table's month is as it was, and different ones that it is not, whatever was reopened.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -143,7 +147,8 @@ def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Comp
         for period, (_, digest) in told["periods"].items():
             named = (table, way, _called(period, noted, table))
             seen.add(named)
-            if _digest(key, read.shape, _of_period(read, period)) != digest:
+            made = _digest(key, noted.nonce, f"{table} {way} {period}", read.shape, _of_period(read, period))
+            if made != digest:
                 changed.append(named)
     return Compared(tuple(dict.fromkeys(changed)), len(seen), incomparable=False)
 
@@ -178,12 +183,13 @@ def noted_load(
     """
     assert not found.changed or reopen is not None, "what has changed is reopened on the custodian's word only"
     before = None if noted is None or found.incomparable else noted
+    nonce = secrets.token_hex(16)
     held = {} if before is None or reopen == "all" else _held(prints, before, found.changed)
     tables = {
         name: {
             "before": read.before.isoformat(),
             "ways": {
-                way: _noted_way(read, prints_of, held.get((name, way), {}), version, key)
+                way: _noted_way(f"{name} {way}", read, prints_of, held.get((name, way), {}), version, key, nonce)
                 for way, prints_of in read.ways.items()
             },
         }
@@ -193,10 +199,12 @@ def noted_load(
         version=version,
         fingerprint=prints.fingerprint,
         key=key_name(key),
+        nonce=nonce,
         loads=[*([] if before is None else before.loads), [version, prints.fingerprint]][-_LOADS:],
         tables=tables,
         whole={
-            name: _noted_whole(name, shape, one, before, version, key) for name, (shape, one) in prints.whole.items()
+            name: _noted_whole(name, shape, one, before, version, key, nonce)
+            for name, (shape, one) in prints.whole.items()
         },
         reopened=[*([] if before is None else before.reopened), *_reopened(before, found, version, reopen)][
             -_REOPENED:
@@ -224,25 +232,37 @@ def _still_closed(periods: Mapping[str, Any], before: date) -> Mapping[str, Any]
 def _held(
     prints: LoadPrints, noted: PeriodsNoted, changed: Sequence[tuple[str, str, str]]
 ) -> dict[tuple[str, str], dict[str, int]]:
-    """By table and way, the periods that are as they were, with the version since which they are."""
-    otherwise = set(changed)
+    """By table and way, the periods that are held, with the version since which they are as they are.
+
+    What has changed in one table is reopened in all: what stays free then tells which period it was, and not whose.
+    """
+    otherwise = [days_of(period) for _, _, period in changed]
     return {
         (table, way): {
             period: int(since)
             for period, (since, _) in told["periods"].items()
-            if (table, way, _called(period, noted, table)) not in otherwise
+            if not _meets(_called(period, noted, table), otherwise)
         }
         for table, way, told, _ in _comparable(prints, noted)
     }
 
 
+def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
+    """Has a period a day of one of these stretches?"""
+    first, last = days_of(period)
+    return any(start <= last and first <= end for start, end in others)
+
+
 def _noted_way(
-    table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, key: bytes
+    name: str, table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, key: bytes, nonce: str
 ) -> dict[str, object]:
     """Each period with the version since which all of its days are as they are, and its digest."""
     days = [(days_of(period), since) for period, since in held.items()]
     periods = {
-        period: [_since(days_of(period), days, version), _digest(key, read.shape, _of_period(read, period))]
+        period: [
+            _since(days_of(period), days, version),
+            _digest(key, nonce, f"{name} {period}", read.shape, _of_period(read, period)),
+        ]
         for period in closed_periods(table.before, table.first)
     }
     return {"shape": read.shape, "periods": periods}
@@ -258,23 +278,27 @@ def _since(period: tuple[date, date], held: Sequence[tuple[tuple[date, date], in
 
 
 def _noted_whole(
-    name: str, shape: str, read: Print, noted: PeriodsNoted | None, version: int, key: bytes
+    name: str, shape: str, read: Print, noted: PeriodsNoted | None, version: int, key: bytes, nonce: str
 ) -> dict[str, object]:
-    digest = _digest(key, shape, read)
     told = {} if noted is None else noted.whole.get(name, {})
-    same = (told.get("shape"), told.get("digest")) == (shape, digest)
-    return {"shape": shape, "since": int(told["since"]) if same else version, "digest": digest}
+    before = "" if noted is None else _digest(key, noted.nonce, name, shape, read)
+    same = (told.get("shape"), told.get("digest")) == (shape, before)
+    since = int(told["since"]) if same else version
+    return {"shape": shape, "since": since, "digest": _digest(key, nonce, name, shape, read)}
 
 
 def _reopened(noted: PeriodsNoted | None, found: Compared, version: int, reopen: Reopen | None) -> list[list[object]]:
-    if reopen == "all" and noted is not None:
-        every = [
-            (table, _called(period, noted, table))
-            for table, told in noted.tables.items()
-            for period in told["ways"].get(OWN, {}).get("periods", {})
-        ]
-        return [[table, period, version] for table, period in dict.fromkeys(every)]
-    return [[table, period, version] for table, period in dict.fromkeys((one[0], one[2]) for one in found.changed)]
+    """Table, period and version: of all tables alike, whichever of them has changed."""
+    if noted is None or (reopen != "all" and not found.changed):
+        return []
+    changed = None if reopen == "all" else [days_of(period) for _, _, period in found.changed]
+    every = [
+        (table, name)
+        for table, told in noted.tables.items()
+        for name in (_called(period, noted, table) for period in told["ways"].get(OWN, {}).get("periods", {}))
+        if changed is None or _meets(name, changed)
+    ]
+    return [[table, period, version] for table, period in dict.fromkeys(every)]
 
 
 def _of_period(read: WayPrints, period: str) -> Print:
@@ -282,6 +306,7 @@ def _of_period(read: WayPrints, period: str) -> Print:
     return sum((one for day, one in read.days.items() if first <= day <= last), Print())
 
 
-def _digest(key: bytes, shape: str, read: Print) -> str:
+def _digest(key: bytes, nonce: str, name: str, shape: str, read: Print) -> str:
+    """Of what was read, within one load: a load without a nonce is of an earlier version of this program."""
     text = f"{shape} {read.count} {read.sums[0]} {read.sums[1]}"
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:32]
+    return hmac.new(key, (f"{nonce} {name} {text}" if nonce else text).encode(), hashlib.sha256).hexdigest()[:32]

@@ -28,9 +28,9 @@ MEANS = (
 _LACKS_NULL = (
     "Rows whose value of a group key is NULL were left out there, as was said with it, and are not in these values."
 )
-LACKS_OTHERS = (
+_LACKS_OTHERS = (
     "Rows whose value of a group key is not among those that the policy declares were left out there, as was said "
-    "with it, and are not in these values; if the policy is right there are none."
+    "with it, and are not in these values."
 )
 
 
@@ -76,7 +76,12 @@ class Derived:
     @property
     def serves(self) -> bool:
         """Is it served unasked: nowhere wider than a new answer is expected to be, and as complete as that one?"""
-        return not self.lacking.null and all(width.free <= width.fresh for width in self.widths)
+        return self.is_complete and all(width.free <= width.fresh for width in self.widths)
+
+    @property
+    def is_complete(self) -> bool:
+        """Did the kept answers provably hold every row that the question counts?"""
+        return not (self.lacking.null or self.lacking.others)
 
     @property
     def which(self) -> str:
@@ -114,7 +119,7 @@ class Derived:
     def passed_over(self) -> str:
         """What is said of a new answer that was measured though this one would have been free."""
         widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not +-{one.fresh:.4g} or so" for one in self.widths)
-        why = "it lacks rows" if self.lacking.null else f"it is less accurate ({widths})"
+        why = f"it is less accurate ({widths})" if self.is_complete else "it may lack rows"
         return f"An answer that follows from {self.which} would be free with reuse = only; {why}."
 
     def notes(self) -> Iterator[str]:
@@ -127,7 +132,7 @@ class Derived:
         if self.lacking.null:
             yield _LACKS_NULL
         if self.lacking.others:
-            yield LACKS_OTHERS
+            yield _LACKS_OTHERS
 
 
 def half_width(noisy: NoisyAnswer) -> float:

@@ -135,7 +135,7 @@ def _part(plan: Plan, release: Release, name: str | None, sources: Sequence[_Sou
     if not options:
         return None
     # Rows that are lacking are worse than any noise.
-    best, place = min(options, key=lambda one: (one[0].regrouped.lacking.null, one[0].spread(one[1])))
+    best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
     alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
     noisy = [source.released.noisy[own] for source, own in alike]
     summed = added_up(weighted(noisy, best.regrouped.place), n_groups)

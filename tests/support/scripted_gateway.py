@@ -121,5 +121,5 @@ class ScriptedGateway:
         self.catalog_asked.append(sql)
         if "current_setting($1" in sql:
             setting = b"on" if values == (b"jit",) else None
-            return CatalogResult((Field("current_setting", 25),), result_format, ((setting,),))
-        return CatalogResult((Field("relname", 19, 64),), result_format, ((b"orders",),))
+            return CatalogResult((Field("current_setting", 25),), (result_format,), ((setting,),))
+        return CatalogResult((Field("relname", 19, 64),), (result_format,), ((b"orders",),))

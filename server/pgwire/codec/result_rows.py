@@ -12,6 +12,7 @@ from planner.sql.result_names import ResultType
 from server.answer_columns import blocks_of
 from server.connections.outgoing_bytes import Held
 from server.pgwire.codec.result_values import Field, encode_cell, field_of, spell
+from server.pgwire.errors import CatalogRefused
 from server.query import Cell, QueryResponse
 from server.results.flat_table import flat
 
@@ -138,16 +139,29 @@ class NoRows(Result):
 
 @dataclass(frozen=True)
 class CatalogResult(Result):
-    """What the shadow database returned, in the one format that was asked for.
+    """What the shadow database returned, each column in the format that was asked for.
 
     Attributes:
-      format: 0 text, 1 binary.
+      formats: of each column: 0 text, 1 binary.
       cells: rows, as the database encoded them.
     """
 
     fields: tuple[Field, ...]
-    format: int
+    formats: tuple[int, ...]
     cells: tuple[tuple[bytes | None, ...], ...]
+
+    @classmethod
+    def mixed(cls, one: CatalogResult, other: CatalogResult, formats: tuple[int, ...]) -> CatalogResult:
+        """One statement's rows, of which PostgreSQL's own library takes either all columns as text or all as binary.
+
+        Raises: CatalogRefused where the two have different numbers of rows.
+        """
+        if len(one) != len(other):
+            raise CatalogRefused("the catalog changed meanwhile", "40001", hint="try again")
+        by_format = {result.formats[0]: result.cells for result in (one, other)}
+        columns = list(enumerate(formats))
+        cells = (tuple(by_format[format_][row][at] for at, format_ in columns) for row in range(len(one)))
+        return cls(one.fields, formats, tuple(cells))
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -158,17 +172,17 @@ class CatalogResult(Result):
         return sum(len(cell) for row in self.cells for cell in row if cell is not None)
 
     def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
-        """A cursor was asked in one format, and is read in that one. Raises: UnsupportedSQL."""
-        if any(format_ != self.format for format_ in formats):
+        """A cursor is read in the formats that it was asked in. Raises: UnsupportedSQL."""
+        if formats != self.formats:
             raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
         return formats
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """The cells of some rows."""
-        assert all(format_ == self.format for format_ in formats), "the session asks the catalog for one format"
+        assert tuple(formats) == self.formats, "the session asks the catalog for the portal's formats"
         return (list(self.cells[place]) for place in places)
 
     def texts(self, places: range) -> Iterator[list[str | None]]:
         """The cells of some rows as text."""
-        assert self.format == 0, "COPY asks for text"
+        assert not any(self.formats), "COPY asks for text"
         return ([None if cell is None else cell.decode() for cell in self.cells[place]] for place in places)

@@ -187,7 +187,7 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
             raise CatalogRefused("the catalog's answer is too large", "54000", hint=hint)
     assert last is not None, "a statement has an outcome"
     _checked(last)  # of an error halfway, too: nothing comes after it
-    return CatalogResult(fields, format_, tuple(rows))
+    return CatalogResult(fields, (format_,) * len(fields), tuple(rows))
 
 
 def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:

@@ -46,7 +46,6 @@ REFUSED = [
     ("SELECT count(*) FROM orders WHERE o_orderkey / o_custkey = 1", PlannerError, "range", None),
     ("SELECT count(*) FROM orders WHERE o_orderkey = 'x'", InvalidSyntax, "integer", "'x'"),
     ("SELECT count(*) FROM orders WHERE o_orderkey = o_comment", UnsupportedSQL, "integer and text", None),
-    ("SELECT count(*) FROM orders WHERE o_orderkey = NULL", UnsupportedSQL, "NULL", None),
     ("SELECT count(*) FROM orders WHERE o_orderkey IN (1, o_custkey)", UnsupportedSQL, "IN list", "o_custkey"),
     ("SELECT count(*) FROM orders WHERE o_orderdate = '1994-02-30'", InvalidSyntax, "date", "'1994-02-30'"),
     ("SELECT count(*) FROM orders WHERE o_orderdate = DATE 'now'", InvalidSyntax, "date", "'now'"),
@@ -110,7 +109,7 @@ def test_bound_conditions_fail_on_no_row() -> None:
         ("o_shippriority = '-3'", "{} = -3"), ("o_shippriority NOT IN (1, 2)", "NOT ({} IN (1, 2))"),
         ("o_shippriority IS NOT NULL", "{} IS NOT NULL"),
         ("(o_shippriority > 1) IS NOT TRUE", "NOT (({} > 1) IS TRUE)"),
-        ("o_shippriority = 1 OR o_shippriority = 2 AND true", "({} = 1) OR (({} = 2) AND TRUE)"),
+        ("o_shippriority = 1 OR o_shippriority = 2 AND true", "({} = 1) OR ({} = 2)"),
     ]:  # fmt: skip
         column = '"orders_0"."o_shippriority"'
         assert _conditions(f"SELECT count(*) FROM orders WHERE {condition}") == [expected.replace("{}", column)]

@@ -77,10 +77,16 @@ def test_values_that_do_not_fit_are_refused() -> None:
         ((Decimal("1e9999999"),), InvalidSetting), ((Decimal("-1e9999999"),), InvalidSetting),
         ((Decimal("1e-9999999"),), InvalidSetting), (("a\0",), InvalidSetting), (("\ud800",), InvalidSetting),
         (("x" * 10_000,), InvalidSetting), (("x",), InvalidSyntax), ((True,), UnsupportedSQL),
-        ((None,), UnsupportedSQL),
     ]:  # fmt: skip
         with pytest.raises(error):
             _conditions("SELECT count(*) FROM orders WHERE o_orderkey = $1", *values)
+
+
+def test_null_is_a_value_and_an_optional_filter_may_be_left_out() -> None:
+    assert _conditions("SELECT count(*) FROM orders WHERE o_orderkey = $1", None) == ["CAST(NULL AS BOOLEAN)"]
+    optional = "SELECT count(*) FROM orders WHERE ($1::text IS NULL OR o_orderstatus = $1)"
+    assert _conditions(optional, None) == []
+    assert _conditions(optional, "F") == ['"orders_0"."o_orderstatus" = \'F\'']
 
 
 def test_numbers_are_limited() -> None:

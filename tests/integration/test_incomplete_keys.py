@@ -1,0 +1,127 @@
+"""Keys whose declared values are not all that rows have: a group means the declared step.
+
+And its answer stands for no more rows than it has counted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from planner.policy.policy import parse_policy
+from server.backends.duckdb import DuckdbBackend
+from server.ledger.account import DATASET, Grant
+from server.ledger.analyst import CUSTODIAN
+from server.ledger.ledger import Ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest, QueryResponse, Reuse
+from server.workers.pool import WorkerPool
+from tests.support.asking import ask
+
+ANALYSTS = {"ada": (1e9, 0.0)}
+EPSILON = 1000.0
+"""So much that the noise is a row or two."""
+
+PEOPLE, DAYS = 300, 91
+ROWS = 40 * PEOPLE
+
+TABLES = f"""
+    CREATE TABLE person (id bigint PRIMARY KEY);
+    CREATE TABLE event (
+        id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person, ts timestamp NOT NULL, made date NOT NULL,
+        name varchar NOT NULL
+    );
+    INSERT INTO person SELECT i FROM range({PEOPLE}) t(i);
+    INSERT INTO event SELECT i, i % {PEOPLE}, TIMESTAMP '2024-01-01' + to_minutes(i * 37 % ({DAYS} * 1440)),
+        DATE '2024-01-01' + CAST(i % {DAYS} AS integer), ['ANN', 'BEA', 'CEM'][1 + i % 3]
+        FROM range({ROWS}) t(i);
+"""
+
+POLICY = """
+    name = "log"
+    [database]
+    url = "env:UNUSED"
+    [ledger]
+    path = "ledger.sqlite"
+    [privacy]
+    epsilon = 1.0
+    max_epsilon = 1000.0
+    delta = 0.0
+    [privacy_units]
+    person = "id"
+    [tables.person]
+    [tables.event.columns]
+    ts = { range = [2024-01-01, 2024-03-31], step = "day" }
+    made = { range = [2024-01-01, 2024-03-31], step = "month" }
+    name = { domain = ["BEA", "CEM"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
+    path = tmp_path_factory.mktemp("log") / "log.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(TABLES)
+    return DuckdbBackend(path)
+
+
+@pytest.fixture
+def pipeline(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
+    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), CUSTODIAN)
+    return Pipeline(parse_policy(POLICY), log.schema(), log, ledger, workers)
+
+
+def asked(pipeline: Pipeline, sql: str, reuse: Reuse = "auto") -> QueryResponse:
+    return ask(pipeline, QueryRequest("ada", sql, EPSILON, request_id="r", reuse=reuse))
+
+
+def truth(log: DuckdbBackend, sql: str) -> dict[object, int]:
+    with duckdb.connect(Path(log.path), read_only=True) as connection:
+        return {row[0]: row[-1] for row in connection.execute(sql).fetchall()}
+
+
+def test_a_stepped_column_is_grouped_by_its_step(pipeline: Pipeline, log: DuckdbBackend) -> None:
+    """A row at noon is in the group of its day, one of the 14th in that of its month."""
+    for column, step in (("ts", "day"), ("made", "month")):
+        begun = f"strftime(date_trunc('{step}', {column}), '%Y-%m-%d')"
+        expected = truth(log, f"SELECT {begun}, count(*) FROM event GROUP BY 1")
+        answer = asked(pipeline, f"SELECT {column}, count(*) FROM event GROUP BY {column}")
+        found: dict[object, int] = {str(row[0])[:10]: round(float(row[1] or 0)) for row in answer.rows}
+        assert found.keys() == expected.keys(), column
+        assert all(abs(found[day] - count) <= 5 for day, count in expected.items()), column
+
+
+def test_a_group_stands_for_a_condition_only_where_it_holds_all_of_its_rows(
+    pipeline: Pipeline, log: DuckdbBackend
+) -> None:
+    by_day = asked(pipeline, "SELECT ts, count(*) FROM event GROUP BY ts")
+    for condition in (
+        "ts >= '2024-03-30' AND ts < '2024-03-31'",
+        "date_trunc('day', ts) = '2024-02-03'",
+        "ts::date = '2024-02-03'",
+    ):
+        sql = f"SELECT count(*) FROM event WHERE {condition}"
+        ((value,),) = asked(pipeline, sql).rows
+        assert round(float(value or 0)) == next(iter(truth(log, sql).values())), condition
+    assert by_day.epsilon == EPSILON
+
+
+@pytest.mark.parametrize("condition", ["name = 'ANN'", "name LIKE 'A%'", "name <> 'BEA'", "name >= 'A'", "1 = 1"])
+def test_names_that_nobody_declared_are_measured(pipeline: Pipeline, log: DuckdbBackend, condition: str) -> None:
+    """A third of all rows have the name that the policy lacks: their answer follows from no group."""
+    asked(pipeline, "SELECT name, count(*) FROM event GROUP BY name")
+    sql = f"SELECT count(*) FROM event WHERE {condition}"
+    answer = asked(pipeline, sql)
+    ((value,),) = answer.rows
+    assert answer.epsilon == EPSILON and not answer.derived_from
+    assert round(float(value or 0)) == next(iter(truth(log, sql).values()))
+
+
+def test_what_is_asked_for_free_says_what_it_may_lack(pipeline: Pipeline) -> None:
+    asked(pipeline, "SELECT name, count(*) FROM event GROUP BY name")
+    answer = asked(pipeline, "SELECT count(*) FROM event", reuse="only")
+    assert answer.derived_from and any("not among those that the policy declares" in note for note in answer.notes)
+    one = asked(pipeline, "SELECT count(*) FROM event WHERE name = 'BEA'")
+    assert one.derived_from, "of a declared value every row is there"
