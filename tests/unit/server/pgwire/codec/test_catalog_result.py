@@ -1,0 +1,28 @@
+"""Columns of a catalog's answer in text and in binary, side by side, as pgx, asyncpg and pgjdbc ask for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import UnsupportedSQL
+from server.pgwire.codec.result_rows import CatalogResult
+from server.pgwire.codec.result_values import Field
+from server.pgwire.errors import CatalogRefused
+
+FIELDS = (Field("oid", 26, 4), Field("relname", 19, 64))
+TEXT = CatalogResult(FIELDS, (0, 0), ((b"7", b"orders"), (b"8", None)))
+BINARY = CatalogResult(FIELDS, (1, 1), ((b"\0\0\0\7", b"orders"), (b"\0\0\0\x08", None)))
+
+
+def test_each_column_is_in_the_format_that_was_asked_for() -> None:
+    mixed = CatalogResult.mixed(TEXT, BINARY, (1, 0))
+    assert list(mixed.rows(range(2), (1, 0))) == [[b"\0\0\0\7", b"orders"], [b"\0\0\0\x08", None]]
+    assert mixed.fields == FIELDS
+    assert mixed.readable((1, 0)) == (1, 0)
+    with pytest.raises(UnsupportedSQL):
+        mixed.readable((0, 0))
+
+
+def test_two_answers_of_different_length_are_refused() -> None:
+    with pytest.raises(CatalogRefused, match="changed meanwhile"):
+        CatalogResult.mixed(TEXT, CatalogResult(FIELDS, (1, 1), BINARY.cells[:1]), (0, 1))
