@@ -64,7 +64,7 @@ def joined(parts: list[exp.Expr], *, both: bool) -> exp.Expr:
 
     >>> from sqlglot import parse_one
     >>> [joined([parse_one("a = 1"), one], both=False).sql() for one in (exp.true(), exp.false(), unknown())]
-    ['TRUE', 'a = 1', 'a = 1 OR CAST(NULL AS BOOLEAN)']
+    ['TRUE', 'a = 1', '(a = 1) OR CAST(NULL AS BOOLEAN)']
     """
     if any(_is_constant(part, not both) for part in parts):
         return exp.Boolean(this=not both)
