@@ -74,13 +74,13 @@ FEW = $(PYTEST) $(if $(LAYER),--layer $(LAYER)) $(TESTS)
 EVERYTHING = NOISEGATE_TESTS=all NOISEGATE_NO_SKIPS=1 $(PYTEST)
 
 # Both side by side: unit tests that wait for a disk leave mypy the processor. Either's failure fails it.
-check: .venv/installed ## what to run at every change, within a minute: ruff, mypy, import-linter, unit tests
+check: .venv/installed ## what to run at every change: ruff, mypy, import-linter, unit tests
 	@$(MAKE) --no-print-directory --jobs 2 lint unit
 
 unit: .venv/installed .noisegate/tmp ## the unit tests, which start no database and no proxy
 	@$(PYTEST) tests/unit tests/test_structure.py
 
-test: .venv/installed .noisegate/tmp ## what `.ci/run` runs, within eight minutes; LAYER=privacy|planner|server, SEED=7, TESTS=path
+test: .venv/installed .noisegate/tmp ## what `.ci/run` runs, in eight to nine minutes on two cores; LAYER=privacy|planner|server, SEED=7, TESTS=path
 	@$(BIN)/python -m server.workers.kernel_compiler
 	@$(MAKE) --no-print-directory --jobs 2 lint few
 
