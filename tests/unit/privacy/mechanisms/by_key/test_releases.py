@@ -140,19 +140,19 @@ def test_where_floats_would_err_by_more_than_is_allowed_for_there_is_no_choice()
 
 
 def test_each_score_is_the_error_that_follows() -> None:
-    """The mean error of 1000 releases of each candidate, of 24 keys, is the score that it was given, within 8%."""
+    """The mean error of 3000 releases of each candidate, of 24 keys, is the score that it was given, within 6%."""
     counts = [0, 1, 30, 2, 5, 40, 33, 28] * 3
     table, order, entropy = units_per_key(counts, most=2), np.argsort(counts), SimulatedEntropy(10)
     alone = 2 * 2 * (1 - np.exp(-np.array(counts) / 4) / 2).sum()
     for one in _candidates(table, order, Fraction(1))[:-1]:
         off = []
-        for _ in range(1000):
+        for _ in range(3000):
             if one.released.frequencies:
                 values, _ = reconstructed(table, one.released.frequencies, Fraction(1), entropy)
             else:
                 values, _ = smoothed(table, equal_groups(order, one.released.size), Fraction(1), entropy)
             off.append(np.abs(values - counts).sum())
-        assert np.mean(off) == pytest.approx(one.excess + alone, rel=0.08)
+        assert np.mean(off) == pytest.approx(one.excess + alone, rel=0.06)
 
 
 def test_the_published_choice_finds_smaller_groups_than_are_good() -> None:
