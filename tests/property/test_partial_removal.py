@@ -221,11 +221,11 @@ def test_a_line_whose_order_is_gone_joins_nobody(database: Database, monkeypatch
     """The mutant without the filter: the line still joins and no longer counts towards its owner's bound."""
     sql = "SELECT count(*) FROM line a CROSS JOIN line b WHERE a.amount = 1 AND b.amount = 2"
     there, gone, planned = _hub([(51, 51)]), _hub([]), database.planned(SHOP, sql)
-    assert database.values(planned, there)[AT_ONE] == pytest.approx(1.0, abs=0.02)
+    assert database.values(planned, there)[AT_ONE] == pytest.approx(1.0, abs=0.01)
     assert database.values(planned, gone)[AT_ONE] == 0.0
     monkeypatch.setattr(complete_provenance, "add_conditions", lambda select, conditions: None)
     broken = database.planned(SHOP, sql)
-    assert database.values(broken, there)[AT_ONE] == pytest.approx(1.0, abs=0.02)
+    assert database.values(broken, there)[AT_ONE] == pytest.approx(1.0, abs=0.01)
     assert database.values(broken, gone)[AT_ONE] > 49
 
 
