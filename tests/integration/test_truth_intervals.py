@@ -16,7 +16,7 @@ BY_PLACE = "SELECT place, count(*) FROM visit GROUP BY place"
 MINUTES = "SELECT sum(minutes) FROM visit"
 MEETINGS = "SELECT count(*) FROM meeting"
 
-RELEASES = examples(8, 60)
+RELEASES = examples(5, 60)
 
 
 @pytest.fixture
