@@ -76,7 +76,7 @@ class Release:
       label: how EXPLAIN names it, for example `sum(l_quantity), positive part`.
       weight: SQL for the integer weight of one join tuple, in units of 2^-30 of `weight_bound`: bigint,
         never NULL, in [0, 2^30], total (it cannot raise).
-      weight_bound: W > 0, the public bound of one tuple's weight, in the answer's own unit.
+      weight_bound: W > 0, what 2^30 units of weight are in the answer's own unit.
       epsilon: the part of the query's epsilon that this release spends, for all groups together.
       whole: is every weight 0 or the bound?
       distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
@@ -87,8 +87,10 @@ class Release:
         unit's (`planner.sensitivity.owned_values`)? Only accuracy rests on it.
       around: of a sum of products that is measured around means; None of any other.
       ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
-      and
-        weight_bound 1. None of any other.
+        and weight_bound 1. None of any other.
+      most: the public bound of what one tuple adds, in the answer's own unit; at most W, and hardly less
+        (`planner.rules.guard_weight`).
+      rounded: are weights rounded to units?
     """
 
     label: str
@@ -101,6 +103,8 @@ class Release:
     owned: bool = False
     around: Around | None = None
     ranked: Ranked | None = None
+    most: float = 1.0
+    rounded: bool = False
 
     @property
     def is_sum(self) -> bool:

@@ -1,7 +1,7 @@
 """Fixed-point weights: every weight is a whole number of 2^-30 of the public bound W.
 
 Floats summed in another order give another answer, and a neighbouring table is another order. So each
-row's weight is rounded down once, in SQL, and everything after is integer arithmetic
+row's weight is rounded once, in SQL, and everything after is integer arithmetic
 (privacy.md section 2, "Weights are exact integers").
 """
 

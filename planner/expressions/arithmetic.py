@@ -209,7 +209,7 @@ def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[B
         limits = bounds(known)
         kind = SqlType(Family.NUMERIC, None, result[1].scale)
         sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
-        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, whole=clamp.whole)
+        return sql, Bounds(clamp.lo, clamp.hi, clamp.least, result[1].integral, digits=clamp.digits)
 
     return computed(node, (inner,), result, clamped)
 
@@ -303,5 +303,5 @@ def micros(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
       low, high: the least and the largest value.
     """
     digits = Digits(len(str(max(abs(low), abs(high)))), 6, False)
-    bounds = Bounds(float(low), float(high), 1e-6, False)
+    bounds = Bounds(float(low), float(high), 1e-6, False, digits=6)
     return Scalar(node, digits.type, sql, lambda: (cast_sql(copied(sql), "DOUBLE PRECISION"), bounds), digits)

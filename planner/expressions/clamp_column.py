@@ -44,7 +44,7 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
       THEN 105000
     END AS DOUBLE PRECISION)
     >>> bounds
-    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False, whole=False)
+    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False, digits=2)
     """
     whole = kind.family is Family.INTEGER or (kind.family is Family.NUMERIC and kind.scale == 0)
     if whole:
@@ -69,7 +69,8 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     if steps is not None:
         sql.meta[STEPS] = steps
     ends = [abs(bound) for bound in (low, high) if bound]
-    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER, whole=whole)
+    digits = 0 if whole else max(kind.scale, 0) if kind.scale is not None else None
+    bounds = Bounds(low, high, min([least, *ends]), kind.family is Family.INTEGER, digits=digits)
     return sql, bounds
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
 _TINIEST = 1e-290
@@ -31,7 +32,8 @@ class Bounds:
       least: > 0.
       integral: of a type of whole numbers, of which division drops the fraction.
       nonzero: never 0, whatever the interval says.
-      whole: a whole number of any type; what is integral is whole, too.
+      digits: how many digits it has behind the point, whatever its type: a double next to such a number is taken
+        for it. None where that is not proved; what is integral has none.
     """
 
     lo: float
@@ -39,11 +41,16 @@ class Bounds:
     least: float
     integral: bool
     nonzero: bool = False
-    whole: bool = False
+    digits: int | None = None
 
     def __post_init__(self) -> None:
-        if self.integral and not self.whole:
-            object.__setattr__(self, "whole", True)
+        if self.integral and self.digits is None:
+            object.__setattr__(self, "digits", 0)
+
+    @property
+    def whole(self) -> bool:
+        """Is it a whole number, of any type?"""
+        return self.digits == 0
 
     @property
     def safe(self) -> bool:
@@ -74,7 +81,8 @@ class Bounds:
 
 def constant(value: float, integral: bool) -> Bounds:
     """The interval of one known number; `integral`: is its type a whole-number type?"""
-    return Bounds(value, value, abs(value) or 1.0, integral)
+    digits = max(0, -int(Decimal(repr(value)).normalize().as_tuple().exponent)) if math.isfinite(value) else None
+    return Bounds(value, value, abs(value) or 1.0, integral, digits=digits)
 
 
 def whole(low: int, high: int) -> Bounds:
@@ -96,18 +104,22 @@ def absolute(inner: Bounds) -> Bounds:
 def total(left: Bounds, right: Bounds) -> Bounds:
     """x + y. Both are multiples of the last place of the smaller `least`, so a sum that is not 0 is at least that."""
     integral = left.integral and right.integral
-    whole = left.whole and right.whole
-    least = 1.0 if whole else min(left.least, right.least) * _ULP
-    return Bounds(left.lo + right.lo, left.hi + right.hi, least, integral, whole=whole)
+    digits = _more_digits(left, right)
+    least = 1.0 if digits == 0 else min(left.least, right.least) * _ULP
+    return Bounds(left.lo + right.lo, left.hi + right.hi, least, integral, digits=digits)
+
+
+def _more_digits(left: Bounds, right: Bounds) -> int | None:
+    return None if left.digits is None or right.digits is None else max(left.digits, right.digits)
 
 
 def product(left: Bounds, right: Bounds) -> Bounds:
     """The interval of x * y, whose ends lie at the corners."""
     corners = [a * b for a in (left.lo, left.hi) for b in (right.lo, right.hi)]
     integral = left.integral and right.integral
-    whole = left.whole and right.whole
-    least = 1.0 if whole else left.least * right.least / 2
-    return Bounds(min(corners), max(corners), least, integral, left.divides and right.divides, whole)
+    digits = None if left.digits is None or right.digits is None else left.digits + right.digits
+    least = 1.0 if digits == 0 else left.least * right.least / 2
+    return Bounds(min(corners), max(corners), least, integral, left.divides and right.divides, digits)
 
 
 def square(inner: Bounds) -> Bounds:
@@ -121,7 +133,8 @@ def power(inner: Bounds, exponent: int) -> Bounds:
     base = absolute(inner) if exponent % 2 == 0 else inner
     ends = [_power(base.lo, exponent), _power(base.hi, exponent)]
     least = _power(inner.least, exponent) / 2
-    return _slack(Bounds(ends[0], ends[1], least, False, inner.divides, inner.whole))
+    digits = None if inner.digits is None else inner.digits * exponent
+    return _slack(Bounds(ends[0], ends[1], least, False, inner.divides, digits))
 
 
 def _power(base: float, exponent: int) -> float:
@@ -187,7 +200,7 @@ def rounded(inner: Bounds, digits: int = 0) -> Bounds:
         return inner
     lo, hi = (Fraction(repr(end)) * Fraction(10) ** digits for end in (inner.lo, inner.hi))
     ends = [float(math.floor(lo) / Fraction(10) ** digits), float(math.ceil(hi) / Fraction(10) ** digits)]
-    return Bounds(ends[0], ends[1], 10.0**-digits / 2 if digits > 0 else 1.0, False, whole=digits <= 0)
+    return Bounds(ends[0], ends[1], 10.0**-digits / 2 if digits > 0 else 1.0, False, digits=max(digits, 0))
 
 
 def rounded_double(inner: Bounds, digits: int = 0) -> Bounds:
@@ -204,15 +217,15 @@ def rounded_double(inner: Bounds, digits: int = 0) -> Bounds:
         lo, hi = lo - abs(lo) * _NEAR, hi + abs(hi) * _NEAR
     ends = [math.floor(lo), math.ceil(hi)]
     if digits > 0:
-        return Bounds(ends[0] / scale, ends[1] / scale, 0.5 / scale, False)
-    return Bounds(ends[0] * scale, ends[1] * scale, 1.0, False, whole=True)
+        return Bounds(ends[0] / scale, ends[1] / scale, 0.5 / scale, False, digits=digits)
+    return Bounds(ends[0] * scale, ends[1] * scale, 1.0, False, digits=0)
 
 
 def sign(inner: Bounds) -> Bounds:
     """-1, 0 or 1."""
     low = -1.0 if inner.lo < 0 else 0.0 if inner.lo == 0 else 1.0
     high = 1.0 if inner.hi > 0 else 0.0 if inner.hi == 0 else -1.0
-    return Bounds(low, high, 1.0, False, inner.divides, whole=True)
+    return Bounds(low, high, 1.0, False, inner.divides, digits=0)
 
 
 def either(left: Bounds, right: Bounds) -> Bounds:
@@ -223,7 +236,7 @@ def either(left: Bounds, right: Bounds) -> Bounds:
         min(left.least, right.least),
         left.integral and right.integral,
         left.divides and right.divides,
-        left.whole and right.whole,
+        _more_digits(left, right),
     )
 
 

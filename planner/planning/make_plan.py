@@ -125,7 +125,7 @@ def _plan(
     one_unit = partial(
         is_owned, owners=found.owners, equalities=found.equalities, query=bound, unstable=persons.unstable
     )
-    one_value = partial(releases, bound, charge, lambda columns: reached(columns) == 1)
+    one_value = partial(releases, bound, charge, lambda columns: reached(columns) == 1, found.equalities.tables)
     share_out = partial(one_value, owned=one_unit, beside=selected)
     released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)

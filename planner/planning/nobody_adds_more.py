@@ -51,7 +51,7 @@ def check_nobody_adds_more_than(most: float, released: Releases, sampling: Sampl
     if released.jointly:
         hint = "ask for the sum and the count apart: each has its own bound"
         raise InvalidSetting(f"{_NAME} is of a sum or a count, and this question asks for a quotient", hint=hint)
-    bounds = {release.weight_bound for release in released.releases}
+    bounds = {release.most for release in released.releases}
     if 1.0 in bounds and len(bounds) > 1:
         hint = "ask for them apart: each has its own bound"
         raise InvalidSetting(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
@@ -12,7 +12,8 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.plan import Around, Ranked, Release
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
-from planner.rules.guard_weight import guard_weight, whole_weight, whole_weight_where
+from planner.rules.guard_weight import guard_weight, row_offset, whole_weight, whole_weight_where
+from planner.schema import Table
 from planner.sql.columns import column_ref
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import columns_of
@@ -25,6 +26,8 @@ class _Weight:
     label: str
     sql: exp.Cast
     bound: float
+    rounded: bool = False
+    most: float = 1.0
     whole: bool = False
     distinct: exp.Expr | None = None
     of: int | None = None
@@ -72,6 +75,7 @@ def releases(
     query: BoundQuery,
     epsilon: float,
     distinct: Determined,
+    tables: Mapping[str, Table],
     *,
     owned: Owned = lambda _: False,
     beside: int = 0,
@@ -81,6 +85,7 @@ def releases(
 
     Args:
       distinct: does every owner of a tuple determine these columns, and to one value?
+      tables: those of the join, by alias.
       owned: is each value of this SQL one unit's?
       beside: how many shares of the budget are kept for other releases.
       centred: are sums of products measured around means, where a quotient asks for them alone?
@@ -90,7 +95,7 @@ def releases(
     terms: list[list[tuple[int, int]]] = []
     jointly = any(aggregate.moment is not None for aggregate in query.aggregates)
     for place, aggregate in enumerate(query.aggregates):
-        parts = _weights(aggregate, place if centred else None)
+        parts = _weights(aggregate, tables, place if centred else None)
         terms.append([])
         for weight, sign in parts:
             known = [index for index, other in enumerate(weights) if other.same(weight)]
@@ -124,7 +129,13 @@ def _release(weight: _Weight, share: float, distinct: Determined, owned: Owned) 
     columns = [] if value is None else list(map(column_ref, columns_of(value)))
     determined = value is not None and distinct(columns)
     kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
-    return Release(*kept, owned=value is not None and owned(value), ranked=weight.ranked)
+    return Release(
+        *kept,
+        owned=value is not None and owned(value),
+        ranked=weight.ranked,
+        most=weight.most,
+        rounded=weight.rounded,
+    )
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
@@ -165,27 +176,27 @@ def divided(epsilon: float, needs: Sequence[float]) -> list[float]:
     return shares
 
 
-def _weights(aggregate: BoundAggregate, place: int | None) -> list[tuple[_Weight, int]]:
+def _weights(aggregate: BoundAggregate, tables: Mapping[str, Table], place: int | None) -> list[tuple[_Weight, int]]:
     """The parts of an aggregate, each with its sign.
 
     Args:
       place: of the aggregate, where products are measured around means: those of different factors then have either
         sign, and are no other aggregate's; None where they are not.
     """
-    found = _parts(aggregate)
+    found = _parts(aggregate, tables)
     if place is None or aggregate.around is None:
         return found
     squares = aggregate.around[0] == aggregate.around[1]
     if not squares and len(found) == 1:
         (weight, sign), label = found[0], aggregate.label
-        other = replace(weight, sql=guard_weight(cast_sql(exp.Literal.number(0), "DOUBLE"), weight.bound))
+        other = replace(weight, sql=guard_weight(cast_sql(exp.Literal.number(0), "DOUBLE"), weight.bound).sql)
         found = [(weight, 1), (other, -1)] if sign > 0 else [(other, 1), (weight, -1)]
         names = f"{label}, positive part", f"{label}, negative part"
         found = [(replace(one, label=name), part) for (one, part), name in zip(found, names, strict=True)]
     return [(replace(weight, of=place), sign) for weight, sign in found]
 
 
-def _parts(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
+def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table]) -> list[tuple[_Weight, int]]:
     label, condition = aggregate.label, aggregate.condition
     if aggregate.function == "rank":
         assert aggregate.argument is not None and aggregate.grid is not None and aggregate.rank is not None, "a rank"
@@ -199,11 +210,16 @@ def _parts(aggregate: BoundAggregate) -> list[tuple[_Weight, int]]:
         return [(_Weight(label, weight, 1.0, whole=distinct is None, distinct=distinct), 1)]
     sql, bounds = aggregate.argument, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
+
+    def part(name: str, number: exp.Expr, most: float) -> _Weight:
+        return _Weight(
+            f"{label}{name}", *guard_weight(number, most, bounds.digits, row_offset(number, tables)), most=most
+        )
+
     if bounds.lo >= 0:
-        return [(_Weight(label, guard_weight(sql, bounds.hi or 1.0), bounds.hi or 1.0), 1)]
+        return [(part("", sql, bounds.hi or 1.0), 1)]
     minus = exp.Neg(this=sql if isinstance(sql, (exp.Cast, exp.Case)) else exp.Paren(this=sql))
-    negative = _Weight(f"{label}, negative part", guard_weight(minus, -bounds.lo), -bounds.lo)
+    negative = part(", negative part", minus, -bounds.lo)
     if bounds.hi <= 0:
         return [(negative, -1)]
-    positive = _Weight(f"{label}, positive part", guard_weight(sql, bounds.hi), bounds.hi)
-    return [(positive, 1), (negative, -1)]
+    return [(part(", positive part", sql, bounds.hi), 1), (negative, -1)]

@@ -53,9 +53,7 @@ def explanation(
         rewritten_sql=";\n\n".join(_statements(query)),
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
-        weight_bounds=tuple(
-            (release.label, release.weight_bound) for release in plan.releases if release.ranked is None
-        ),
+        weight_bounds=tuple((release.label, release.most) for release in plan.releases if release.ranked is None),
         groups_per_unit=bound_of_unit,
         mechanism=plan.mechanism if plan.releases else "none",
         reason=" ".join([plan.reason, *_of_quotients(plan, measuring, reached), *plan.notes]),

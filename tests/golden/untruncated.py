@@ -27,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 Run = Callable[[str], Rows]
 """A database: SQL text to rows."""
 
-_RELATIVE = Fraction(1, 10**6)  # rounding every weight down to 2^-30 of its bound: values are 0.1% of it, or more
+_RELATIVE = Fraction(1, 10**6)  # rounding every weight to 2^-30 of its bound: values are 0.1% of it, or more
 
 Group = tuple[Value, ...]
 

@@ -59,9 +59,12 @@ def _check_kind(kind: str, connection: psycopg.Connection) -> None:
 
 def _check(number: exp.Expr, proved: Bounds, connection: psycopg.Connection) -> int:
     negated = exp.Neg(this=exp.Paren(this=number.copy()))
-    columns = [number, guard_weight(number, proved.hi or 1.0), guard_weight(negated, -proved.lo or 1.0)]
+    columns = [
+        number,
+        *(guard_weight(*of, proved.digits).sql for of in ((number, proved.hi or 1.0), (negated, -proved.lo or 1.0))),
+    ]
     if proved.hi < 0 or proved.lo > 0:
-        columns[1:] = [guard_weight(number, proved.size)]
+        columns[1:] = [guard_weight(number, proved.size, proved.digits).sql]
     known = "x IS NOT NULL AND x::text <> 'NaN'"
     rows = connection.execute(f"SELECT {known}, {', '.join(map(to_sql, columns))} FROM t".encode()).fetchall()
     for present, value, *weights in rows:

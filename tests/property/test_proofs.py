@@ -117,7 +117,7 @@ def _proved(text: str, names: HostileNames) -> tuple[list[Proof], list[exp.Expr]
         try:
             total.append(bind_scalar(node, names).sql)
             sql, bounds = bind_measure(node, names)
-            total.append(guard_weight(sql, bounds.hi or 1.0))
+            total.append(guard_weight(sql, bounds.hi or 1.0, bounds.digits).sql)
         except PlannerError:
             pass
     return list({proof.sql: proof for proof in proofs}.values()), total

@@ -88,6 +88,12 @@ def _count(node: exp.Expr, write: Write) -> Typed:
     return Typed(_over_texts(node, write), _COUNT)
 
 
+def _hash(node: exp.Expr, write: Write) -> Typed:
+    """DuckDB's own is of 64 bits without a sign."""
+    hashed = exp.Anonymous(this="HASH", expressions=[write(text).sql for text in node.expressions])
+    return Typed(cast_sql(exp.Mod(this=hashed, expression=exp.Literal.number(2**31 - 1)), "BIGINT"), _COUNT)
+
+
 def _trim(node: exp.Expr, write: Write) -> Typed:
     """Blanks, unless characters are given: DuckDB's own default is not named in its manual."""
     trimmed = _over_texts(node, write)
@@ -203,6 +209,7 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Nullif: _nullified,
     exp.Case: _case,
     exp.Cast: _cast,
+    exp.FarmFingerprint: _hash,
     exp.Length: _count,
     exp.StrPosition: _count,
     exp.Lower: _text,

@@ -28,7 +28,11 @@ class PostgresWriter(PostgresGenerator):
     Raises: UnsupportedError rather than drop what PostgreSQL lacks.
     """
 
-    TRANSFORMS: ClassVar = {**PostgresGenerator.TRANSFORMS, exp.Round: _rounded}
+    TRANSFORMS: ClassVar = {
+        **PostgresGenerator.TRANSFORMS,
+        exp.Round: _rounded,
+        exp.FarmFingerprint: lambda writer, node: writer.func("HASHTEXT", *node.expressions),
+    }
 
     def __init__(self, *, pretty: bool = False) -> None:
         super().__init__(dialect=_DIALECT, unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)

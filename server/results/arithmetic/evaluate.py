@@ -14,6 +14,7 @@ from planner.plan import Plan
 from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from planner.sql.rank_grid import Grid
 from privacy.noisy_answer import NoisyAnswer
+from privacy.units import ONE
 from server.backends.columns import Domain
 from server.results.arithmetic import arithmetic, logic
 from server.results.arithmetic.column import Column, column, exactly
@@ -88,7 +89,8 @@ class Evaluator:
     def _released(self, release: int) -> Column:
         told, answer = self._plan.releases[release], self._noisy[release]
         never = np.zeros(self._n_groups, np.bool_)
-        parts = answer.values, answer.low, answer.high
+        rounding = _rounding(answer.high) if told.rounded else 0.0
+        parts = answer.values, answer.low - rounding, answer.high + rounding
         if told.ranked is not None:
             value, low, high = (_on_grid(part, told.ranked.grid) for part in parts)
         else:
@@ -111,6 +113,16 @@ class Evaluator:
             return self._places[value]
         assert isinstance(value, int | float | Decimal), "group keys are texts, numbers and booleans"
         return float(value)
+
+
+def _rounding(most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far rounding may move sums of this size, in normalised weight, in all but one of twenty.
+
+    A row that weighs x units, rounded up with probability x - floor(x), has a variance below x: all rows together
+    have one below their sum in units.
+    """
+    spread: NDArray[np.float64] = 2.0 * np.sqrt(np.maximum(most, 0.0) / ONE)
+    return spread
 
 
 def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:

@@ -37,6 +37,10 @@ def _length(node: exp.Expr, write: Write) -> Typed:
     return Typed(call("CHAR_LENGTH", _text(node.this, write)), _COUNT)
 
 
+def _hash(node: exp.Expr, write: Write) -> Typed:
+    return Typed(call("HASH", *(_text(text, write) for text in node.expressions)), _COUNT)
+
+
 def _position(node: exp.Expr, write: Write) -> Typed:
     if any(value for name, value in node.args.items() if name not in ("this", "substr")):
         raise UnsupportedSQL("this search in a text is not supported on Spark")
@@ -93,6 +97,7 @@ def _padded(node: exp.Expr, write: Write) -> Typed:
 
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
+    exp.FarmFingerprint: _hash,
     exp.Length: _length,
     exp.StrPosition: _position,
     exp.Trim: _trimmed,

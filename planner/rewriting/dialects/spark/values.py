@@ -111,14 +111,14 @@ def inside_of_weight(node: exp.Expr) -> exp.Expr | None:
     """The number that `planner.rules.guard_weight.guard_weight` has made a weight of; None for another cast.
 
     >>> from planner.rules.guard_weight import guard_weight
-    >>> inside_of_weight(guard_weight(exp.column("x"), 50.0)).sql("postgres")
-    'x / 50 * 1073741824'
+    >>> inside_of_weight(guard_weight(exp.column("x"), 50.0).sql).sql("postgres")
+    'x / 50 * 1073741824 + 0.5'
     """
     clamped = node.this
     least = clamped.expressions[0] if isinstance(clamped, exp.Greatest) and len(clamped.expressions) == 1 else None
     known = least.expressions[0] if isinstance(least, exp.Least) and len(least.expressions) == 1 else None
     floor = known.this if isinstance(known, exp.Coalesce) else None
-    if not isinstance(floor, exp.Floor) or not isinstance(floor.this, exp.Mul):
+    if not isinstance(floor, exp.Floor) or not isinstance(floor.this, exp.Add):
         return None
     assert least is not None and known is not None
     bounds = (clamped.this, least.this, *known.expressions)

@@ -19,7 +19,7 @@ SELECT
                   ),
                   CAST(100000 AS DOUBLE PRECISION)
                 )
-              ) / 100000 * 1073741824
+              ) * 10700 + 0.5
             ),
             0
           )
@@ -51,7 +51,7 @@ SELECT
                   ),
                   CAST(0.5 AS DOUBLE PRECISION)
                 )
-              ) / 5 * 1073741824
+              ) * 214748360 + 0.5
             ),
             0
           )

@@ -17,7 +17,18 @@ SELECT
                   END / 2
                   ELSE CAST(0 AS DOUBLE PRECISION)
                 END
-              ) / 25 * 1073741824
+              ) / 25 * 1073741824 + CAST(COALESCE(
+                ABS(
+                  (
+                    (
+                      CAST("lineitem_0"."l_orderkey" AS BIGINT) % 2147483647 * 1327217885
+                    ) % 2147483647 + (
+                      CAST("lineitem_0"."l_linenumber" AS BIGINT) % 2147483647 * 888871237
+                    ) % 2147483647
+                  ) % 2147483647
+                ),
+                0
+              ) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )

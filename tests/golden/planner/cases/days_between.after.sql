@@ -17,7 +17,7 @@ SELECT
                   WHEN "lineitem_0"."l_shipdate" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)
                   THEN "lineitem_0"."l_shipdate"
                 END AS TIMESTAMP)
-              )) AS DECIMAL) AS DOUBLE PRECISION) / 11 * 1073741824
+              )) AS DECIMAL) AS DOUBLE PRECISION) * 97612893 + 0.5
             ),
             0
           )
@@ -45,7 +45,7 @@ SELECT
                     THEN "lineitem_0"."l_shipdate"
                   END AS TIMESTAMP)
                 )) AS DECIMAL) AS DOUBLE PRECISION)
-              ) / 11 * 1073741824
+              ) * 97612893 + 0.5
             ),
             0
           )

@@ -11,7 +11,7 @@ SELECT
               CASE
                 WHEN "lineitem_0"."l_quantity" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
-              END / 50 * 1073741824
+              END * 21474800 + 0.5
             ),
             0
           )
@@ -37,7 +37,7 @@ SELECT
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
                   THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
                 END
-              ) / 2500 * 1073741824
+              ) * 420000 + 0.5
             ),
             0
           )
@@ -57,7 +57,7 @@ SELECT
               CASE
                 WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
-              END / 105000 * 1073741824
+              END * 10200 + 0.5
             ),
             0
           )

@@ -11,7 +11,7 @@ SELECT
               CASE
                 WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
-              END / 105000 * 1073741824
+              END * 10200 + 0.5
             ),
             0
           )
@@ -37,7 +37,18 @@ SELECT
                   WHEN "lineitem_0"."l_extendedprice" <> 'NaN'
                   THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_extendedprice" * 100 AS BIGINT), 0), 10500000) AS DOUBLE PRECISION) / 100
                 END
-              ) / 11025000000 * 1073741824
+              ) / 11025000000 * 1073741824 + CAST(COALESCE(
+                ABS(
+                  (
+                    (
+                      CAST("lineitem_0"."l_orderkey" AS BIGINT) % 2147483647 * 1327217885
+                    ) % 2147483647 + (
+                      CAST("lineitem_0"."l_linenumber" AS BIGINT) % 2147483647 * 888871237
+                    ) % 2147483647
+                  ) % 2147483647
+                ),
+                0
+              ) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )
@@ -57,7 +68,7 @@ SELECT
               CASE
                 WHEN "lineitem_0"."l_quantity" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
-              END / 50 * 1073741824
+              END * 21474800 + 0.5
             ),
             0
           )
@@ -82,7 +93,7 @@ SELECT
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
                   THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
                 END
-              ) / 2500 * 1073741824
+              ) * 420000 + 0.5
             ),
             0
           )
@@ -107,7 +118,18 @@ SELECT
                   WHEN "lineitem_0"."l_quantity" <> 'NaN'
                   THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
                 END
-              ) / 5250000 * 1073741824
+              ) / 5250000 * 1073741824 + CAST(COALESCE(
+                ABS(
+                  (
+                    (
+                      CAST("lineitem_0"."l_orderkey" AS BIGINT) % 2147483647 * 1327217885
+                    ) % 2147483647 + (
+                      CAST("lineitem_0"."l_linenumber" AS BIGINT) % 2147483647 * 888871237
+                    ) % 2147483647
+                  ) % 2147483647
+                ),
+                0
+              ) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )
@@ -120,7 +142,10 @@ SELECT
     SUM(
       CAST(GREATEST(
         0,
-        LEAST(1073741824, COALESCE(FLOOR(CAST(0 AS DOUBLE PRECISION) / 5250000 * 1073741824), 0))
+        LEAST(
+          1073741824,
+          COALESCE(FLOOR(CAST(0 AS DOUBLE PRECISION) / 5250000 * 1073741824 + 0.5), 0)
+        )
       ) AS BIGINT)
     ),
     4611686018427387904

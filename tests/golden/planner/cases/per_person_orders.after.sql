@@ -13,7 +13,7 @@ SELECT
             THEN 2
             WHEN "t_0"."a2" > 524288
             THEN 524288
-          END AS DOUBLE PRECISION) / 524288 * 1073741824
+          END AS DOUBLE PRECISION) * 2048 + 0.5
         ),
         0
       )

@@ -19,7 +19,9 @@ SELECT
                 THEN 0
                 WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) <> 'NaN'
                 THEN 107520000
-              END AS DOUBLE PRECISION) / 107520000 * 1073741824
+              END AS DOUBLE PRECISION) / 107520000 * 1073741824 + CAST(COALESCE(ABS((
+                CAST("t_0"."k1" AS BIGINT) % 2147483647 * 1327217885
+              ) % 2147483647), 0) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )
@@ -42,7 +44,7 @@ SELECT
               CASE
                 WHEN "t_0"."a3" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("t_0"."a3" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
-              END / 50 * 1073741824
+              END * 21474800 + 0.5
             ),
             0
           )
@@ -70,7 +72,9 @@ SELECT
                 THEN 0
                 WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) <> 'NaN'
                 THEN 0.08
-              END AS DOUBLE PRECISION) / 0.08 * 1073741824
+              END AS DOUBLE PRECISION) / 0.08 * 1073741824 + CAST(COALESCE(ABS((
+                CAST("t_0"."k1" AS BIGINT) % 2147483647 * 1327217885
+              ) % 2147483647), 0) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )

@@ -19,7 +19,7 @@ SELECT
                     THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_discount" * 100 AS BIGINT), 0), 10) AS DOUBLE PRECISION) / 100
                   END
                 )
-              ) / 105000 * 1073741824
+              ) * 10000 + 0.5
             ),
             0
           )

@@ -20,7 +20,7 @@ SELECT
                   THEN CAST(1 AS DOUBLE PRECISION)
                   ELSE CAST(0 AS DOUBLE PRECISION)
                 END
-              ) / 1 * 1073741824
+              ) * 1073741824 + 0.5
             ),
             0
           )

@@ -12,7 +12,7 @@ SELECT
               CASE
                 WHEN "lineitem_0"."l_quantity" <> 'NaN'
                 THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
-              END / 50 * 1073741824
+              END * 21474800 + 0.5
             ),
             0
           )

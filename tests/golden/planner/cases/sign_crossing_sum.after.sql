@@ -18,7 +18,7 @@ SELECT
                     THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_tax" * 100 AS BIGINT), 0), 8) AS DOUBLE PRECISION) / 100
                   END
                 )
-              ) / 50 * 1073741824
+              ) * 21474800 + 0.5
             ),
             0
           )
@@ -47,7 +47,7 @@ SELECT
                     END
                   )
                 )
-              ) / 80 * 1073741824
+              ) * 13421700 + 0.5
             ),
             0
           )

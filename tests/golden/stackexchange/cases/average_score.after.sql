@@ -16,7 +16,7 @@ SELECT
                 THEN -50
                 WHEN "posts_0"."score" > 500
                 THEN 500
-              END AS DOUBLE PRECISION) / 500 * 1073741824
+              END AS DOUBLE PRECISION) * 2147483 + 0.5
             ),
             0
           )
@@ -42,7 +42,7 @@ SELECT
                   WHEN "posts_0"."score" > 500
                   THEN 500
                 END AS DOUBLE PRECISION)
-              ) / 50 * 1073741824
+              ) * 21474836 + 0.5
             ),
             0
           )

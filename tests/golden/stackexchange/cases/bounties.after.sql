@@ -16,7 +16,7 @@ SELECT
                 THEN 0
                 WHEN "votes_0"."bountyamount" > 500
                 THEN 500
-              END AS DOUBLE PRECISION) / 500 * 1073741824
+              END AS DOUBLE PRECISION) * 2147483 + 0.5
             ),
             0
           )

@@ -17,7 +17,7 @@ SELECT
                 THEN 0
                 WHEN "comments_0"."score" > 200
                 THEN 200
-              END AS DOUBLE PRECISION) / 200 * 1073741824
+              END AS DOUBLE PRECISION) * 5368709 + 0.5
             ),
             0
           )

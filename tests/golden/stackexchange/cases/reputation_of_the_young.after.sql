@@ -13,7 +13,7 @@ SELECT
             THEN 0
             WHEN "users_0"."reputation" > 100000
             THEN 100000
-          END AS DOUBLE PRECISION) / 100000 * 1073741824
+          END AS DOUBLE PRECISION) * 10737 + 0.5
         ),
         0
       )

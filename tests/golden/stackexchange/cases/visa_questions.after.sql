@@ -16,7 +16,7 @@ SELECT
                 THEN 0
                 WHEN "posts_0"."viewcount" > 300000
                 THEN 300000
-              END AS DOUBLE PRECISION) / 300000 * 1073741824
+              END AS DOUBLE PRECISION) * 3579 + 0.5
             ),
             0
           )

@@ -67,7 +67,7 @@ def test_sum_bounds_follow_from_ranges() -> None:
         "SELECT sum(l_quantity - 1000 * l_tax) AS a, sum(-l_tax), count(*), sum(l_quantity) FROM lineitem",
         epsilon=2.0,
     )
-    assert [(release.weight_bound, release.epsilon) for release in plan.releases] == [
+    assert [(release.most, release.epsilon) for release in plan.releases] == [
         (50.0, 0.4),
         (80.0, 0.4),
         (0.08, 0.4),

@@ -56,7 +56,7 @@ def test_what_one_row_adds_is_bounded_in_sql() -> None:
             plan_of("SELECT sum(l_quantity) FROM lineitem", 20)
         assert "sum(least(x, 100))" in (refused.value.hint or "")
         (release,) = plan_of(f"SELECT {bounded} FROM lineitem", 20).releases
-        assert release.weight_bound == 20
+        assert release.most == 20
 
 
 def test_declared_keys_bound_what_is_said_to_be_more() -> None:

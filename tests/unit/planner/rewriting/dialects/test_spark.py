@@ -138,10 +138,11 @@ def test_names_and_texts_cannot_leave_their_quotes() -> None:
 
 
 def test_a_weight_is_floor_of_what_is_clamped_already() -> None:
-    weight = guard_weight(cast_sql(bound_column("h", "f"), "DOUBLE PRECISION"), 50.0)
+    weight = guard_weight(cast_sql(bound_column("h", "f"), "DOUBLE PRECISION"), 50.0).sql
     assert spark_sql(_select(weight), SCHEMA) == (
         "SELECT FLOOR(GREATEST(CAST('0' AS DOUBLE), LEAST(CAST('1073741824' AS DOUBLE), COALESCE(CAST(`h`.`f` AS "
-        "DOUBLE) / CAST('50' AS DOUBLE) * CAST('1073741824' AS DOUBLE), CAST('0' AS DOUBLE))))) AS `c0` "
+        "DOUBLE) / CAST('50' AS DOUBLE) * CAST('1073741824' AS DOUBLE) + CAST('0.5' AS DOUBLE), "
+        "CAST('0' AS DOUBLE))))) AS `c0` "
         "FROM `h` AS `h`"
     )
 
