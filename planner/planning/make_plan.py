@@ -48,6 +48,7 @@ from planner.sensitivity.owner_joins import check_owner_joins
 from planner.sensitivity.partial_joins import partial_joins
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
 from planner.sensitivity.row_work import check_row_work
+from planner.sensitivity.rows_of_nobody import rows_of_nobody
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.columns import ColumnRef
 from privacy.registry import MECHANISMS
@@ -192,7 +193,11 @@ def _plan(
         release_delta=part if choice.approximate else 0.0,
         size=size,
         first_moment_s=moment_s,
-        notes=(*partial_joins(bound, found.equalities, policy), *beyond_notes(asked, len(found.owners))),
+        notes=(
+            *rows_of_nobody(bound, found),
+            *partial_joins(bound, found.equalities, policy),
+            *beyond_notes(asked, len(found.owners)),
+        ),
         exchanges=exchanges,
         nobody_adds_more_than=nobody_adds_more_than,
         lone=are_lone(bound, found, connected),

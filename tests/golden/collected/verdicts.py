@@ -11,7 +11,10 @@ Verdict = Literal["answered", "answered adapted", "a gap", "not to be answered"]
 
 _LISTS = "tut01 tut02 tut13 tut14 tut30 tut31 tut32 exe02 exe15 exe20 exe23 exe29 exe35 bi30 ana16 dbt01 rep08"
 
-NOT_TO_BE_ANSWERED = dict.fromkeys(_LISTS.split(), "it lists people, or what one of them alone has")
+NOT_TO_BE_ANSWERED = {
+    **dict.fromkeys(_LISTS.split(), "it lists people, or what one of them alone has"),
+    "dbt04": "it counts rows that belong to nobody",
+}
 """By name, what of it nobody can answer who protects people."""
 
 _EXTREMES = "MIN and MAX"

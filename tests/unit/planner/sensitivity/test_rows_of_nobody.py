@@ -1,0 +1,87 @@
+"""Rows without an owner are counted by no answer: it says so, and a question for them alone is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import UnsupportedSQL
+from planner.policy.policy import Policy, parse_policy
+from planner.schema import Column, ForeignKey, Schema, Table
+from tests.support.planning import planned
+
+POLICY = """
+    name = "forum"
+    [database]
+    url = "env:UNUSED"
+    [ledger]
+    path = "ledger.sqlite"
+    [privacy]
+    epsilon = 1.0
+    max_epsilon = 4.0
+    delta = 0.0
+    [privacy_units]
+    member = "id"
+    [tables.member.columns]
+    age = { range = [0, 120] }
+    [tables.post]
+    [tables.comment.columns]
+    length = { range = [0, 1000] }
+"""
+
+
+def schema() -> Schema:
+    def table(name: str, columns: dict[str, bool], *references: tuple[str, str]) -> Table:
+        listed = tuple(Column(column, "bigint", nullable) for column, nullable in columns.items())
+        keys = tuple(ForeignKey((column,), parent, ("id",)) for column, parent in references)
+        return Table(name, "public", listed, (("id",),), keys, ("id",))
+
+    tables = (
+        table("member", {"id": False, "age": True}),
+        table("post", {"id": False, "author": True}, ("author", "member")),
+        table(
+            "comment",
+            {"id": False, "post": False, "writer": True, "length": True},
+            ("post", "post"),
+            ("writer", "member"),
+        ),
+    )
+    return Schema({one.name: one for one in tables})
+
+
+def notes(sql: str, policy: str = POLICY) -> tuple[str, ...]:
+    parsed: Policy = parse_policy(policy)
+    return planned(sql, schema(), parsed).notes
+
+
+def test_an_answer_says_that_rows_of_nobody_are_not_counted() -> None:
+    post = "Rows whose post.author is NULL belong to nobody and are not counted."
+    assert notes("SELECT count(*) FROM post") == (post,)
+    assert notes("SELECT sum(length) FROM comment c") == (
+        "Rows whose post.author and c.writer is NULL belong to nobody and are not counted.",
+    )
+
+
+def test_nothing_is_said_where_every_row_has_an_owner() -> None:
+    for sql in (
+        "SELECT count(*) FROM member",
+        "SELECT count(*) FROM post JOIN member ON author = member.id",
+        "SELECT count(*) FROM post WHERE author IS NOT NULL",
+        "SELECT count(*) FROM post WHERE author > 7",
+        "SELECT count(*) FROM comment WHERE writer = 3",
+    ):
+        assert notes(sql) == (), sql
+    own = POLICY.replace("[tables.post]", "[tables.post]\n    rows_are_units = true")
+    assert notes("SELECT count(*) FROM post WHERE author IS NULL", own) == ()
+
+
+def test_a_question_for_them_alone_is_refused() -> None:
+    for sql in (
+        "SELECT count(*) FROM post WHERE author IS NULL",
+        "SELECT max(length) FROM comment c JOIN post p ON p.id = c.post WHERE p.author IS NULL AND c.writer IS NULL",
+        "SELECT count(*) FROM post p LEFT JOIN member m ON m.id = p.author WHERE m.id IS NULL",
+    ):
+        with pytest.raises(UnsupportedSQL, match="belong to nobody") as refused:
+            notes(sql)
+        assert "rows_are_units" in (refused.value.hint or ""), sql
+        assert refused.value.position is not None, sql
+    assert notes("SELECT count(*) FROM comment WHERE writer IS NULL") != ()
