@@ -314,7 +314,6 @@ class Explanation:
         None where nothing rests on them.
       tables, conditions: the join graph.
       ownership: per owner, the foreign keys that lead to it.
-      nobodys_rows: which rows belong to nobody, so that no answer counts them; None where each has an owner.
       reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
         where nothing follows.
       follows: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
@@ -355,7 +354,6 @@ class Explanation:
     groups_reason: str = ""
     mechanisms: tuple[ReleaseMechanism, ...] = ()
     selection: str | None = None
-    nobodys_rows: str | None = None
     reuse: str | None = None
     follows: bool = False
     paid: bool = False

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from planner.errors import UnsupportedSQL
+from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions import arithmetic, intervals, predicates
 from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import settle
@@ -23,6 +23,8 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
 
 _BOOL = SqlType(Family.BOOL)
+_FAR = 1e30
+"""Conditions see doubles up to here as they are: nine of them still multiply to a double."""
 
 
 class Names(Protocol):
@@ -82,12 +84,26 @@ def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
 
 
 class _Binder:
-    def __init__(self, scope: Names, known: Known | None = None) -> None:
+    """Binds the parts of one expression.
+
+    Args:
+      scope: what its names mean.
+      known: what is known of columns where it is evaluated.
+      tests: is it a part of a condition? Then it sees what the table holds, within the declared ranges or not.
+      bounded: in a condition, do doubles have their declared ranges all the same?
+    """
+
+    def __init__(
+        self, scope: Names, known: Known | None = None, *, tests: bool = False, bounded: bool = False
+    ) -> None:
         self._scope = scope
         self._known: Known = known or {}
+        self._tests = tests
+        self._bounded = bounded
 
     def where(self, condition: exp.Expr, *, holds: bool = True) -> _Binder:
-        return _Binder(self._scope, known_where(condition, self._scope.resolve, self._known, holds=holds))
+        known = known_where(condition, self._scope.resolve, self._known, holds=holds)
+        return _Binder(self._scope, known, tests=self._tests, bounded=self._bounded)
 
     def scalar(self, node: exp.Expr) -> Scalar:
         while isinstance(node, exp.Paren):
@@ -106,6 +122,14 @@ class _Binder:
         return function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
+        if self._tests:
+            return self._test(node)
+        try:
+            return _Binder(self._scope, self._known, tests=True)._test(node)
+        except PlannerError:  # what is computed needs the declared ranges: it is a root, a quotient, or too large
+            return _Binder(self._scope, self._known, tests=True, bounded=True)._test(node)
+
+    def _test(self, node: exp.Expr) -> exp.Expr:
         scalar = self.scalar(node)
         if scalar.is_null:
             return predicates.unknown()
@@ -124,9 +148,12 @@ class _Binder:
             return Scalar(node, kind, cast_sql(found, "TEXT"), lambda: _no_number(node, found, kind))
         name, declared = self._scope.declared(found)
         if not kind.is_number:
-            return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=declared.dates)
+            dates = None if self._tests else declared.dates
+            return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=dates)
         missing = ((name, node),) if declared.range is None else ()
         low, high = declared.range or (0.0, 0.0)
+        if self._tests and not self._bounded and kind.family is Family.FLOAT and not missing:
+            low, high = -_FAR, _FAR
         for interval in self._known.get(column_ref(found), ()):
             low, high = interval.within(low, high, kind)
 

@@ -1,7 +1,8 @@
 """Dates and timestamps: computed only within a span of days that no operation can leave.
 
 PostgreSQL raises beyond its calendar, and for `infinity` where a number is asked for. So a column is moored
-before it is computed with: clamped to its declared range, or without one NULL outside the years 1 to 9999.
+before it is computed with: NULL outside its declared range, and in conditions, which see what is there, outside the
+years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -298,11 +299,7 @@ def moored(part: Scalar) -> tuple[exp.Expr, Span]:
             cast_sql(low.this, "TIMESTAMP"),
             cast_sql(exp.Literal.string(f"{last} 23:59:59.999999"), "TIMESTAMP"),
         )
-    case = exp.Case().when(exp.Between(this=sql, low=copied(low), high=copied(high)), copied(sql), copy=False)
-    if part.declared is not None:
-        case = case.when(exp.LT(this=copied(sql), expression=low), copied(low), copy=False)
-        case = case.when(exp.GT(this=copied(sql), expression=high), copied(high), copy=False)
-    return case, (first, last)
+    return exp.Case().when(exp.Between(this=sql, low=low, high=high), copied(sql), copy=False), (first, last)
 
 
 def _widened(span: Span, days: int) -> Span | None:

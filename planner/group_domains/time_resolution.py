@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from sqlglot import exp
@@ -40,15 +41,16 @@ def finest_step(
       kind, declared: its type, and its declared range.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
-    moored_name, _ = moored(Scalar(name, kind, name, lambda: not_a_number(name, kind), declared=declared))
+    itself = Scalar(name, kind, name, lambda: not_a_number(name, kind))
+    forms = [moored(replace(itself, declared=within))[0] for within in (declared, None)]  # in keys and in conditions
     steps: list[TimeResolution] = ["day"]
     stack = list(trees)
     while stack:
         node = stack.pop()
         read, bucket = _read(node), _bucket(node)
-        if bucket is not None and bucket[1] == moored_name:
+        if bucket is not None and bucket[1] in forms:
             steps.append(bucket[0])
-        elif read is not None and read[1] == moored_name:
+        elif read is not None and read[1] in forms:
             step = _TELLS.get(read[0])
             if step is None:
                 return None

@@ -85,8 +85,7 @@ class PeriodScope:
     def classes(self) -> Mapping[TimeValues, tuple[Run, ...]]:
         """Each value of the group keys that say when, with the stretches of days on which rows have it, in order.
 
-        Rows before and after the declared range are clamped to its ends, or fall into no group: they count to the
-        first and the last day.
+        Rows before and after the declared range fall into no group: they count to the first and the last day.
         Cost: linear in the days.
         """
         days = self._days()

@@ -55,7 +55,7 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
       place: of the key.
       key: bound.
       column: bound, of a date or a moment.
-      kind, declared: its type, and its declared range: dates outside of it are read as its ends.
+      kind, declared: its type, and its declared range: dates outside of it are in no group.
     """
     name = bound_column(*column)
     moment, _ = moored(Scalar(name, kind, name, lambda: not_a_number(name, kind), declared=declared))

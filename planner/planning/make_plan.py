@@ -28,7 +28,7 @@ from planner.planning.mechanism_choice import (
 from planner.planning.nobody_adds_more import check_nobody_adds_more_than
 from planner.planning.person_tables import with_person_tables
 from planner.planning.ranks import beyond_notes, told_beyond
-from planner.planning.releases import Releases, equal_share, releases
+from planner.planning.releases import Releases, clamped_notes, equal_share, releases
 from planner.planning.sampled_tree import sampled_tree
 from planner.planning.sampling_strategy import along_a_tree, sampling_plan
 from planner.policy.policy import Policy
@@ -196,6 +196,7 @@ def _plan(
         notes=(
             *rows_of_nobody(bound, found),
             *partial_joins(bound, found.equalities, policy),
+            *clamped_notes(bound, policy),
             *beyond_notes(asked, len(found.owners)),
         ),
         exchanges=exchanges,

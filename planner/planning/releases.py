@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.plan import Around, Ranked, Release
+from planner.policy.policy import Policy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, row_offset, whole_weight, whole_weight_where
 from planner.schema import Table
@@ -194,6 +195,20 @@ def _weights(aggregate: BoundAggregate, tables: Mapping[str, Table], place: int 
         names = f"{label}, positive part", f"{label}, negative part"
         found = [(replace(one, label=name), part) for (one, part), name in zip(found, names, strict=True)]
     return [(replace(weight, of=place), sign) for weight, sign in found]
+
+
+def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
+    """A sentence on what values beyond declared ranges count as in sums; none where no sum reads such a column."""
+    entries = {entry.alias: entry for entry in query.tables}
+    summed = [one.argument for one in query.aggregates if one.function == "sum" and one.argument is not None]
+    found = {}
+    for alias, name in dict.fromkeys(column_ref(column) for argument in summed for column in columns_of(argument)):
+        table = entries[alias].table
+        declared = policy.column(table.name, name).range
+        if declared is not None and entries[alias].rows is None:
+            found[f"{table.name}.{name}"] = f"{declared[0]:g} to {declared[1]:g}"
+    ranges = ", ".join(f"{column} ({declared})" for column, declared in found.items())
+    return (f"Beyond its declared range a value counts as the nearest end: {ranges}.",) if found else ()
 
 
 def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table]) -> list[tuple[_Weight, int]]:

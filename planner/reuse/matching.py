@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from sqlglot import exp
@@ -16,7 +16,6 @@ from planner.reuse.fact import NULL, Fact, Known, Other, Plain, Unknown, Within,
 from planner.reuse.outline import (
     KeyOutline,
     Outline,
-    Period,
     condition_name,
     conditions,
     key_outline,
@@ -145,9 +144,7 @@ class Match:
         for key, values in zip(self.kept.keys, kept_values, strict=True):
             if key.name in same:
                 continue  # the question leaves the same rows out by itself
-            if key.lacks_null and not (
-                (key.is_column or key.period) and self._leaves_out(known_of_group(key, None), own_values)
-            ):
+            if key.lacks_null and not all(self._leaves_out(facts, own_values) for facts in _left_out(key)):
                 found |= Lacking(null=True)
             if key.lacks_others:
                 known = [key_value(key, value) for value in values if value is not None]
@@ -202,21 +199,23 @@ def known_of_group(key: KeyOutline, value: object) -> Facts:
     if key.period is None:
         return facts
     if known is None:
-        clamped = key.period.columns if key.period.first is not None else ()
-        return facts | dict.fromkeys((*key.period.of, *clamped), NULL)
+        return facts | dict.fromkeys(key.period.of, NULL)
     if not isinstance(known, datetime) or floored(known, key.period.unit) != known:
         return {}
     end = after(known, key.period.unit)
     inside = Within(known, end, key.period.whole_days)
     facts |= dict.fromkeys(key.period.of, inside)
-    return facts | dict.fromkeys(key.period.columns, _moved_from(key.period, inside))
+    return facts | dict.fromkeys(key.period.columns, inside)
 
 
-def _moved_from(period: Period, inside: Within) -> Within:
-    """Where a moment lies that may have been moved into the declared range: its ends stand for all beyond."""
-    if period.first is None or period.last is None or inside.first is None:
-        return inside
-    first, last = datetime.fromisoformat(period.first), datetime.fromisoformat(period.last)
-    opens = floored(first, period.unit) == inside.first
-    closes = floored(last, period.unit) == inside.first
-    return Within(None if opens else inside.first, None if closes else inside.end, inside.whole_days)
+def _left_out(key: KeyOutline) -> list[Facts]:
+    """What is known of rows whose value of a key is NULL, in each of the ways in which it can be."""
+    facts = known_of_group(key, None)
+    if key.period is None or key.period.first is None or key.period.last is None:
+        return [facts if key.is_column or key.period is not None else {}]
+    first, last = datetime.fromisoformat(key.period.first), datetime.fromisoformat(key.period.last)
+    days = key.period.whole_days
+    step = timedelta(days=1) if days else timedelta(microseconds=1)
+    after_last = last + step if last.year < datetime.max.year else last
+    beyond: tuple[Fact, ...] = NULL, Within(None, first, days), Within(after_last, None, days)
+    return [facts | dict.fromkeys(key.period.columns, one) for one in beyond]

@@ -34,8 +34,8 @@ class Period:
     Attributes:
       unit: of time.
       of: hashes of the expressions that hold the moment: as it is truncated, and without its casts.
-      columns: hashes of what is moved into the declared range before that; empty where nothing is.
-      first, last: the declared range then, in ISO 8601: what lies beyond counts at its ends; None: it is NULL there.
+      columns: hashes of what is NULL outside of a range before that; empty where nothing is.
+      first, last: that range then, in ISO 8601.
       whole_days: is the moment a date?
     """
 
@@ -243,7 +243,7 @@ def key_outline(key: GroupKey) -> KeyOutline:
     omitted = key.omitted or ""
     is_column = isinstance(inner, exp.Column)
     period = None if is_column else _period(inner)
-    lacks = "NULL" in omitted, "declared" in omitted
+    lacks = "NULL" in omitted or (period is not None and period.first is not None), "declared" in omitted
     # A sentence names columns, too: one that is called "declared" makes more seem left out than is.
     return KeyOutline(tree_hash(key.key), tree_hash(inner), key.type, is_column, period, *lacks)
 
@@ -287,15 +287,15 @@ def _period(tree: exp.Expr) -> Period | None:
     moored = _moored(inner)
     if moored is None:
         return Period(unit, tuple(of))
-    column, first, last, clamped = moored
+    column, first, last = moored
     named = [column]
     while isinstance(column, (exp.Paren, exp.AtTimeZone)):
         column = column.this
         named.append(column)
     if not isinstance(column, exp.Column):
         return Period(unit, tuple(of))
-    start, end = (first.isoformat(" "), last.isoformat(" ")) if clamped else (None, None)
-    return Period(unit, tuple(of), tuple(map(tree_hash, named)), start, end, whole_days and len(named) == 1)
+    ends = first.isoformat(" "), last.isoformat(" ")
+    return Period(unit, tuple(of), tuple(map(tree_hash, named)), *ends, whole_days and len(named) == 1)
 
 
 def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
@@ -315,8 +315,8 @@ def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
     return None, tree
 
 
-def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime, bool] | None:
-    """What a CASE moves into a range, that range, and whether it is moved there, or NULL outside of it.
+def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime] | None:
+    """What a CASE makes NULL outside of a range, and that range.
 
     As `planner.expressions.datetimes.moored` writes it, and nothing else.
     """
@@ -328,14 +328,7 @@ def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime, bool] | None:
         return None
     column, low, high = between.this, between.args["low"], between.args["high"]
     first, last = _literal(low), _literal(high)
-    if first is None or last is None:
-        return None
-    if len(branches) == 1:
-        return column, first, last, False
-    below = exp.LT(this=column.copy(), expression=low.copy()), low
-    above = exp.GT(this=column.copy(), expression=high.copy()), high
-    others = [(branch.this, branch.args["true"]) for branch in branches[1:]]
-    return (column, first, last, True) if others == [below, above] else None
+    return None if first is None or last is None or len(branches) > 1 else (column, first, last)
 
 
 def _literal(node: exp.Expr) -> datetime | None:

@@ -11,7 +11,7 @@ from planner.released_expression import Apply
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
-from server.explain.join_graph import join_conditions, joined_tables, nobodys_rows, ownership_paths
+from server.explain.join_graph import join_conditions, joined_tables, ownership_paths
 from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
 from server.query import Explanation, ResultColumn
 from server.results.arithmetic.evaluate import releases_used
@@ -69,7 +69,6 @@ def explanation(
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
         ownership=ownership_paths(found),
-        nobodys_rows=nobodys_rows(found),
         n_groups=None if found_groups else n_groups,
         group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
         groups_reason=groups_reason(plan, reached, kinds),

@@ -31,8 +31,6 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     paths = explanation.ownership or ("",) * len(explanation.owners)
     for owner, path in zip(explanation.owners, paths, strict=True):
         yield "found by", f"{owner} ({path})" if path else owner
-    if explanation.nobodys_rows is not None:
-        yield "left out", explanation.nobodys_rows
     for label, bound in explanation.weight_bounds:
         yield "bound per row", f"{bound:,.6g} for {label}"
     if explanation.tuples_per_unit is not None:

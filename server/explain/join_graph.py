@@ -40,17 +40,6 @@ def ownership_paths(found: Provenance) -> tuple[str, ...]:
     return tuple(_path(owner, found, completions) for owner in found.owners)
 
 
-def nobodys_rows(found: Provenance) -> str | None:
-    """Which rows belong to nobody, so that no answer counts them; None where each row has an owner."""
-    nullable = []
-    for owner in found.owners:
-        loose = [column for column in owner.columns if not found.equalities.known(column)]
-        if owner.orphan_of or not loose:
-            return None
-        nullable.append(" or ".join(f"{found.equalities.tables[alias].name}.{name} is NULL" for alias, name in loose))
-    return f"where {' and '.join(nullable)}, a row belongs to nobody: no answer counts it"
-
-
 def _completing(completion: Completion) -> Iterator[str]:
     """How the parent is found, and that a row whose parent is gone is left out."""
     pairs = zip(completion.key.columns, completion.key.key, strict=True)

@@ -193,7 +193,6 @@ def composed_explanation(
         tables=tuple(table for one in explanations for table in one.tables),
         conditions=tuple(condition for one in explanations for condition in one.conditions),
         ownership=(),
-        nobodys_rows=" ".join(dict.fromkeys(one.nobodys_rows for one in explanations if one.nobodys_rows)) or None,
         n_groups=None,
         group_sources=tuple(source for one in explanations for source in one.group_sources),
         groups_reason=f"{len(explanations)} answers are released" if explanations else "",

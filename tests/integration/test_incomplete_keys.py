@@ -73,6 +73,16 @@ def pipeline(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipelin
     return Pipeline(parse_policy(POLICY), log.schema(), log, ledger, workers)
 
 
+NARROW = POLICY.replace("[2024-01-01, 2024-03-31]", "[2024-02-10, 2024-03-10]")
+"""Half of all rows lie beyond these ranges."""
+
+
+@pytest.fixture
+def narrow(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
+    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), CUSTODIAN)
+    return Pipeline(parse_policy(NARROW), log.schema(), log, ledger, workers)
+
+
 def asked(pipeline: Pipeline, sql: str, reuse: Reuse = "auto") -> QueryResponse:
     return ask(pipeline, QueryRequest("ada", sql, EPSILON, request_id="r", reuse=reuse))
 
@@ -125,3 +135,50 @@ def test_what_is_asked_for_free_says_what_it_may_lack(pipeline: Pipeline) -> Non
     assert answer.derived_from and any("not among those that the policy declares" in note for note in answer.notes)
     one = asked(pipeline, "SELECT count(*) FROM event WHERE name = 'BEA'")
     assert one.derived_from, "of a declared value every row is there"
+
+
+KEYS = {
+    "made": "date_trunc('month', made)",
+    "date_trunc('month', made)": "date_trunc('month', made)",
+    "date_trunc('month', ts)": "date_trunc('month', ts)",
+    "ts::date": "ts::date",
+    "ts": "date_trunc('day', ts)",
+    "extract(month FROM ts)": "extract(month FROM ts)",
+}
+"""Keys, and what they mean in the database."""
+
+CONDITIONS = [
+    "ts < '2024-02-01'", "ts::date < '2024-02-01'", "date_trunc('month', ts) < '2024-02-01'",
+    "extract(month FROM ts) = 1", "ts >= '2024-03-11'", "ts::date > '2024-03-10'",
+    "date_trunc('month', ts) = '2024-03-01'",
+    "made < '2024-02-01'", "date_trunc('day', made) < '2024-02-01'", "made + 1 < '2024-02-02'",
+    "made BETWEEN '2024-02-12' AND '2024-02-14'", "made::timestamp < '2024-03-01'",
+    "date_trunc('month', made) = '2024-03-01'", "1 = 1",
+]  # fmt: skip
+
+
+def test_rows_beyond_a_declared_range_are_in_no_group_however_a_key_is_spelled(
+    narrow: Pipeline, log: DuckdbBackend
+) -> None:
+    for key, meant in KEYS.items():
+        column = "made" if "made" in key else "ts"
+        within = f"{column}::date BETWEEN '2024-02-10' AND '2024-03-10'"
+        moment = f"CAST({meant} AS varchar)" if "extract" in key else f"strftime({meant}, '%Y-%m-%d')"
+        expected = truth(log, f"SELECT {moment}, count(*) FROM event WHERE {within} GROUP BY 1")
+        answer = asked(narrow, f"SELECT {key}, count(*) FROM event GROUP BY 1")
+        found = {str(row[0])[:10]: round(float(row[1] or 0)) for row in answer.rows}
+        assert {day: count for day, count in found.items() if count > 5}.keys() == expected.keys(), key
+        assert all(abs(found[str(day)] - count) <= 5 for day, count in expected.items()), key
+        assert any("not from 2024-02-10 to 2024-03-10" in note for note in answer.notes), key
+
+
+def test_a_condition_sees_what_is_there_however_it_is_spelled_with_and_without_kept_answers(
+    narrow: Pipeline, log: DuckdbBackend
+) -> None:
+    for key in KEYS:
+        asked(narrow, f"SELECT {key}, count(*) FROM event GROUP BY 1")
+    for condition in CONDITIONS:
+        sql = f"SELECT count(*) FROM event WHERE {condition}"
+        for reuse in ("auto", "never"):
+            ((value,),) = asked(narrow, sql, reuse).rows
+            assert abs(round(float(value or 0)) - next(iter(truth(log, sql).values()))) <= 3, (condition, reuse)

@@ -14,12 +14,12 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.sensitivity.provenance import provenance
+from planner.sensitivity.rows_of_nobody import rows_of_nobody
 from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import PostgresBackend, connected
-from server.explain.join_graph import nobodys_rows
 from server.policy.check_data import check_policy
 from server.policy.finding import Finding
 from tests.support.hospital import Hospital, write_hospital
@@ -157,16 +157,15 @@ def test_orphans_of_a_table_between_are_in_no_answer(clinic: Clinic) -> None:
     assert counted == clinic.written.rows["lab_result"] - 5 - nobodys
 
 
-def test_explain_says_which_rows_belong_to_nobody(clinic: Clinic) -> None:
+def test_an_answer_says_which_rows_belong_to_nobody(clinic: Clinic) -> None:
     policy = parse_policy(with_settings())
     schema = clinic.schema
 
-    def said(sql: str) -> str | None:
-        return nobodys_rows(provenance(bound(sql, schema, policy), schema, policy))
+    def said(sql: str) -> tuple[str, ...]:
+        query = bound(sql, schema, policy)
+        return rows_of_nobody(query, provenance(query, schema, policy))
 
-    assert said("SELECT count(*) FROM visit") == (
-        "where visit.patient_id is NULL, a row belongs to nobody: no answer counts it"
-    )
-    assert said("SELECT count(*) FROM diagnosis") == said("SELECT count(*) FROM visit")
-    assert said("SELECT count(*) FROM visit v JOIN patient p ON p.id = v.patient_id") is None
-    assert said("SELECT count(*) FROM prescription") is None
+    of_visits = ("Rows whose visit.patient_id is NULL belong to nobody and are not counted.",)
+    assert said("SELECT count(*) FROM visit") == said("SELECT count(*) FROM diagnosis") == of_visits
+    assert said("SELECT count(*) FROM visit v JOIN patient p ON p.id = v.patient_id") == ()
+    assert said("SELECT count(*) FROM prescription") == ()

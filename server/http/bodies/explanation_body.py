@@ -125,7 +125,6 @@ class ExplanationBody(BaseModel):
     group_sources: list[tuple[str, str]] = Field(description="Per group key, its SQL and where its values come from.")
     groups_reason: str = Field(description="Why one person reaches so many groups.")
     mechanisms: list[ReleaseMechanismBody] = Field(description="One per release.")
-    nobodys_rows: str | None = Field(None, description="Which rows belong to nobody, so that no answer counts them.")
     selection: str | None = Field(None, description="Which groups are shown, where not all of them are.")
 
     reuse: str | None = Field(

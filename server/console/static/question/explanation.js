@@ -104,7 +104,6 @@ function how(explanation) {
   const { mechanism, reason } = explanation;
   if (explanation.privacy_units.length) found.push(["Mechanism", reason.startsWith(mechanism) ? reason : `${mechanism}: ${reason}`]);
   if (explanation.sampling) found.push(["Sample", explanation.sampling]);
-  if (explanation.nobodys_rows) found.push(["Nobody's rows", explanation.nobodys_rows]);
   return found;
 }
 

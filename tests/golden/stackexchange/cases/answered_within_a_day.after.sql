@@ -5,12 +5,8 @@ SELECT
     COUNT(
       CASE
         WHEN "posts_1"."creationdate" < CASE
-          WHEN "posts_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+          WHEN "posts_0"."creationdate" BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
           THEN "posts_0"."creationdate"
-          WHEN "posts_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
-          THEN CAST('2011-01-01' AS TIMESTAMP)
-          WHEN "posts_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
-          THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
         END + INTERVAL '1 DAY'
         THEN 1
       END

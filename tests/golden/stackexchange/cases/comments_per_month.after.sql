@@ -6,10 +6,6 @@ SELECT
     CASE
       WHEN "comments_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
       THEN "comments_0"."creationdate"
-      WHEN "comments_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
-      THEN CAST('2011-01-01' AS TIMESTAMP)
-      WHEN "comments_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
-      THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
     END
   ) AS TEXT) AS "k0",
   CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
@@ -31,10 +27,6 @@ SELECT DISTINCT
     CASE
       WHEN "comments_0"."creationdate" BETWEEN CAST('2011-01-01' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
       THEN "comments_0"."creationdate"
-      WHEN "comments_0"."creationdate" < CAST('2011-01-01' AS TIMESTAMP)
-      THEN CAST('2011-01-01' AS TIMESTAMP)
-      WHEN "comments_0"."creationdate" > CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
-      THEN CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
     END
   ) AS TEXT) AS "k0"
 FROM (
