@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 PUBLIC = "public"
 """The schema whose tables go by their own names."""
@@ -76,11 +77,24 @@ def _plain(written: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, its type in the database's own words (`bigint`, `numeric(15,2)`), may it be NULL."""
+    """A column.
+
+    Attributes:
+      name: as the catalog has it.
+      type: in the database's own words (`bigint`, `numeric(15,2)`).
+      nullable: may a value be missing: NULL, or NaN?
+      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rules.read_nan_as_null`). Not said of the
+        columns of keys: there a value is a name, and no name is missing for being NaN.
+    """
 
     name: str
     type: str
     nullable: bool
+    nan: bool = False
+
+    def __post_init__(self) -> None:
+        """NaN is one way to be missing."""
+        assert self.nullable or not self.nan, "what may be NaN may be missing"
 
 
 @dataclass(frozen=True)
@@ -198,7 +212,7 @@ class Schema:
         Its fingerprint is another one, worked out without a walk through all tables.
         """
         schema = replace(self, tables={**self.tables, **tables})
-        document = json.dumps([asdict(table) for _, table in sorted(tables.items())], sort_keys=True)
+        document = json.dumps([_structure(table) for _, table in sorted(tables.items())], sort_keys=True)
         schema.__dict__["fingerprint"] = hashlib.sha256(f"{self.fingerprint} {document}".encode()).hexdigest()
         return schema
 
@@ -211,7 +225,7 @@ class Schema:
         enforced, since ownership flows along all of them. The state of files is: a plan for one never reads another.
         """
         relations: Mapping[str, Table | View] = {**self.tables, **self.views}
-        document = {name: asdict(relation) for name, relation in sorted(relations.items())}
+        document = {name: _structure(relation) for name, relation in sorted(relations.items())}
         for relation in document.values():
             table = relation.get("table", relation)
             table.pop("declared_keys")
@@ -243,3 +257,12 @@ class Schema:
     def _located(self) -> Mapping[tuple[str, str], Table]:
         named = {name_parts(name): table for name, table in self.tables.items()}  # of files all are called public
         return named | {(table.namespace, table.relation): table for table in self.tables.values()}
+
+
+def _structure(relation: Table | View) -> dict[str, Any]:
+    """What a fingerprint is of. That a column holds no NaN goes without saying."""
+    structure = asdict(relation)
+    for column in structure.get("table", structure)["columns"]:
+        if not column["nan"]:
+            del column["nan"]
+    return structure

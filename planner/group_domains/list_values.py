@@ -13,7 +13,7 @@ from planner.policy.toml_section import DomainValue
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column
 from planner.sql.literals import number_sql
-from planner.sql.sql_nodes import cast_sql, named_sql
+from planner.sql.sql_nodes import DECLARED, cast_sql, named_sql
 from planner.sql.sql_types import Family, SqlType
 
 MATCHED = "there"
@@ -82,7 +82,7 @@ def list_matched(values: tuple[int, ...]) -> exp.Subquery:
 def _derived(select: exp.Select, alias: str, table: Table) -> exp.Subquery:
     """A derived table that notes whose columns it has: a dialect needs their types."""
     derived = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-    derived.meta["declared"] = table
+    derived.meta[DECLARED] = table
     return derived
 
 

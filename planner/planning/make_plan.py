@@ -25,6 +25,7 @@ from planner.planning.mechanism_choice import (
     choose_mechanism,
     granted_delta,
 )
+from planner.planning.nan_notes import nan_notes
 from planner.planning.nobody_adds_more import check_nobody_adds_more_than
 from planner.planning.person_tables import with_person_tables
 from planner.planning.ranks import beyond_notes, told_beyond
@@ -198,6 +199,7 @@ def _plan(
             *partial_joins(bound, found.equalities, policy),
             *clamped_notes(bound, policy),
             *beyond_notes(asked, len(found.owners)),
+            *nan_notes(bound),
         ),
         exchanges=exchanges,
         nobody_adds_more_than=nobody_adds_more_than,

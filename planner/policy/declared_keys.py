@@ -41,9 +41,8 @@ def without_null(schema: Schema) -> bool:
 
 def _not_null(table: Table) -> Table:
     names = {name for key in table.declared_keys for name in key}
-    return replace(
-        table, columns=tuple(replace(one, nullable=one.nullable and one.name not in names) for one in table.columns)
-    )
+    columns = [replace(one, nullable=False, nan=False) if one.name in names else one for one in table.columns]
+    return replace(table, columns=tuple(columns))
 
 
 def _with_keys(table: Table, policy: Policy) -> Table:

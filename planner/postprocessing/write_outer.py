@@ -18,7 +18,7 @@ from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import shown_type
-from planner.sql.sql_nodes import table_sql
+from planner.sql.sql_nodes import named_sql, table_sql
 from planner.sql.sql_types import sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
@@ -178,7 +178,7 @@ def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
     """A public table as a subquery of the columns that answers may show: no other and no system column is in it."""
     columns = [column.name for column in table.columns if shown_type(sql_type(column.type)) is not None]
     select = exp.Select(
-        expressions=[exp.Column(this=exp.to_identifier(name, quoted=True)) for name in columns],
+        expressions=[_value(table, name) for name in columns],
         from_=exp.From(this=table_sql(table, "t")),
     )
     alias = node.args.get("alias")
@@ -186,6 +186,14 @@ def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
         listed = alias.args.get("columns") if alias is not None else None
         alias = exp.TableAlias(this=exp.to_identifier(fold(node.this), quoted=True), columns=listed)
     return exp.Subquery(this=select, alias=alias, joins=node.args.get("joins"))
+
+
+def _value(table: Table, name: str) -> exp.Expr:
+    column = exp.Column(this=exp.to_identifier(name, quoted=True))
+    known = table.column(name)
+    if known is None or not known.nan:
+        return column
+    return named_sql(exp.Nullif(this=column, expression=exp.Literal.string("NaN")), name)
 
 
 def _quoted(name: str) -> str:

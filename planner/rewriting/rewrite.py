@@ -18,8 +18,10 @@ from planner.rules.count_loads import LOADS, count_loads
 from planner.rules.count_tuples import count_tuples
 from planner.rules.count_values import VALUES, count_values
 from planner.rules.keep_tuples import keep_tuples
+from planner.rules.read_nan_as_null import read_nan_as_null
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
+from planner.sql.sql_nodes import tables_by_alias
 from planner.sql.trees import quoted
 from privacy.ladder import one_threshold
 from privacy.truncation.loads.load_histogram import histogram_thresholds
@@ -34,7 +36,8 @@ def rewrite(
 
     Args:
       dialect: of the database that will run it.
-      schema: the catalog that the plan was made for; DuckDB's statements depend on the columns' types.
+      schema: the catalog that the plan was made for, which says of which columns NaN is read as NULL; DuckDB's
+        statements depend on the columns' types. None: for people, of a table without such columns.
       loads: may the database count how many units have how much, where that is enough? Otherwise units are read.
     Returns: text that depends on the plan only; every identifier is quoted, every literal was read by the planner.
     Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
@@ -84,6 +87,8 @@ def _thresholds(plan: Plan) -> tuple[int, ...]:
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:
+    if schema is not None:
+        tree = read_nan_as_null(tree, dict(tables_by_alias(tree, schema)), schema)
     return dialect.question(tree, schema)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from planner.public.query import PublicQuery, PublicStatement
 from planner.rewriting.dialects.dialect_table import DIALECTS
+from planner.rules.read_nan_as_null import read_nan_as_null
 from planner.sql.dialect import Dialect
 
 
 def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> PublicStatement:
     """The text for a database. Raises: UnsupportedSQL for what the dialect cannot say with the same meaning."""
-    text = DIALECTS[dialect].public(query.statement, query.tables)
+    tree = read_nan_as_null(query.statement, query.tables)
+    text = DIALECTS[dialect].public(tree, query.tables)
     return PublicStatement(text, tuple(kind for _, kind in query.columns), query.fingerprint)

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from sqlglot import exp
 
-from planner.schema import Table
+from planner.schema import Schema, Table
 from planner.sql.trees import over_leaves, quoted
 
 ROWS = "rows"
 """Key of the meta of a subquery that is a table of its own: that table, for the types of its columns."""
+
+DECLARED = "declared"
+"""Key of the meta of a subquery of the public values that a policy declares: the table whose columns it has."""
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
     """A base table in FROM as a tree, always with its schema: `"namespace"."table" AS "alias"`."""
     names = over_leaves(exp.TableAlias, this=quoted(alias))
     return over_leaves(exp.Table, this=quoted(table.relation), db=quoted(table.namespace), alias=names)
+
+
+def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
+    """By alias; of derived tables, those whose columns they have."""
+    for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
+        if isinstance(node, exp.Subquery):
+            for known in (DECLARED, ROWS):
+                if known in node.meta:
+                    yield node.alias, node.meta[known]
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            table = schema.at(node.text("db"), node.name)
+            assert table is not None, "rules write tables of the catalog only"
+            yield node.alias_or_name, table
 
 
 def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:

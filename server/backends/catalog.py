@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 
-from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
+from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, sql_identifier, table_name
+from planner.sql.nan_columns import NUMBERS, with_nan
 
 # Plain and partitioned tables, and all of whose columns the role may read of what has no rows of its own; a partition
 # is its parent's.
@@ -18,6 +20,7 @@ from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, tabl
 # collations in one comparison fail at run time, and one may find different texts equal.
 # An enum is told by its labels, which are structure: a new one is another structure.
 # Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
+# The constraints of a column alone tell whether it may hold NaN; those of a foreign table are only promised.
 _COLUMNS = """
     SELECT n.nspname, c.relname, a.attname,
            coalesce(
@@ -28,7 +31,11 @@ _COLUMNS = """
              || CASE WHEN a.attcollation <> t.typcollation THEN ' with collation ' || l.collname ELSE '' END,
            NOT a.attnotnull OR EXISTS (
              SELECT FROM pg_constraint k
-             WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey))
+             WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
+           array(
+             SELECT pg_get_expr(k.conbin, k.conrelid) FROM pg_constraint k
+             WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.convalidated AND NOT k.connoinherit
+               AND k.conkey = ARRAY[a.attnum] AND c.relkind IN ('r', 'p'))
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
@@ -138,10 +145,13 @@ def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] =
     parameters = {"namespaces": list(namespaces)}
     places: dict[str, str] = {}
     columns: defaultdict[str, list[Column]] = defaultdict(list)
-    for namespace, relation, name, type_name, nullable in connection.execute(_COLUMNS, parameters):
+    without_nan: defaultdict[str, set[str]] = defaultdict(set)
+    for namespace, relation, name, type_name, nullable, checks in connection.execute(_COLUMNS, parameters):
         table = table_name(namespace, relation)
         places[table] = namespace
         columns[table].append(Column(name, type_name, nullable))
+        if any(_keeps_nan_out(check, name) for check in checks):
+            without_nan[table].add(name)
     unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
     primary_keys: dict[str, tuple[str, ...]] = {}
     for namespace, relation, primary, key in connection.execute(_UNIQUE_KEYS, parameters):
@@ -161,7 +171,7 @@ def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] =
         readable = _readable(unique_keys[name], known)
         primary_key = primary_keys.get(name)
         shown = primary_key if primary_key in readable else None
-        tables[name] = Table(
+        table_read = Table(
             name,
             places[name],
             tuple(known),
@@ -170,6 +180,7 @@ def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] =
             shown,
             unproven_keys=tuple(unproven_keys[name]),
         )
+        tables[name] = with_nan(table_read, NUMBERS, without_nan[name])
     views = {}
     for namespace, relation, kind, definition, reads in _views(connection, parameters):
         name = table_name(namespace, relation)
@@ -193,6 +204,23 @@ def _views(connection: psycopg.Connection[Any], parameters: dict[str, list[str]]
         return connection.execute(_VIEWS, parameters).fetchall()
     finally:
         connection.execute("SELECT set_config('search_path', %s, false)", before)
+
+
+def _keeps_nan_out(check: str, column: str) -> bool:
+    """Is a constraint of a column false for NaN, which is greater than every number? As PostgreSQL spells it.
+
+    >>> _keeps_nan_out("((cost >= (0)::numeric) AND (cost <= (100)::numeric))", "cost")
+    True
+    >>> [_keeps_nan_out(check, "f") for check in ("(f > '0'::double precision)", "((f < 1) OR (f > 2))")]
+    [False, False]
+    """
+    if re.search(r"\b(OR|NOT|CASE|IS)\b", check):
+        return False
+    name = re.escape(sql_identifier(column))
+    itself = rf"(?:\({name}\)::double precision|{name})"
+    number = r"\(?'?-?(?:[\d.]+(?:e[+-]?\d+)?|Infinity)'?\)?(?:::[a-z ]+)?"
+    bounded = re.compile(rf"\(*{itself} (?:(?:<|<=|=) {number}|<> 'NaN'::[a-z ]+)\)*")
+    return any(bounded.fullmatch(part) for part in check.split(" AND "))
 
 
 def _readable(keys: list[tuple[str, ...]], columns: list[Column]) -> tuple[tuple[str, ...], ...]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from duckdb import DuckDBPyConnection
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
+from planner.sql.nan_columns import FLOATS, with_nan
 from server.backends.parquet.folder import fold
 
 # Types in PostgreSQL's words, which the planner speaks; others stay as they are.
@@ -81,13 +82,16 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
                 primary_keys[_name(table)] = folded
     return Schema(
         {
-            name: Table(
-                name,
-                namespace,
-                tuple(known),
-                tuple(unique_keys[name]),
-                tuple(foreign_keys[name]),
-                primary_keys.get(name),
+            name: with_nan(
+                Table(
+                    name,
+                    namespace,
+                    tuple(known),
+                    tuple(unique_keys[name]),
+                    tuple(foreign_keys[name]),
+                    primary_keys.get(name),
+                ),
+                FLOATS,
             )
             for name, known in columns.items()
         },
@@ -103,7 +107,8 @@ def read_view_tables(connection: DuckDBPyConnection) -> Schema:
     columns: defaultdict[str, list[Column]] = defaultdict(list)
     for view, _, name, kind, _ in connection.execute(_VIEWS, {"namespace": "main"}).fetchall():
         columns[_name(view)].append(Column(fold(name), _type(kind, False), True))
-    return Schema({name: Table(name, "main", tuple(known), (), ()) for name, known in columns.items()})
+    tables = {name: Table(name, "main", tuple(known), (), ()) for name, known in columns.items()}
+    return Schema({name: with_nan(table, FLOATS) for name, table in tables.items()})
 
 
 def _views(connection: DuckDBPyConnection, namespace: str) -> dict[str, View]:
@@ -112,7 +117,7 @@ def _views(connection: DuckDBPyConnection, namespace: str) -> dict[str, View]:
         # Expressions of a view may have collations that the catalog does not say.
         columns[_name(view), text].append(Column(fold(name), _type(kind, kind == "VARCHAR"), nullable))
     return {
-        name: View(Table(name, namespace, tuple(known), (), ()), "view of DuckDB", text)
+        name: View(with_nan(Table(name, namespace, tuple(known), (), ()), FLOATS), "view of DuckDB", text)
         for (name, text), known in columns.items()
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from server.errors import ConfigurationInvalid
 
 SCALE = 0.1
 
-TABLES: dict[str, str] = {
+_COLUMNS: dict[str, str] = {
     "region": "r_regionkey integer PRIMARY KEY, r_name char(25) NOT NULL, r_comment varchar(152)",
     "nation": "n_nationkey integer PRIMARY KEY, n_name varchar(25) NOT NULL, n_regionkey integer NOT NULL, "
     "n_comment varchar(152)",
@@ -37,7 +38,12 @@ TABLES: dict[str, str] = {
     "PRIMARY KEY (l_orderkey, l_linenumber)",
     "knows": "src bigint, dst bigint, PRIMARY KEY (src, dst), CHECK (src < dst)",
 }
-"""Columns of each table, parents before children."""
+
+TABLES: dict[str, str] = {
+    name: re.sub(r"(\w+) numeric\(15,2\) NOT NULL", r"\g<0> CHECK (\1 < 1e13)", columns)
+    for name, columns in _COLUMNS.items()
+}
+"""Columns of each table, parents before children. The checks keep NaN out, which a numeric may hold."""
 
 FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
     ("nation", "n_regionkey", "region"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from planner.planning.nan_notes import nan_columns, nan_note
 from planner.public.query import PublicQuery, PublicStatement
 from planner.sql.result_names import ResultType
 from server.backends.public_rows import Rows
@@ -37,9 +38,15 @@ def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: 
         request_id=request_id,
         weak=(False,) * len(rows),
         taus=nothing,
-        notes=(NOTE if query.reads else _CONSTANT,),
+        notes=(NOTE if query.reads else _CONSTANT, *_of_nan(query)),
         text_bytes=text_bytes(cells),
     )
+
+
+def _of_nan(query: PublicQuery) -> Iterator[str]:
+    names = list(dict.fromkeys(nan_columns([query.statement], query.tables)))
+    if names:
+        yield nan_note(names)
 
 
 def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:

@@ -34,7 +34,23 @@ def test_columns_keys_and_references(scratch_url: str) -> None:
     assert visit.unique_keys == (("person", "at"),)
     assert (person.primary_key, visit.primary_key) == (("id",), None)
     assert visit.foreign_keys == (ForeignKey(("person",), "person", ("id",)),)
-    assert visit.column("cost") == Column("cost", "numeric(8,2)", True)
+    assert visit.column("cost") == Column("cost", "numeric(8,2)", True, nan=True)
+
+
+def test_a_number_may_be_nan_unless_a_constraint_or_a_key_says_otherwise(scratch_url: str) -> None:
+    _execute(
+        scratch_url,
+        """CREATE TABLE a (k numeric PRIMARY KEY, i int NOT NULL, open numeric NOT NULL, r real,
+           b numeric CHECK (b BETWEEN -1 AND 2.5), f float8 CHECK (f >= 0 AND f < 'inf'),
+           "Q" real CHECK ("Q" <> 'nan'), e float8 CHECK (e > 0),
+           o numeric CHECK (o < 1 OR o > 2), s float8 CHECK (sign(s) <= 1),
+           later numeric NOT NULL)""",
+        "ALTER TABLE a ADD CHECK (later < 5) NOT VALID",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        columns = read_schema(connection).tables["a"].columns
+    assert {column.name for column in columns if column.nan} == {"open", "r", "e", "o", "s", "later"}
+    assert [column.name for column in columns if not column.nullable] == ["k", "i"]
 
 
 def test_keys_that_are_not_enforced_at_once_and_over_all_rows_do_not_count(scratch_url: str) -> None:

@@ -14,7 +14,7 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
@@ -23,7 +23,7 @@ from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects import duckdb_aggregates, duckdb_conditions, duckdb_numbers, duckdb_values
 from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, literal
 from planner.schema import Schema, Table
-from planner.sql.sql_nodes import ROWS, cast_sql
+from planner.sql.sql_nodes import DECLARED, ROWS, cast_sql, tables_by_alias
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import position_of
 
@@ -53,19 +53,6 @@ def duckdb_sql(
     tables = dict(tables_by_alias(tree, schema))
     written = Writer(tables, handlers, schema=schema).write(tree).sql
     return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
-
-
-def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
-    """By alias; of derived tables, those whose columns they have."""
-    for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
-        if isinstance(node, exp.Subquery):
-            for known in ("declared", ROWS):
-                if known in node.meta:
-                    yield node.alias, node.meta[known]
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            table = schema.at(node.text("db"), node.name)
-            assert table is not None, "rules write tables of the catalog only"
-            yield node.alias_or_name, table
 
 
 @dataclass(frozen=True)
@@ -104,7 +91,7 @@ class Writer:
             return self._column(node)
         if isinstance(node, exp.Literal):
             return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
-        if isinstance(node, exp.Subquery) and "declared" in node.meta:
+        if isinstance(node, exp.Subquery) and DECLARED in node.meta:
             return Typed(self.declared(node), SqlType(Family.OTHER))
         if isinstance(node, exp.Subquery) and ROWS in node.meta:
             known = dict(tables_by_alias(node.this, self.schema))

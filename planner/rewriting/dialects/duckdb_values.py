@@ -40,7 +40,10 @@ def _choice(node: exp.Expr, write: Write) -> Typed:
 def _nullified(node: exp.Expr, write: Write) -> Typed:
     first, second = write(node.this), node.args["expression"]
     if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
-        return first  # 'NaN', which no decimal is
+        assert second.name == "NaN", "the only quoted number that rules write"
+        if first.type.family is not Family.FLOAT:
+            return first  # no decimal is NaN
+        return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
     values = [first, write(second)]
     value, other = chosen(values)
     return Typed(exp.Nullif(this=value, expression=other), common_type(values))

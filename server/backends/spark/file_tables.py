@@ -14,6 +14,7 @@ import pyarrow.parquet
 from pyarrow import ArrowException
 
 from planner.schema import PUBLIC, Column, Schema, Table, table_name
+from planner.sql.nan_columns import FLOATS, with_nan
 from server.backends.parquet.folder import ParquetFiles, fold
 from server.errors import BackendFailed, ConfigurationInvalid
 
@@ -165,7 +166,9 @@ def file_schema(tables: Sequence[FileTable], version: str) -> Schema:
     named: Mapping[str, FileTable] = {table_name(PUBLIC, table.name): table for table in tables}
     return Schema(
         {
-            name: Table(name, NAMESPACE, tuple(_column(*column) for column in table.columns), (), ())
+            name: with_nan(
+                Table(name, NAMESPACE, tuple(_column(*column) for column in table.columns), (), ()), FLOATS
+            )
             for name, table in named.items()
         },
         version=version,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from planner.errors import PlannerError
 from planner.policy.policy import Policy, parse_policy
 from planner.schema import Schema
+from planner.sql.nan_columns import NUMBERS, with_nan
 from server.backends.backend import Backend
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
@@ -46,14 +47,22 @@ def write_file(path: Path) -> None:
 
 @cache
 def schema() -> Schema:
-    """The catalog; PostgreSQL's has the same fingerprint."""
+    """The catalog of PostgreSQL: as that of the file, but there a numeric may be NaN."""
+    tables = {name: with_nan(table, NUMBERS) for name, table in file_schema().tables.items()}
+    return replace(file_schema(), tables=tables)
+
+
+@cache
+def file_schema() -> Schema:
+    """The catalog of the file."""
     with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
         return DuckdbBackend(in_file(Path(folder) / "tables.duckdb", TABLES), NAMESPACE).schema()
 
 
 def pipeline(backend: Backend) -> Pipeline:
     """One that looks statements up, for an analyst whose budget never ends; it has no workers to measure with."""
-    return Pipeline(policy(), schema(), backend, MemoryLedger({"ada": 1e6}), _NO_WORKERS)  # type: ignore[arg-type]
+    known = file_schema() if backend.dialect == "duckdb" else schema()
+    return Pipeline(policy(), known, backend, MemoryLedger({"ada": 1e6}), _NO_WORKERS)  # type: ignore[arg-type]
 
 
 _NO_WORKERS: WorkerPool = None  # type: ignore[assignment]

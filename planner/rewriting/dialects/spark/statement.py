@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.duckdb import CLAUSES, Writer, tables_by_alias
+from planner.rewriting.dialects.duckdb import CLAUSES, Writer
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
 from planner.rewriting.dialects.spark import aggregates, conditions, moments, numbers, texts, values
 from planner.rewriting.dialects.spark.calls import call, double
 from planner.rules.compact_provenance import SATURATION
 from planner.rules.sample_rows import bernoulli_percent
 from planner.schema import Schema, Table
-from planner.sql.sql_nodes import is_type
+from planner.sql.sql_nodes import is_type, tables_by_alias
 from planner.sql.sql_types import Family, SqlType
 
 FILES = "main"

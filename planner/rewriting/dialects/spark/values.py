@@ -56,9 +56,10 @@ def chosen_value(node: exp.Expr, write: Write) -> Typed:
 def _nullified(node: exp.Expr, write: Write) -> Typed:
     first, second = write(node.this), node.args["expression"]
     if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
-        if second.name != "NaN" or first.type.family is Family.FLOAT:
-            raise UnsupportedSQL("NULLIF of a number and a text is not supported on Spark")
-        return first  # no decimal is NaN
+        assert second.name == "NaN", "the only quoted number that rules write"
+        if first.type.family is not Family.FLOAT:
+            return first  # no decimal is NaN
+        return Typed(call("NULLIF", first.sql, double("NaN")), first.type)
     values = [first, write(second)]
     return Typed(call("NULLIF", *_chosen(values)), common_type(values))
 

@@ -177,3 +177,8 @@ def test_nothing_surrounds_answers() -> None:
 
 def test_a_pattern_keeps_what_it_escapes() -> None:
     assert spark_pattern(r"\%\_\\\a") == r"\%\_\\a"
+
+
+def test_nan_is_null_of_doubles_and_no_matter_of_decimals() -> None:
+    assert _written("NULLIF(f, 'NaN')") == "NULLIF(CAST(`h`.`f` AS DOUBLE), CAST('NaN' AS DOUBLE))"
+    assert _written("NULLIF(n, 'NaN')") == "`h`.`n`"

@@ -1,0 +1,1 @@
+"""Numbers that databases treat in their own ways: NaN, which is read as NULL, and reals."""
