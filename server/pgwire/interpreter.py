@@ -21,7 +21,7 @@ from server.pgwire.state.session_memory import Holding
 from server.pgwire.state.settings import Settings, is_known, shown_name
 from server.pgwire.state.transaction import TransactionState
 from server.pgwire.statements import commands as c
-from server.pgwire.statements.portal import Portal, Prepared, Shape
+from server.pgwire.statements.portal import OUTSIDE, Portal, Prepared, Shape
 from server.pgwire.statements.session_names import as_analyst
 from server.query import Budget, QueryRequest, QueryResponse
 from server.results.flat_table import flat_columns
@@ -166,9 +166,20 @@ class Interpreter:
         cursor.place = end
         return cursor, rows
 
-    def end_transaction(self) -> None:
-        """What a transaction's end takes with it."""
-        self.portals = {name: portal for name, portal in self.portals.items() if portal.hold}
+    def add_portal(self, name: str, portal: Portal) -> None:
+        """Keep a portal under a name, until its transaction, or what follows the last savepoint, takes it away."""
+        portal.depth = self.settings.n_savepoints
+        self.portals[name] = portal
+
+    def _keep_portals(self, kept: Callable[[Portal], bool], *, depth: int) -> None:
+        """Close all other portals, and let none of those that stay belong to a savepoint deeper than this."""
+        self.portals = {name: portal for name, portal in self.portals.items() if kept(portal)}
+        for portal in self.portals.values():
+            portal.depth = min(portal.depth, depth)
+
+    def _end_portals(self, *, committed: bool) -> None:
+        """A transaction ends: what it declared WITH HOLD outlives it, if it is committed."""
+        self._keep_portals(lambda portal: portal.outlives(committed=committed), depth=OUTSIDE)
 
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
         intervals, dry_run, path = self.asked_as
@@ -285,7 +296,7 @@ class Interpreter:
         return value
 
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
-        if not (command.hold or self.transaction.open):
+        if not (command.hold or self._in_block):
             raise no_transaction("DECLARE CURSOR without HOLD")
         if command.name in self.portals:
             raise known_portal(command.name)
@@ -296,7 +307,7 @@ class Interpreter:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self.check_room(cursor.memory_bytes + sys.getsizeof(command.name))
         cursor.hold = command.hold
-        self.portals[command.name] = cursor
+        self.add_portal(command.name, cursor)
 
     def _cursor(self, name: str) -> Portal:
         cursor = self.portals.get(name)
@@ -320,14 +331,17 @@ class Interpreter:
             self.settings.savepoint(command.name)
         elif command.kind == "release":
             self.settings.release(command.name)
+            self._keep_portals(lambda portal: True, depth=self.settings.n_savepoints)
         elif command.kind == "rollback to":
             self.settings.back_to(command.name)
+            depth = self.settings.n_savepoints
+            self._keep_portals(lambda portal: portal.depth < depth, depth=depth)
         else:
             self.settings.end(committed=committed)
         self.transaction.apply(command.kind)
         self._report(before)
         if command.kind in ("commit", "rollback") and was_open:
-            self.end_transaction()
+            self._end_portals(committed=committed)
             return "COMMIT" if committed else "ROLLBACK"
         return command.tag
 
@@ -348,7 +362,7 @@ class Interpreter:
         before = self.settings.reported()
         self.settings.end(committed=committed)
         self._report(before)
-        self.end_transaction()
+        self._end_portals(committed=committed)
 
     def _set(self, command: c.Command) -> str:
         if isinstance(command, c.SetSetting):

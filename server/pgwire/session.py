@@ -221,7 +221,7 @@ class Session:
         raw = (message.values, message.formats)
         portal = Portal(prepared.command, shape, values, raw, formats)
         self._interpreter.check_room(portal.memory_bytes + kept_bytes(message.portal), message.portal)
-        portals[message.portal] = portal
+        self._interpreter.add_portal(message.portal, portal)
         self._send(encode.bind_complete())
 
     def _describe(self, message: m.Describe) -> None:

@@ -355,6 +355,11 @@ class Settings:
         self._begun = None
         self._savepoints.clear()
 
+    @property
+    def n_savepoints(self) -> int:
+        """How many savepoints of the transaction there are, each as often as it was set."""
+        return sum(one.times for one in self._savepoints)
+
     def savepoint(self, name: str) -> None:
         """A state that can be come back to. Raises: WireError for too many, and for a name that is too long."""
         if len(name.encode()) > MAX_NAME_BYTES:

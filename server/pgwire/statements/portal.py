@@ -15,6 +15,9 @@ from server.scheduling.memory_size import kept_bytes
 _CELL_BYTES = 64
 _WIDEST = 4
 
+OUTSIDE = -1
+"""The depth of a cursor whose transaction was committed: no rollback closes it."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -65,7 +68,8 @@ class Portal:
       formats: one per column of the result.
       result: its rows, once it ran.
       place: how many of them were sent.
-      hold: does it outlive its transaction?
+      hold: does it outlive its transaction, if that is committed?
+      depth: how many savepoints came before it in its transaction, which is not over; or `OUTSIDE`.
     """
 
     command: Command | None
@@ -76,6 +80,11 @@ class Portal:
     result: Result | None = field(default=None, repr=False)
     place: int = 0
     hold: bool = False
+    depth: int = 0
+
+    def outlives(self, *, committed: bool) -> bool:
+        """Is it there after the transaction that ends now?"""
+        return self.depth == OUTSIDE or (self.hold and committed)
 
     @cached_property
     def _bound_bytes(self) -> int:
