@@ -67,6 +67,16 @@ class Gateway(Protocol):
         """Parameters and columns of a question. Raises: PlannerError."""
         ...
 
+    async def answer_types(
+        self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
+    ) -> tuple[Field, ...]:
+        """The columns of a question as PostgreSQL has them; none where it does not read it, or is not there.
+
+        Args:
+          analyst, sql, oids, search_path: as of `catalog_shape`.
+        """
+        ...
+
     async def catalog_shape(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
     ) -> CatalogShape:

@@ -13,7 +13,7 @@ from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown
 from planner.sql.result_names import ResultType
 from server.errors import WireError
 from server.pgwire.codec.budget_table import budget_table
-from server.pgwire.codec.result_rows import CatalogResult, NoRows, Result, Table, answer_table
+from server.pgwire.codec.result_rows import CatalogResult, NoRows, Result, Table, answer_fields, answer_table
 from server.pgwire.codec.result_values import Field, field_of
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal
 from server.pgwire.gateway import Gateway, SearchPath
@@ -24,7 +24,6 @@ from server.pgwire.statements import commands as c
 from server.pgwire.statements.portal import OUTSIDE, Portal, Prepared, Shape
 from server.pgwire.statements.session_names import as_analyst
 from server.query import Budget, QueryRequest, QueryResponse
-from server.results.flat_table import flat_columns
 from server.scheduling.hold_answer import Cancellation
 
 MAX_NAMES = 1_000
@@ -195,11 +194,16 @@ class Interpreter:
                 raise
             catalog = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
             return Shape(catalog.parameters, catalog.fields)
-        columns = [(column.name, column.type) for column in described.columns]
         parameters = _merged(oids, described.parameters)
-        if not intervals or not any(described.noisy):
-            return Shape(parameters, _fields(columns))
-        return Shape(parameters, _fields(flat_columns(columns, described.noisy)), described.noisy)
+        told = await self._types(asked, parameters)
+        noisy = described.noisy if intervals and any(described.noisy) else None
+        return Shape(parameters, answer_fields(described.columns, told, noisy), noisy)
+
+    async def _types(self, sql: str, oids: tuple[int, ...] = ()) -> tuple[Field, ...]:
+        """What PostgreSQL says of a question's columns; nothing of an explanation's, which are ours."""
+        if _is_explained(sql):
+            return ()
+        return await self._gateway.answer_types(self._analyst, sql, oids, self.settings.search_path())
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
         self.check_room()  # before anything is charged
@@ -213,6 +217,7 @@ class Interpreter:
             ]
             return found[0] if len(found) == 1 else CatalogResult.mixed(found[0], found[1], portal.formats)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
+        told = await self._types(sql) if portal.shape.fields is None else ()
         request = QueryRequest(
             analyst=self._analyst,
             sql=sql,
@@ -235,12 +240,13 @@ class Interpreter:
         except RowsNotShown:
             if not self.settings.flag("empty_rows"):
                 raise
-            told = "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
-            self._notices.warning(told, _WARNING)
+            said = "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
+            self._notices.warning(said, _WARNING)
             return await self._without_rows(question, portal)
         held = self._gateway.outgoing.hold(self._analyst, response)
         self._tell(response)
-        return answer_table(response, portal.shape.noisy, held)
+        fields = portal.shape.fields or answer_fields(response.columns, told)
+        return answer_table(response, portal.shape.noisy, fields, held)
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
         """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
@@ -271,7 +277,7 @@ class Interpreter:
 
     @staticmethod
     def _explained(sql: str) -> str:
-        return sql if sql[:7].upper() == "EXPLAIN" else _EXPLAIN + sql
+        return sql if _is_explained(sql) else _EXPLAIN + sql
 
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
@@ -445,6 +451,10 @@ class Interpreter:
         for name, value in self.settings.reported().items():
             if before[name] != value:
                 self._notices.status(name, value)
+
+
+def _is_explained(sql: str) -> bool:
+    return sql[:7].upper() == "EXPLAIN"
 
 
 def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from server.admission import Admission
 from server.connections.outgoing_bytes import Outgoing
 from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import oid_of
+from server.pgwire.codec.result_values import Field, oid_of
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
 from server.pgwire.shadow.shadow import ShadowDatabase
@@ -62,6 +62,19 @@ class PipelineGateway:
         """Parameters and columns of a question."""
         shape = await self._planning.call_for(analyst, self._pipeline.current.describe, sql, search_path, analyst)
         return Described(tuple(map(oid_of, shape.parameters)), shape.columns, shape.noisy)
+
+    async def answer_types(
+        self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
+    ) -> tuple[Field, ...]:
+        """The columns of a question as PostgreSQL has them, by a catalog with the same columns in every table.
+
+        Args:
+          analyst, sql, oids, search_path: as of `Gateway.answer_types`.
+        """
+        try:
+            return (await self.catalog_shape(analyst, sql, oids, search_path)).fields
+        except CatalogRefused:
+            return ()
 
     async def catalog_shape(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None

@@ -116,12 +116,22 @@ def _csv(cell: Cell) -> str:
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
+def whole_within(bits: int, cell: Any) -> int:
+    """A whole number of so many bits; what does not fit is cut to the ends, as no error may depend on a noisy value.
+
+    >>> whole_within(16, 40_000), whole_within(16, -3)
+    (32767, -3)
+    """
+    most = 1 << (bits - 1)
+    return max(-most, min(most - 1, int(cell)))
+
+
 def _whole(cell: Any) -> int:
-    """An int8; what does not fit is cut to the ends, as no error may depend on a noisy value."""
-    return max(_INT8_MIN, min(_INT8_MAX, int(cell)))
+    return whole_within(64, cell)
 
 
-def _float_text(cell: Cell) -> str:
+def float_text(cell: Cell) -> str:
+    """A float in PostgreSQL's text form."""
     value = float(cell or 0.0)
     if math.isnan(value):
         return "NaN"
@@ -132,7 +142,7 @@ def _float_text(cell: Cell) -> str:
 
 def _numeric_text(cell: Cell) -> str:
     value = Decimal(str(cell))
-    return format(value, "f") if value.is_finite() else _float_text(float(value))
+    return format(value, "f") if value.is_finite() else float_text(float(value))
 
 
 def _day_binary(cell: Cell) -> bytes:
@@ -248,7 +258,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
         "float8": TypeForms(
             oid=701,
             length=8,
-            text=_float_text,
+            text=float_text,
             binary=lambda cell: struct.pack("!d", float(cell or 0.0)),
             arrow_type=lambda pa: pa.float64(),
             arrow=float,

@@ -37,7 +37,7 @@ from server.errors import (
 )
 from server.http.bodies.answer_body import AnswerBody
 from server.ledger.ledger import Ledger
-from server.pgwire.codec.result_values import encode_cell
+from server.pgwire.codec.result_values import encode_cell, field_of
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.results.csv_text import csv_text
@@ -112,7 +112,7 @@ def test_a_moment_of_a_time_zone_says_utc_in_every_form(pipeline: Pipeline) -> N
     answer = ask(pipeline, _ask(f"SELECT {moments}, NULLIF(TIMESTAMPTZ '2024-05-17', TIMESTAMPTZ '2024-05-17')"))
     assert answer.rows == (("2024-05-17 10:30:00+00", "2024-05-17 12:30:00", None),)
     assert AnswerBody.of(answer).rows == [list(answer.rows[0])]
-    assert encode_cell(answer.rows[0][0], "timestamptz", 0) == b"2024-05-17 10:30:00+00"
+    assert encode_cell(answer.rows[0][0], field_of("z", "timestamptz"), 0) == b"2024-05-17 10:30:00+00"
     assert csv_text(answer).splitlines()[1] == "2024-05-17 10:30:00+00,2024-05-17 12:30:00,"
 
 

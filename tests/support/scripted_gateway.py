@@ -49,6 +49,7 @@ class ScriptedGateway:
         self.catalog_asked: list[str] = []
         self.weak: tuple[bool, ...] = ()
         self.cut: tuple[bool, ...] = ()
+        self.types: tuple[Field, ...] = ()
         self.outgoing = Outgoing()
         threads = ThreadPool(4, 64)
         self.reads = LedgerReads(self, at_once=True, threads=threads)
@@ -62,9 +63,10 @@ class ScriptedGateway:
         return 0.01, 4.0
 
     async def describe(self, analyst: str, sql: str, search_path: SearchPath = None) -> Described:
-        """Two columns, and a parameter if the text has one."""
+        """The answer's columns, and a parameter if the text has one."""
         _refuse(sql)
-        return Described((20,) if "$1" in sql else (), COLUMNS, (False, True))
+        columns = COLUMNS if self.made is None else self.made().columns
+        return Described((20,) if "$1" in sql else (), columns, (False, True)[: len(columns)])
 
     def find_planned(self, request: QueryRequest) -> Found:
         """Kept, and so answered at once, but for what is slow."""
@@ -100,6 +102,12 @@ class ScriptedGateway:
     def budget(self, analyst: str) -> Budget:
         """Nine of ten."""
         return BUDGET
+
+    async def answer_types(
+        self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
+    ) -> tuple[Field, ...]:
+        """What stands in `types`: nothing, unless a test says so."""
+        return self.types
 
     async def catalog_shape(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None

@@ -138,11 +138,11 @@ class Aggregates:
         return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))
 
     def type_of(self, value: ReleasedValue) -> ResultType:
-        """The type of an aggregate in an answer."""
+        """The type of an aggregate in an answer: a count is a whole number, and so is a sum of such."""
         found = self.found[value.release]
         if found.grid is not None:
             return found.grid.type
-        return "float8" if found.function == "sum" else "int8"
+        return "int8" if found.bounds is None or found.bounds.integral else "float8"
 
     def _centred(self, argument: exp.Expr, beside: exp.Expr | None = None) -> Centred:
         """An argument around its centre, NULL where the one beside it is."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from planner.errors import InvalidSyntax
 from planner.parsing.syntax.scanner import Kind, scan
 
-_READ = frozenset({Kind.STRING, Kind.ESCAPED, Kind.WORD, Kind.NUMBER})
+_READ = frozenset({Kind.STRING, Kind.ESCAPED, Kind.NAME, Kind.WORD, Kind.NUMBER})
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v"})
 _ON = frozenset({"", "ON", "TRUE", "1"})
 
@@ -115,7 +115,8 @@ def _words(options: str) -> list[str]:
     for kind, start, stop in scan(options):
         if kind not in _READ and options[start:stop] not in "(),=;":
             raise InvalidSyntax("the options of this COPY are not understood")
-        words.append(options[start:stop])
+        word = options[start:stop]
+        words.append(word[1:-1] if kind is Kind.NAME else word)  # as DuckDB writes it: FORMAT "binary"
     return words
 
 

@@ -6,15 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, repeat, zip_longest
 
 from planner.errors import UnsupportedSQL
 from planner.sql.result_names import ResultType
 from server.answer_columns import blocks_of
 from server.connections.outgoing_bytes import Held
-from server.pgwire.codec.result_values import Field, encode_cell, field_of, spell
+from server.errors import WireError
+from server.pgwire.codec.result_values import Field, can_be_sent, encode_cell, field_of, spell
 from server.pgwire.errors import CatalogRefused
-from server.query import Cell, QueryResponse
-from server.results.flat_table import flat
+from server.query import Cell, QueryResponse, ResultColumn
+from server.results.flat_table import Columns, flat, flat_columns
 
 
 class Result(ABC):
@@ -51,16 +53,14 @@ class Result(ABC):
 
 @dataclass(frozen=True)
 class Table(Result):
-    """Cells of our own types.
+    """Cells of our own types, sent as their columns' types.
 
     Attributes:
-      kinds: the type of each column.
       cells: rows, which may be made when they are read.
       held: the room that they take, let go with the table.
     """
 
     fields: tuple[Field, ...]
-    kinds: tuple[ResultType, ...]
     cells: Sequence[tuple[Cell, ...]]
     held: Held | None = field(default=None, compare=False, repr=False)
 
@@ -72,8 +72,7 @@ class Table(Result):
         held: Held | None = None,
     ) -> Table:
         """A table of named and typed columns."""
-        fields = tuple(field_of(name, kind) for name, kind in columns)
-        return cls(fields, tuple(kind for _, kind in columns), cells, held)
+        return cls(tuple(field_of(name, kind) for name, kind in columns), cells, held)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -88,30 +87,60 @@ class Table(Result):
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """The cells of some rows."""
         for row in self._made(places):
-            yield [encode_cell(*each) for each in zip(row, self.kinds, formats, strict=True)]
+            yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
 
     def texts(self, places: range) -> Iterator[list[str | None]]:
         """The cells of some rows as text."""
         for row in self._made(places):
-            yield [spell(cell, kind) for cell, kind in zip(row, self.kinds, strict=True)]
+            yield [spell(*each) for each in zip(row, self.fields, strict=True)]
 
     def _made(self, places: range) -> Iterator[tuple[Cell, ...]]:
         for some in blocks_of(places, len(self.fields)):
             yield from self.cells[some.start : some.stop]
 
 
-def answer_table(response: QueryResponse, noisy: Sequence[bool] | None, held: Held | None = None) -> Table:
+def answer_fields(
+    columns: Sequence[ResultColumn], told: Sequence[Field], noisy: Sequence[bool] | None = None
+) -> tuple[Field, ...]:
+    """The columns of an answer as clients are told of them.
+
+    Args:
+      columns: the answer's own.
+      told: what PostgreSQL says of them; empty: nothing.
+      noisy: which are followed by their interval's ends; None: none.
+    """
+    own = tuple((column.name, column.type) for column in columns)
+    wide = own if noisy is None else flat_columns(own, noisy)
+    known = told if len(told) == len(own) else ()
+    each = zip_longest(known, noisy or ())
+    spread: Iterator[Field | None] = chain.from_iterable(
+        ((one, None, None) if ends else (one,)) for one, ends in each
+    )
+    beside = chain(spread, repeat(None))  # the marks stand behind
+    return tuple(field_of(name, kind, one) for (name, kind), one in zip(wide, beside, strict=False))
+
+
+def answer_table(
+    response: QueryResponse, noisy: Sequence[bool] | None, fields: tuple[Field, ...], held: Held | None = None
+) -> Table:
     """The rows of an answer.
 
     Args:
       response: the answer.
       noisy: which columns are followed by their interval's ends; None: none.
+      fields: the columns, those of the ends among them, as the client was told of them.
       held: the room that the answer takes.
+    Raises: WireError where the client was told of other columns.
     """
-    if noisy is None:
-        return Table.of(tuple((column.name, column.type) for column in response.columns), response.rows, held)
-    wide = flat(response, noisy)
-    return Table.of(wide.columns, wide.rows, held)
+    columns: Columns = tuple((column.name, column.type) for column in response.columns)
+    rows = response.rows
+    if noisy is not None:
+        wide = flat(response, noisy)
+        columns, rows = wide.columns, wide.rows
+    if len(columns) != len(fields) or not all(map(can_be_sent, (kind for _, kind in columns), fields)):
+        hint = "prepare it anew: what was charged is kept, and free"
+        raise WireError("the statement's columns have changed since it was described", "0A000", hint=hint)
+    return Table(fields, rows, held)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from planner.sql.result_names import ResultType
+from server.pgwire.codec.wire_types import WIRE_TYPES
 from server.query import Cell
 from server.results.array_parameters import ARRAY_OIDS
 from server.results.result_types import RESULT_TYPES
@@ -33,10 +34,24 @@ class Field:
     modifier: int = -1
 
 
-def field_of(name: str, kind: ResultType) -> Field:
-    """The description of a column of an answer."""
+def field_of(name: str, kind: ResultType, told: Field | None = None) -> Field:
+    """The description of a column of an answer.
+
+    Args:
+      told: what PostgreSQL says of the column; None: nothing. It counts if the column's cells can be sent so.
+
+    >>> field_of("size", "int8", Field("", 23, 4)), field_of("ratio", "float8", Field("", 20, 8))
+    (Field(name='size', oid=23, length=4, modifier=-1), Field(name='ratio', oid=701, length=8, modifier=-1))
+    """
+    if told is not None and can_be_sent(kind, told):
+        return replace(told, name=name)
     found = RESULT_TYPES[kind]
     return Field(name, found.oid, found.length)
+
+
+def can_be_sent(kind: ResultType, field: Field) -> bool:
+    """Can the cells of a column be sent as another column's, none of them changed?"""
+    return field.oid in WIRE_TYPES and kind in WIRE_TYPES[field.oid].kinds
 
 
 def oid_of(kind: str) -> int:
@@ -48,23 +63,24 @@ def oid_of(kind: str) -> int:
     return ARRAY_OIDS[_OIDS[kind[:-2]]] if kind.endswith("[]") else _OIDS[kind]
 
 
-def encode_cell(cell: Cell, kind: ResultType, format_: int) -> bytes | None:
+def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
     """A cell of an answer.
 
     Args:
       cell: as in QueryResponse.rows; None is NULL.
-      kind: the type of its column.
+      field: its column.
       format_: 0 text, 1 binary.
 
-    >>> encode_cell(3, "int8", 0), encode_cell(0.1, "float8", 0), encode_cell(True, "bool", 1)
-    (b'3', b'0.1', b'\\x01')
+    >>> count = field_of("count", "int8")
+    >>> encode_cell(3, count, 0), encode_cell(0.1, field_of("x", "float8"), 0), encode_cell(None, count, 1)
+    (b'3', b'0.1', None)
     """
     if cell is None:
         return None
-    found = RESULT_TYPES[kind]
-    return found.binary(cell) if format_ else found.text(cell).encode()
+    wire = WIRE_TYPES[field.oid]
+    return wire.binary(cell, field.modifier) if format_ else wire.text(cell, field.modifier).encode()
 
 
-def spell(cell: Cell, kind: ResultType) -> str | None:
+def spell(cell: Cell, field: Field) -> str | None:
     """A cell in PostgreSQL's text form; None is NULL."""
-    return None if cell is None else RESULT_TYPES[kind].text(cell)
+    return None if cell is None else WIRE_TYPES[field.oid].text(cell, field.modifier)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 import psycopg
 from psycopg import pq
@@ -38,6 +39,9 @@ _WAIT_S = 10.0
 _ANSWER_S = 8.0
 """The longest that an answer takes, whatever the server does; its own limit is two seconds."""
 
+_REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
+"""Of how many statements, and of which length at most, the shapes are known without asking again."""
+
 _RESET = b"DISCARD ALL"
 _SET_PATH = b"SELECT pg_catalog.set_config('search_path', $1, false)"
 _NOT_READABLE = "42501"
@@ -62,6 +66,7 @@ class ShadowDatabase:
         for _ in range(CONNECTIONS):
             self._free.put(None)
         self._closed = threading.Event()
+        self._remembered = lru_cache(_REMEMBERED)(self._shape)
 
     def renew(self, schema: Schema, policy: Policy) -> None:
         """Make the database anew, for a policy or a schema that has changed; statements wait until that is done.
@@ -81,6 +86,7 @@ class ShadowDatabase:
                 self._url = None
                 raise
             finally:
+                self._remembered = lru_cache(_REMEMBERED)(self._shape)  # a new one: old shapes may be on their way
                 for _ in range(taken):
                     self._free.put(None)
 
@@ -91,6 +97,10 @@ class ShadowDatabase:
 
     def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
         """Parameters and columns of a statement. Raises: CatalogRefused."""
+        shape = self._remembered if len(sql) <= _REMEMBERED_LENGTH else self._shape
+        return shape(sql, tuple(oids), search_path)
+
+    def _shape(self, sql: str, oids: tuple[int, ...], search_path: SearchPath) -> CatalogShape:
         with self._lent() as connection:
             _look_in(connection, search_path)
             _checked(connection.prepare(b"", sql.encode(), list(oids) or None))

@@ -70,8 +70,8 @@ def forms(kind: ResultType) -> dict[str, object]:
     table = stream.read_all()
     return {
         "wire": [field.oid, field.length, field.modifier],
-        "text": [_text(encode_cell(cell, kind, 0)) for cell in CELLS[kind]],
-        "binary": [_hex(encode_cell(cell, kind, 1)) for cell in CELLS[kind]],
+        "text": [_text(encode_cell(cell, field, 0)) for cell in CELLS[kind]],
+        "binary": [_hex(encode_cell(cell, field, 1)) for cell in CELLS[kind]],
         "json": b"".join(pieces(answer, JSON)).decode().partition('"rows":')[2].partition(',"intervals"')[0],
         "csv": b"".join(pieces(answer, CSV)).decode(),
         "arrow type": str(table.schema.field("x").type),

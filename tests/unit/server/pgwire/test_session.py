@@ -12,6 +12,7 @@ import pytest
 from server.connections.outgoing_bytes import Outgoing
 from server.pgwire.codec.decode import Decoder
 from server.pgwire.codec.messages import Query
+from server.pgwire.codec.result_values import Field
 from server.pgwire.session import Session
 from server.pgwire.state.settings import Settings
 from tests.support.scripted_gateway import ScriptedGateway
@@ -326,6 +327,37 @@ def test_intervals_are_columns_of_their_own() -> None:
     assert b"nation_lo" not in described
     said = talk.say(parse("SELECT nation, count(*) FROM t"), bind(), describe(), execute(), SYNC)
     assert len(rows(said)[0]) == 6
+
+
+def types_of(said: list[tuple[str, bytes]]) -> list[tuple[int, ...]]:
+    """OID, length and modifier of each column that was described."""
+    body = dict(said)["T"][2:]
+    found = []
+    while body:
+        _, _, body = body.partition(b"\0")
+        found.append(struct.unpack("!ihi", body[6:16]))
+        body = body[18:]
+    return found
+
+
+def test_answers_are_sent_as_the_types_that_postgresql_gives_their_columns() -> None:
+    talk = Talk()
+    talk.gateway.types = (Field("nation", 1043, -1, 29), Field("count", 23, 4))
+    simple = talk.say(query("SELECT 1 FROM t"))
+    extended = talk.say(parse("SELECT 1 FROM t"), bind(result_format=1), describe(), execute(), SYNC)
+    assert types_of(simple) == types_of(extended) == [(1043, -1, 29), (23, 4, -1)]
+    assert rows(simple) == ROWS
+    assert rows(extended)[2] == [b"CHINA", struct.pack("!i", -1)]
+    talk.say(query("SET noisegate.intervals = on"))
+    assert [oid for oid, _, _ in types_of(talk.say(query("SELECT 1 FROM t")))] == [1043, 23, 701, 701, 16, 16]
+
+
+def test_a_type_that_cannot_hold_the_cells_is_not_told() -> None:
+    talk = Talk()
+    talk.gateway.types = (Field("nation", 23, 4), Field("count", 25))
+    said = talk.say(query("SELECT 1 FROM t"))
+    assert types_of(said) == [(25, -1, -1), (20, 8, -1)]
+    assert rows(said) == ROWS
 
 
 def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:

@@ -18,6 +18,8 @@ def test_expressions_over_released_values() -> None:
     cases: list[tuple[str, ReleasedExpression, ResultType]] = [
         ("count(*)", FIRST, "int8"),
         ("sum(l_tax)", FIRST, "float8"),
+        ("sum(LEAST(GREATEST(l_linenumber, 0), 7))", FIRST, "int8"),
+        ("sum(LEAST(GREATEST(l_linenumber, 0), 7)) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
         ("sum(l_tax) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
         ("avg(l_tax)", Apply("/", (FIRST, SECOND)), "float8"),
         (

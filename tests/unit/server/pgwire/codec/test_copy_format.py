@@ -19,6 +19,7 @@ def test_copy_options_in_both_syntaxes_mean_one_format() -> None:
         ("(FORMAT text)", CopyFormat()),
         ("(format csv, header)", CopyFormat(True, ",", "", True)),
         ("WITH (FORMAT 'csv', HEADER true, DELIMITER ';')", CopyFormat(True, ";", "", True)),
+        ('(FORMAT "binary")', CopyFormat(binary=True)),
         ("csv header", CopyFormat(True, ",", "", True)),
         ("WITH CSV HEADER DELIMITER AS '|' NULL AS 'none'", CopyFormat(True, "|", "none", True)),
         (" DELIMITER ',' NULL ''", CopyFormat(False, ",", "")),

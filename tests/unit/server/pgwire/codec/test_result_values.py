@@ -20,7 +20,7 @@ FORMATS = (pq.Format.TEXT, pq.Format.BINARY)
 
 
 def read_back(cell: Cell, kind: ResultType, format_: pq.Format) -> Any:
-    encoded = encode_cell(cell, kind, int(format_))
+    encoded = encode_cell(cell, field_of("x", kind), int(format_))
     assert encoded is not None
     return Transformer().get_loader(oid_of(kind), format_).load(encoded)
 
@@ -82,8 +82,8 @@ def test_timestamps_read_back_as_sent(value: datetime) -> None:
 def test_null_has_no_bytes() -> None:
     cases: list[ResultType] = ["int8", "float8", "numeric", "text", "bool", "date", "timestamp"]
     for kind in cases:
-        assert encode_cell(None, kind, 0) is None, kind
-        assert encode_cell(None, kind, 1) is None, kind
+        assert encode_cell(None, field_of("x", kind), 0) is None, kind
+        assert encode_cell(None, field_of("x", kind), 1) is None, kind
 
 
 def test_a_field_tells_how_long_its_values_are() -> None:
