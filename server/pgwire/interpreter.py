@@ -39,7 +39,8 @@ _WARNING = "01000"
 _TEXT, _BOOL, _INT4 = 25, 16, 23
 _BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
 _NUMBER_DIGITS = 10  # of a session's number at most
-_BUDGET = "noisegate.budget"
+_BUDGET, _NOTES, _NOTICES = "noisegate.budget", "noisegate.notes", "noisegate.notices"
+_SHORT = 80  # characters of what is said beside an answer, unless all is wanted
 _CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
 
@@ -80,6 +81,7 @@ class Interpreter:
         self._analyst = analyst
         self._notices = notices
         self._block = False
+        self._notes: tuple[str, ...] = ()
         self._holding = holding
 
     def count(self) -> None:
@@ -267,10 +269,13 @@ class Interpreter:
                 timer.cancel()
 
     def _tell(self, response: QueryResponse) -> None:
-        if response.epsilon:
-            self._notices.notice(f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}")
-        for note in response.notes:
-            self._notices.notice(note)
+        self._notes = response.notes
+        spent = f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}"
+        told = [*([spent] if response.epsilon else []), *response.notes]
+        if self.settings.get(_NOTICES) != "all" and len("; ".join(told)) > _SHORT:
+            told = [f"{spent if response.epsilon else 'free'}; SHOW {_NOTES} says how to read the answer"]
+        for words in told:
+            self._notices.notice(words)
         for marks, said in ((response.weak, _WEAK), (response.cut, _CUT)):
             if any(marks):
                 self._notices.warning(_marked(marks, *said, shown=self.settings.flag("intervals")), _WARNING)
@@ -282,11 +287,13 @@ class Interpreter:
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
             return budget_table(self._analyst, await self._gateway.reads.outlook(self._analyst))
+        if name.lower() == _NOTES:
+            return Table.of([("note", "text")], [(str(note),) for note in self._notes])
         if name.lower() == "all":
             return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = await self._value_of(name)
         if value is None:
-            hint = f"SHOW {_BUDGET} tells what is left, SHOW ALL every setting of a session"
+            hint = f"SHOW {_BUDGET} tells what is left, {_NOTES} how to read the last answer, ALL every setting"
             raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(shown_name(name), "text")], [(value,)])
 
@@ -385,6 +392,7 @@ class Interpreter:
                 self._report(before)
                 self.portals.clear()
                 self.prepared.clear()
+                self._notes = ()
             return f"DISCARD {command.what}"
         if isinstance(command, c.CloseCursor):
             if command.name is None:

@@ -32,6 +32,7 @@ class ReadyBody(BaseModel):
     status: Literal["ready"]
 
 
+@router.head("/ready", include_in_schema=False)
 @router.get("/ready", responses=problems(500, 503))
 async def ready(request: Request) -> ReadyBody:
     """Whether queries can be answered: the database and the ledger are there. Looked up every few seconds at most."""
@@ -59,6 +60,7 @@ def _gauges(services: Services) -> bytes:
     return ledger_metrics(ledger.accounts(), ledger.vitals(), services.pipeline.current.workers_alive())
 
 
+@router.head("/health", include_in_schema=False)  # as load balancers and monitors ask
 @router.get("/health")
 async def health(request: Request) -> HealthBody:
     """Whether the proxy serves."""

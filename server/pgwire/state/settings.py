@@ -123,6 +123,12 @@ def _interval_style(name: str, value: str) -> str:
     return value.lower()
 
 
+def _notices(name: str, value: str) -> str:
+    if value.lower() not in ("short", "all"):
+        raise InvalidSetting(f"{name} is short or all")
+    return value.lower()
+
+
 def _reuse(name: str, value: str) -> str:
     if value.lower() not in get_args(Reuse):
         raise InvalidSetting(f"{name} is one of {', '.join(get_args(Reuse))}")
@@ -178,6 +184,11 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "noisegate.empty_rows": _Setting(
             "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
+        ),
+        "noisegate.notices": _Setting(
+            "short",
+            _notices,
+            about="short or all: one line beside an answer, or every note on it, which SHOW noisegate.notes tells",
         ),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import struct
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -407,6 +408,22 @@ def test_changed_settings_are_reported() -> None:
     said = Talk().say(query("SET application_name = 'tool'"))
     assert ("S", b"application_name\0tool\0") in said
     assert "no effect" in fields_of(Talk().say(query("SET jit = off"))[0][1])["M"]
+
+
+def test_an_answer_comes_with_one_short_line_and_its_notes_are_told_when_asked_for() -> None:
+    talk = Talk()
+    notes = ("a note that is longer than a line of a terminal. " * 3, "another")
+    talk.gateway.made = lambda: replace(large(1), notes=notes)
+    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["free; SHOW noisegate.notes says how to read the answer"]
+    assert rows(talk.say(query("SHOW noisegate.notes"))) == [[note.encode()] for note in notes]
+    assert notices(talk.say(query("SET noisegate.notices = all; SELECT 1 FROM t"))) == list(notes)
+    assert rows(talk.say(query("DISCARD ALL"), query("SHOW noisegate.notes"))) == []
+    talk.gateway.made = lambda: replace(large(1), notes=("a short note",))
+    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["a short note"]
+
+
+def notices(said: list[tuple[str, bytes]]) -> list[str]:
+    return [fields_of(body)["M"] for kind, body in said if kind == "N"]
 
 
 def test_notices_can_be_silenced() -> None:

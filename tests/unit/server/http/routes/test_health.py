@@ -28,6 +28,12 @@ def test_health_needs_no_key() -> None:
     assert response.json() == {"status": "ok", "version": version("noisegate")}
 
 
+def test_a_monitor_may_ask_for_the_head_alone() -> None:
+    for path in ("/health", "/ready"):
+        head, whole = (send(method, path, authorized=False) for method in ("HEAD", "GET"))
+        assert (head.status_code, head.headers["content-type"]) == (200, whole.headers["content-type"]), path
+
+
 def test_health_answers_while_every_thread_is_taken() -> None:
     finish = threading.Event()
 
