@@ -20,6 +20,7 @@ from planner.parsing.keyword_positions import mark_keywords
 from planner.parsing.postgres_parser import postgres_parser
 from planner.parsing.reading_only import WRITES_IN_WITH, check_reads
 from planner.parsing.row_comparisons import may_compare_rows, row_comparisons
+from planner.parsing.statement_forms import check_row_counts, constant_subqueries, written_tables
 from planner.parsing.syntax.lexer import Lexeme, lex
 from planner.parsing.syntax.queries import check_syntax
 from planner.parsing.syntax.scanner import scan
@@ -94,6 +95,7 @@ def read(sql: str) -> Statement:
         check_syntax(lexemes)
     check_depth(tree)
     mark_keywords(tree, tokens, sql)
+    check_row_counts(tree)
     _write_out(tree, tokens, sql.upper())
     return Statement(tree, tokens, lexemes)
 
@@ -103,6 +105,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
 
     A walk through the tree is a twentieth of planning, so each is made only where a word asks for it.
     """
+    if upper.count("SELECT") > 1:
+        constant_subqueries(tree)
     if "TO_" in upper:
         written_moments(tree, {token.text for token in tokens if token.token_type is TokenType.STRING})
     if "INTERVAL" in upper:
@@ -121,11 +125,12 @@ def _check_characters(sql: str) -> None:
 
 def _lexemes(sql: str) -> list[Lexeme]:
     try:
-        return lex(sql)
+        lexemes = lex(sql)
     except PlannerError:
         for _, start, stop in itertools.islice(scan(sql), 1):
             check_reads(sql[start:stop].upper(), sql[start:], start + 1)
         raise
+    return written_tables(lexemes) if "TABLE" in sql.upper() else lexemes
 
 
 def _tokens(lexemes: list[Lexeme]) -> list[Token]:

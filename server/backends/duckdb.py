@@ -199,7 +199,7 @@ class DuckdbBackend:
                 described = connection.execute(statement.without_rows().columns_sql()).description or []
             except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException,
                     duckdb.ConversionException, duckdb.NotImplementedException) as error:  # fmt: skip
-                raise not_computable(str(error).splitlines()[0]) from error
+                raise not_computable(statement, str(error).splitlines()[0]) from error
             columns = tuple((column[0], computed_type(str(column[1]))) for column in described)
             if not rows:
                 return Computed(columns)
@@ -209,7 +209,7 @@ class DuckdbBackend:
                 cursor = connection.execute(statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1))
                 return Computed(columns, public_rows(cursor, kinds))
             except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
-                raise not_computed(str(error).splitlines()[0]) from error
+                raise not_computed(statement, str(error).splitlines()[0]) from error
 
     @contextmanager
     def _snapshot(self, fingerprint: str, limits: DuckdbLimits | None = None) -> Iterator[DuckDBPyConnection]:

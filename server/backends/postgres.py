@@ -185,7 +185,7 @@ class PostgresBackend:
                 _check_plan(connection, empty)
                 described = connection.execute(empty.columns_sql().encode()).description or ()
             except (errors.ProgrammingError, psycopg.DataError, errors.FeatureNotSupported) as error:
-                raise not_computable(_said(error)) from error
+                raise not_computable(statement, _said(error)) from error
             columns = tuple((column.name, _type_name(connection, column.type_code)) for column in described)
             if not rows:
                 return Computed(columns)
@@ -199,7 +199,7 @@ class PostgresBackend:
                     with closing(cast("Generator[Any, None, None]", cursor.stream(sql))) as streamed:
                         return Computed(columns, public_rows(_Streamed(streamed), kinds))
             except (psycopg.DataError, errors.CardinalityViolation) as error:
-                raise not_computed(_said(error)) from error
+                raise not_computed(statement, _said(error)) from error
 
     @contextmanager
     def _public_snapshot(self, fingerprint: str) -> Iterator[psycopg.Connection[Any]]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
+from planner.postprocessing.write_outer import OuterStatement
 from planner.sql.result_names import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell, text_bytes
@@ -62,17 +63,21 @@ def shown_sql(place: int, kind: ResultType) -> str:
     return f"CAST({column} AS BIGINT)" if kind == "int8" else column
 
 
-def not_computable(reason: str) -> UnsupportedSQL:
-    """What a client is told where the database cannot read what stands around the answers.
+def not_computable(statement: OuterStatement, reason: str) -> UnsupportedSQL:
+    """What a client is told where the database cannot read a statement, or what stands around its answers.
 
     Args:
+      statement: which.
       reason: the database's own words, of a statement over no rows: they say nothing of any.
     """
-    return UnsupportedSQL(f"what surrounds the answers cannot be computed: {reason}", hint="nothing was charged")
+    what = "what surrounds the answers" if statement.relations else "the statement"
+    return UnsupportedSQL(f"{what} cannot be computed: {reason}", hint="nothing was charged")
 
 
-def not_computed(reason: str) -> ComputationFailed:
+def not_computed(statement: OuterStatement, reason: str) -> ComputationFailed:
     """What a client is told where it cannot be computed for these rows, which the client may see anyway."""
+    if not statement.relations:
+        return ComputationFailed(f"the statement has no value: {reason}", hint="change it, and ask again: it is free")
     hint = "the answers themselves are kept: change what surrounds them, and ask again for free"
     return ComputationFailed(f"what surrounds the answers has no value: {reason}", hint=hint)
 

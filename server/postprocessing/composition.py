@@ -16,6 +16,7 @@ from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.group_domains.personal_keys import personal_table
 from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
+from planner.parsing.statement_forms import check_row_counts
 from planner.policy.policy import Policy
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.composed import Composed
@@ -120,6 +121,7 @@ class Composer:
         if not DIALECTS[self.dialect].around:
             return None  # the refusal of the statement as one question says what is wrong with it
         tree = replace_clock(substitute(statement.tree, request.parameters), now, self.policy.time_grain)
+        check_row_counts(tree)  # of bound values; what fails only when it is computed has been charged
         split = decompose(tree, self.schema, self.policy, request.search_path)
         if split is None:
             return None

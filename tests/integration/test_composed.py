@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from planner.errors import PlannerError, StatementTooComplex
+from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.postprocessing.decompose import MAX_PARTS
 from planner.postprocessing.write_outer import OuterStatement, Relation
 from server.backends.catalog import read_schema
@@ -67,6 +67,22 @@ def test_a_window_over_groups_ranks_released_counts(pipeline: Pipeline) -> None:
     assert counts == sorted(counts, reverse=True)
     assert [row[2] for row in answer.rows] == [counts.index(count) + 1 for count in counts], "the equal share a rank"
     assert (answer.epsilon, answer.mechanism) == (1.0, "group_lp")
+
+
+def test_a_limit_that_cannot_be_is_refused_before_any_charge(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql, values in [
+        (f"SELECT s, n + 1 AS m FROM ({BY_SEGMENT}) AS t LIMIT $1", (-1,)),
+        ("SELECT count(*) FROM customer LIMIT $1", (-1,)),
+        ("SELECT count(*) FROM customer OFFSET -1", ()),
+    ]:
+        with pytest.raises(InvalidSyntax, match="is not negative"):
+            _asked(pipeline, sql, parameters=values)
+    assert ledger.charges() == ()
+
+
+def test_a_statement_over_public_tables_is_not_said_to_surround_answers(pipeline: Pipeline) -> None:
+    with pytest.raises(UnsupportedSQL, match="the statement cannot be computed"):
+        _asked(pipeline, "SELECT n_name FROM nation LIMIT n_nationkey")
 
 
 def test_an_interval_goes_through_what_is_monotone_and_no_further(pipeline: Pipeline) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from server.pgwire.statements.commands import Question
 from server.pgwire.statements.split_statements import Words
 
 _CATALOGS = frozenset({"pg_catalog", "information_schema"})
+_BEFORE_TABLE = frozenset({"(", "EXPLAIN"})
+
 _OF_THE_SESSION = frozenset({"CURRENT_SCHEMAS", "CURRENT_SCHEMA", "CURRENT_SETTING"})
 """Functions that completion reads from as if they were tables: `FROM unnest(current_schemas(true))`."""
 
@@ -19,8 +22,10 @@ def question_of(statement: Words) -> Question:
     that is sent there by mistake is refused there, never answered with nothing.
     """
     names = statement.names
-    catalog = _names_a_catalog(names) or "from" not in names or _asks_for_the_session(statement)
-    return Question(statement.text, statement.start, catalog and statement.words[0] != "EXPLAIN")
+    reads = "from" in names or any(word == "TABLE" and before in _BEFORE_TABLE for before, word in _pairs(statement))
+    asks = not reads or _asks_for_the_session(statement)
+    catalog = _names_a_catalog(names) or (asks and statement.words[0] != "EXPLAIN")
+    return Question(statement.text, statement.start, catalog)
 
 
 def names_catalog(names: frozenset[str]) -> bool:
@@ -33,4 +38,9 @@ def _names_a_catalog(names: frozenset[str]) -> bool:
 
 
 def _asks_for_the_session(statement: Words) -> bool:
-    return any(word in _OF_THE_SESSION and sign == "(" for word, sign in itertools.pairwise(statement.words))
+    return any(word in _OF_THE_SESSION and sign == "(" for word, sign in _pairs(statement))
+
+
+def _pairs(statement: Words) -> Iterator[tuple[str, str]]:
+    """Each word or sign with the one behind it; the first with a bracket before it."""
+    return itertools.pairwise(("(", *statement.words))

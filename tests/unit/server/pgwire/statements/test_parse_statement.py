@@ -63,6 +63,12 @@ def test_who_answers_a_question() -> None:
         ("SELECT oid FROM pg_class", True),
         ("SELECT * FROM information_schema.tables", True),
         ("select 'pg_class' from orders", False),
+        ("TABLE nation", False),
+        ("EXPLAIN TABLE nation", False),
+        ("SELECT EXISTS (TABLE nation)", False),
+        ("SELECT 1 AS table", True),
+        ("TABLE pg_am", True),
+        ("EXPLAIN SELECT oid FROM pg_class", True),
     ]:
         command = read(sql)
         assert isinstance(command, c.Question), sql
