@@ -21,11 +21,24 @@ from planner.released_expression import Given, KeyValue, RowCount
 from planner.schema import Schema
 from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.result_types import shown_type
+from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied
+from planner.sql.trees import children, copied
 
 _PARAMETERS: Mapping[Family, str] = MappingProxyType({Family.UUID: "uuid", Family.OTHER: "interval"})
 """Types that no answer has, and a placeholder may."""
+
+_KIND = exp.DataType.Type
+
+_CAST_TO: Mapping[object, str] = MappingProxyType(
+    {
+        _KIND.SMALLINT: "int2", _KIND.INT: "int4", _KIND.BIGINT: "int8", _KIND.DECIMAL: "numeric",
+        _KIND.FLOAT: "float4", _KIND.DOUBLE: "float8", _KIND.TEXT: "text", _KIND.VARCHAR: "varchar",
+        _KIND.CHAR: "bpchar", _KIND.BOOLEAN: "bool", _KIND.DATE: "date", _KIND.TIMESTAMP: "timestamp",
+        _KIND.TIMESTAMPTZ: "timestamptz", _KIND.UUID: "uuid",
+    }
+)  # fmt: skip
+"""What PostgreSQL calls the types that a placeholder may be cast to."""
 
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -35,8 +48,8 @@ class Description:
     """What is known of a statement before its values are.
 
     Attributes:
-      parameters: the type of each `$n`, in order: a ResultType, `uuid` or `interval`, and for what stands in `= ANY`
-        the array of one, `int8[]`.
+      parameters: the type of each `$n`, in order: that of the cast around it; else a ResultType, `uuid` or `interval`
+        by its place. Of what stands in `= ANY` it is the array of one, `int8[]`.
       columns: name and type of each column of the answer.
       noisy: per column, is it a number that follows from released values?
     """
@@ -47,38 +60,61 @@ class Description:
 
 
 def describe(
-    select: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+    select: exp.Query,
+    schema: Schema,
+    policy: Policy,
+    search_path: Sequence[str] | None = None,
+    given: Sequence[str | None] = (),
 ) -> Description:
     """Type the placeholders and the answer of a statement. Free: it reads structure only.
 
     Args:
       select: from `planner.parsing.parse.parse`, or within `planner.public.grammar`; it is not changed.
+      given: the types that the client says the first placeholders have; None for what it leaves open.
     Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
     """
     copy = copied(select)
     slots = [Slot() for _ in range(highest_number(copy))]
     for node in placeholders_in(copy):
-        node.meta[SLOT] = slots[number_of(node) - 1]
+        slot = node.meta[SLOT] = slots[number_of(node) - 1]
+        _note_cast(node, slot)
+    for slot, kind in zip(slots, given, strict=False):
+        slot.stated[:0] = [kind] if kind else []
+        slot.given = bool(kind)
     for node in placeholders_in(copy):
-        if isinstance(node.parent, exp.TimestampTrunc) and node.arg_key == "unit":
+        around = _constant_around(node)
+        if around is node and isinstance(node.parent, (exp.Add, exp.Sub)) and node.meta[SLOT].given:
+            node.replace(_some_value(node.meta[SLOT].stated[0], node))  # of times and days the place says no one type
+            continue
+        if _is_unit(around):
             sample(node, SqlType(Family.TEXT))
-            node.replace(exp.var("DAY"))
+            around.replace(exp.var("DAY"))
             continue
-        if isinstance(node.parent, exp.Cast) and node.parent.to.this == exp.DataType.Type.INTERVAL:
-            sample(node, SqlType(Family.OTHER))
-            node.replace(exp.Literal.string("1 day"))
+        whole = around.parent
+        if whole is not None and _is_interval(whole):
+            sample(node, SqlType(Family.OTHER if around is node else Family.TEXT))
+            whole.replace(exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY")))
             continue
-        if isinstance(node.parent, exp.Mul) and any(
-            isinstance(part, exp.Interval) for part in node.parent.iter_expressions()
-        ):
+        if isinstance(whole, exp.Mul) and any(isinstance(part.unnest(), exp.Interval) for part in children(whole)):
             node.replace(sample(node, SqlType(Family.INTEGER)))
             continue
-        kind = _of_released(node)
-        if kind is not None:
-            node.replace(sample(node, kind))
+        number = _of_released(around)
+        if number is not None:
+            node.replace(sample(node, number))
     written_intervals(copy)
     columns, noisy = _columns(copy, schema, policy, search_path)
     return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns, noisy)
+
+
+def types_around(query: exp.Query) -> tuple[str, ...]:
+    """The types of placeholders that surround answers: as cast; numbers of rows; else the database reads a text."""
+    slots = [Slot() for _ in range(highest_number(query))]
+    for node in placeholders_in(query):
+        slot = slots[number_of(node) - 1]
+        _note_cast(node, slot)
+        if isinstance(_constant_around(node).parent, _COUNTS_ROWS):
+            slot.stated.append("int8")
+    return tuple((*slot.stated, "text")[0] for slot in slots)
 
 
 def _columns(
@@ -97,9 +133,56 @@ def _columns(
     return tuple((output.name, output.type) for output in outputs), noisy
 
 
-def _of_released(node: exp.Parameter) -> SqlType | None:
+def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:
+    """Some literal of a type that a client gave; of a text, which takes the type of its place, the placeholder."""
+    if kind in _INTERVAL_AND_MOMENTS:
+        return cast_sql(exp.Literal.string(_INTERVAL_AND_MOMENTS[kind]), kind)
+    return exp.Literal.number(1) if kind in _NUMBERS else node
+
+
+_INTERVAL_AND_MOMENTS = {
+    "interval": "1 day", "date": "2000-01-01", "timestamp": "2000-01-01", "timestamptz": "2000-01-01",
+}  # fmt: skip
+
+_NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float4", "float8"})
+
+
+def _constant_around(node: exp.Expr) -> exp.Expr:
+    """The largest constant expression that a placeholder stands in: casts but to an interval, `||` and concat."""
+    while isinstance(node.parent, _PARTS_OF_CONSTANTS) and not _is_interval(node.parent):
+        node = node.parent
+    return node
+
+
+_PARTS_OF_CONSTANTS = (exp.Cast, exp.Paren, exp.DPipe, exp.Concat)
+
+
+def _is_interval(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL
+
+
+_COUNTS_ROWS = (exp.Limit, exp.Offset, exp.Fetch)
+
+
+def _is_unit(node: exp.Expr) -> bool:
+    """Does the unit of date_trunc, or the field of EXTRACT stand here?"""
+    if isinstance(node.parent, exp.TimestampTrunc):
+        return node.arg_key == "unit"
+    return isinstance(node.parent, exp.Extract) and node.arg_key == "this"
+
+
+def _note_cast(node: exp.Parameter, slot: Slot) -> None:
+    """Note the type of the cast around a placeholder, which is the placeholder's, as in PostgreSQL."""
+    around = node.parent
+    while isinstance(around, exp.Paren):
+        around = around.parent
+    if isinstance(around, exp.Cast) and around.to.this in _CAST_TO:
+        slot.stated.append(_CAST_TO[around.to.this])
+
+
+def _of_released(node: exp.Expr) -> SqlType | None:
     """The type of one that meets released values, which are numbers, or counts rows of the answer."""
-    if isinstance(node.parent, (exp.Limit, exp.Offset, exp.Fetch)):
+    if isinstance(node.parent, _COUNTS_ROWS):
         return SqlType(Family.INTEGER)
     above = node.parent
     while above is not None and not isinstance(above, (exp.AggFunc, exp.Filter, exp.Where, exp.Join, exp.Group)):
@@ -110,12 +193,16 @@ def _of_released(node: exp.Parameter) -> SqlType | None:
 
 
 def _type(slot: Slot, index: int) -> str:
+    if slot.given:
+        return slot.stated[0]
     kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_type(kind) or "text" for kind in slot.types}
     if len(slot.arrays) > 1:
         hint = "give the array a number of its own"
         raise UnsupportedSQL(f"${index} stands for an array and for one value", hint=hint)
     if kinds <= NUMBERS and len(kinds) > 1:
         kinds = {"float8" if "float8" in kinds else "numeric"}
+    if len(kinds) == 1 and slot.stated:
+        kinds = {slot.stated[0]}
     if len(kinds) != 1:
         hint = f"write its type: ${index}::date"
         raise UnsupportedSQL(f"the type of ${index} is not clear from its place", hint=hint)

@@ -491,13 +491,19 @@ class Pipeline:
             return False
         return True
 
-    def describe(self, sql: str, search_path: tuple[str, ...] | None = None, analyst: str = "") -> StatementShape:
+    def describe(
+        self,
+        sql: str,
+        search_path: tuple[str, ...] | None = None,
+        analyst: str = "",
+        given: tuple[str | None, ...] = (),
+    ) -> StatementShape:
         """Parameters and columns of a question, before its values are known. Free.
 
         Of what surrounds answers the database knows the columns: it is asked, on the analyst's behalf, over no rows.
         """
         try:
-            return statement_shape(sql, self.schema, self.policy, search_path)
+            return statement_shape(sql, self.schema, self.policy, search_path, given)
         except (UnsupportedSQL, InvalidSyntax):
             explained = explained_statement(sql)
             statement = expanded(
@@ -506,7 +512,7 @@ class Pipeline:
                 self.policy,
                 search_path,
             )
-            found = self._composer.described(statement, search_path)
+            found = self._composer.described(statement, search_path, given)
             if found is None:
                 raise
             if explained is not None:

@@ -7,6 +7,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.parsing.postgres_parser import DATE_PART
+from planner.sql.constants import constant
 from planner.sql.literals import number
 from planner.sql.trees import fold, position_of
 
@@ -20,11 +21,12 @@ def row_count(query: exp.Query, part: str) -> int | None:
     if clause is None:
         return None
     node = fetch.args.get("count") if isinstance(fetch, exp.Fetch) else clause.expression
-    if node is None and isinstance(fetch, exp.Fetch):
+    if node is None:
         return 1  # FETCH FIRST ROW ONLY
+    node = constant(node)
     if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
         return None
-    if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
+    if not (isinstance(node, exp.Literal) and node.name.isascii() and node.name.isdigit()):
         message = f"{part.upper()} takes a whole number"
         raise UnsupportedSQL(message, hint="write the number", position=position_of(clause))
     return min(int(node.name[:20]), _MAX_ROWS)

@@ -16,6 +16,7 @@ from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.parsing.constant_datetimes import written_intervals
 from planner.sql.array_texts import BOUND_ARRAY, array_elements
 from planner.sql.literals import moment_sql
+from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import copied, nodes, position_of
 
 Query = TypeVar("Query", bound=exp.Query)
@@ -24,6 +25,13 @@ Element = str | int | float | Decimal | bool | date | datetime | None
 
 Value = Element | tuple[Element, ...]
 """Of a placeholder: a text takes the type of its place, a datetime has its own; an array is a tuple."""
+
+
+class IntervalText(str):
+    """The text of a value that the client says is an interval; any other text takes the type of its place."""
+
+    __slots__ = ()
+
 
 MAX_PARAMETERS = 256
 """Values of one statement."""
@@ -101,14 +109,17 @@ def highest_number(select: exp.Query) -> int:
 def _write_elements(node: exp.Parameter, value: Value) -> None:
     """Write the elements of an array in its place of an IN list. Raises: InvalidSetting."""
     index = number_of(node)
+    inside = node.find_ancestor(exp.In)
+    assert inside is not None, "array_membership put it there"
+    if value is None:
+        inside.replace(exp.EQ(this=inside.this, expression=exp.Null()))
+        return
     elements = array_elements(value, MAX_ELEMENTS) if isinstance(value, str) else value
     if not isinstance(elements, tuple):
         hint = "send a list, or the text of an array: {a,b}"
         raise InvalidSetting(f"the value of ${index} is no array of one dimension", hint=hint, position=_place(node))
     if len(elements) > MAX_ELEMENTS:
         raise InvalidSetting(f"the array of ${index} has more than {MAX_ELEMENTS:,} elements", position=_place(node))
-    inside = node.find_ancestor(exp.In)
-    assert inside is not None, "array_membership put it there"
     (form,) = inside.expressions
     written = []
     for element in elements:
@@ -137,7 +148,8 @@ def _literal(value: Value, index: int) -> exp.Expr:
     if isinstance(value, str):
         if len(value) > MAX_VALUE_LENGTH or any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
             raise InvalidSetting(f"the value of ${index} is too long, or holds a character that no text can")
-        return exp.Literal.string(value)
+        text = exp.Literal.string(value)
+        return cast_sql(text, "INTERVAL") if isinstance(value, IntervalText) else text
     if isinstance(value, date):
         return moment_sql(value)
     number = Decimal(digits_of(value))

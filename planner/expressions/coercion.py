@@ -10,6 +10,7 @@ from planner.errors import InvalidSyntax, UndefinedOperator, UnsupportedSQL
 from planner.expressions.scalar import Binder, Scalar
 from planner.sql import literals
 from planner.sql.array_texts import BOUND_ARRAY
+from planner.sql.constants import constant
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import position_of
 
@@ -111,9 +112,9 @@ def fits_float(kind: SqlType) -> bool:
 
 def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
     """A whole number written out. Raises UnsupportedSQL for anything else, or one that is out of bounds."""
-    sign, inner = 1, node
-    while isinstance(inner, (exp.Paren, exp.Neg)):
-        sign, inner = (-sign if isinstance(inner, exp.Neg) else sign), inner.this
+    sign, inner = 1, constant(node)
+    while isinstance(inner, exp.Neg):
+        sign, inner = -sign, constant(inner.this)
     if isinstance(inner, exp.Parameter):
         inner = sample(inner, SqlType(Family.INTEGER))
     if isinstance(inner, exp.Literal) and len(inner.name) < 10 and inner.name.isdecimal() and inner.name.isascii():
@@ -124,13 +125,18 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
     raise UnsupportedSQL("this must be a whole number, written out", hint=hint, position=position_of(node))
 
 
-def text_literal(node: exp.Expr, what: str) -> str:
-    """A quoted literal's text. Raises UnsupportedSQL for anything else."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
+    """A constant text. Raises UnsupportedSQL for anything else.
+
+    Args:
+      what: the refusal's words for it.
+      example: some text that may stand here, for a placeholder whose value is not known yet.
+    """
+    node = constant(node)
     if isinstance(node, exp.Parameter):
-        node = sample(node, _TEXT)
-    if isinstance(node, exp.DPipe):  # '%' || 'abc' || '%', as tools write a pattern with a placeholder
+        sample(node, _TEXT)
+        return example
+    if isinstance(node, exp.DPipe):  # '%' || $1 || '%', before its value is known
         return text_literal(node.left, what) + text_literal(node.right, what)
     if not (isinstance(node, exp.Literal) and node.is_string):
         raise UnsupportedSQL(f"{what} that is not a literal", position=position_of(node))
@@ -158,11 +164,14 @@ class Slot:
     Attributes:
       types: of the value, or of an array's elements.
       arrays: of each place, is it an array's?
+      stated: the types of the casts right around it, as PostgreSQL calls them; first the client's own, if `given`.
     """
 
     def __init__(self) -> None:
         self.types: list[SqlType] = []
         self.arrays: set[bool] = set()
+        self.stated: list[str] = []
+        self.given = False
 
     def __deepcopy__(self, memo: object) -> Slot:
         return self

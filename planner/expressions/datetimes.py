@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic
-from planner.expressions.coercion import settle, whole_literal
+from planner.expressions.coercion import settle, text_literal, whole_literal
 from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated, wrap
 from planner.sql import literals
 from planner.sql.calendar_steps import floor
@@ -153,7 +153,7 @@ def has_zone(part: Scalar) -> bool:
 
 def check_utc(zone: exp.Expr) -> None:
     """Refuse every time zone but UTC: of others, days and months begin elsewhere. Raises: UnsupportedSQL."""
-    if not (isinstance(zone, exp.Literal) and zone.is_string and zone.name.strip().upper() in _UTC):
+    if text_literal(zone, "a time zone", "UTC").strip().upper() not in _UTC:
         hint = "write AT TIME ZONE 'UTC'; add an INTERVAL to shift its hours"
         raise UnsupportedSQL("only the time zone UTC is supported", hint=hint, position=position_of(zone))
 
@@ -326,8 +326,8 @@ def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def field_name(node: exp.Expr) -> str:
-    """The name of a field or unit, which sqlglot may carry as a word or as a quoted literal."""
-    name = node.name.upper()
+    """The name of a field or unit, which sqlglot may carry as a word. Raises: UnsupportedSQL for no constant."""
+    name = (node.name if isinstance(node, exp.Var) else text_literal(node, "a field or unit", "DAY")).upper()
     return _SPELLINGS.get(name, name)
 
 

@@ -19,9 +19,11 @@ from sqlglot import exp
 from planner.expressions import arithmetic, casts, conditionals, datetimes, division, predicates, strings
 from planner.expressions import math_functions as of_number
 from planner.expressions.calls import elapsed, formatted, histogram, texts
+from planner.expressions.coercion import sample
 from planner.expressions.scalar import Binder, Scalar
 from planner.sql.calls import Age
 from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied
 
 _BOTH = frozenset({"this", "expression"})
@@ -62,12 +64,20 @@ _CLOCK = Function("-> timestamp or date", "replaced by a literal before anything
     frozenset(), ())  # fmt: skip
 
 
+_TIMES = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
+
+_A_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
+
+
 def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
     """`+`, `-`, `*` of numbers; `+` and `-` of datetimes, too."""
     assert isinstance(node, exp.Binary), "an operator"
     if any(isinstance(part.unnest(), exp.Interval) for part in (node.left, node.right)):
         return datetimes.shifted(node, binder)
     left, right = binder.scalar(node.left), binder.scalar(node.right)
+    if isinstance(right.plain, exp.Parameter) and left.type is not None and left.type.family in _TIMES:
+        sample(right.plain, SqlType(Family.OTHER))  # of what is subtracted from a time nothing else has an answer
+        return datetimes.shifted(type(node)(this=node.left, expression=_A_DAY), binder)
     if any(part.type is not None and part.type.is_moment for part in (left, right)):
         return datetimes.of_days(node, left, right, binder)
     return arithmetic.combined(node, left, right, binder)

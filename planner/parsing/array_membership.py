@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.sql.array_texts import BOUND_ARRAY, array_elements
+from planner.sql.constants import constant
 from planner.sql.sql_types import sql_type
 from planner.sql.trees import copied, nodes
 
@@ -15,8 +16,8 @@ def memberships(tree: exp.Query) -> None:
     """Write `= ANY` and `<> ALL` of arrays as IN and NOT IN, in place.
 
     The array is `ARRAY[...]`, a text `'{...}'`, or a placeholder, each with a cast to an array type or without. Of an
-    empty one `= ANY` is false and `<> ALL` true, whatever the row holds. Everything else stays, and is refused by the
-    grammar.
+    empty one `= ANY` is false and `<> ALL` true, whatever the row holds; with NULL in its place both are NULL.
+    Everything else stays, and is refused by the grammar.
 
     Args:
       tree: a statement; it is changed.
@@ -31,7 +32,12 @@ def memberships(tree: exp.Query) -> None:
     for node in nodes(tree):
         if isinstance(node, (exp.EQ, exp.NEQ)):
             array = _array(node)
-            elements = None if array is None else _elements(array, None)
+            if array is None:
+                continue
+            if isinstance(constant(array), exp.Null):
+                node.replace(type(node)(this=node.this, expression=exp.Null()))
+                continue
+            elements = _elements(array, None)
             if elements is not None:
                 node.replace(among(node.this, elements, denied=isinstance(node, exp.NEQ)))
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from planner.sql.constants import constant, constant_text
 from planner.sql.datetime_texts import moment_text
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import nodes
@@ -82,16 +83,22 @@ def written_intervals(tree: exp.Query) -> None:
     >>> tree.sql("postgres")
     "SELECT 1 WHERE CURRENT_TIMESTAMP - INTERVAL '7200 SECOND' < x + INTERVAL '3 DAY'"
     """
-    for node in nodes(tree):
-        written: exp.Expr | None = None
-        if isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL:
-            text = _text(node.this.unnest())
-            written = None if text is None else _interval(text)
-        elif isinstance(node, exp.Mul):
-            written = _times(node)
+    for node in reversed(nodes(tree)):  # what is inside first: a value may be an interval before it is cast to one
+        written = written_interval(node)
         if written is not None:
             written.meta.update(node.meta)
             node.replace(written)
+
+
+def written_interval(node: exp.Expr) -> exp.Interval | None:
+    """The INTERVAL of one unit that a constant is; None for anything else."""
+    if isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL:
+        inner = node.this.unnest()
+        if isinstance(inner, exp.Interval):
+            return inner
+        text = constant_text(inner)
+        return None if text is None else _interval(text)
+    return _times(node) if isinstance(node, exp.Mul) else None
 
 
 def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
@@ -132,7 +139,7 @@ def _interval(text: str) -> exp.Interval | None:
 
 def _times(node: exp.Mul) -> exp.Interval | None:
     """A whole number times an interval."""
-    interval, count = node.left.unnest(), node.right.unnest()
+    interval, count = constant(node.left), constant(node.right)
     if isinstance(count, exp.Interval):
         interval, count = count, interval
     sign = -1 if isinstance(count, exp.Neg) else 1

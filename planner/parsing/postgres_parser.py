@@ -11,6 +11,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.parsers.postgres import PostgresParser
 
 from planner.sql.calls import Age
+from planner.sql.constants import constant_text
 from planner.sql.sql_nodes import cast_sql
 
 _DIALECT = Postgres()
@@ -27,13 +28,15 @@ class _Parser(PostgresParser):
         "TO_CHAR": lambda args: _call("to_char", exp.ToChar, ("this", "format"), args),
         "AGE": lambda args: _age(args),
         "MAKE_DATE": lambda args: _made(args),
+        "MAKE_INTERVAL": lambda args: _made_interval(args),
     }
 
 
 def postgres_parser() -> PostgresParser:
     """A parser for one statement; its first error is raised.
 
-    to_char keeps its format, which the library takes for one of strftime; age is a node of its own; and
+    to_char keeps its format, which the library takes for one of strftime; age is a node of its own;
+    `make_interval(days => n)` becomes `n * INTERVAL '1' DAY`; and
     `date_part('month', x)` becomes `CAST(EXTRACT(month FROM x) AS DOUBLE PRECISION)`, which is its definition: the
     library takes it for EXTRACT itself, which gives a numeric.
     """
@@ -76,6 +79,30 @@ def _made(args: list[exp.Expr]) -> exp.Expr:
         return cast_sql(exp.Literal.string(str(date(year, month, day))), "DATE")
     except ValueError:
         return exp.Anonymous(this="make_date", expressions=args)
+
+
+_MADE_OF = {"years": "YEAR", "months": "MONTH", "weeks": "WEEK", "days": "DAY", "hours": "HOUR", "mins": "MINUTE",
+            "secs": "SECOND"}  # fmt: skip
+"""The arguments of make_interval, in order."""
+
+
+def _made_interval(args: list[exp.Expr]) -> exp.Expr:
+    """make_interval() of one kind of units, by name or by place; others may be zeros."""
+    found: list[tuple[str, exp.Expr]] = []
+    for place, argument in enumerate(args[: len(_MADE_OF)]):
+        if isinstance(argument, exp.Kwarg):
+            found.append((argument.name.lower(), argument.expression))
+        else:
+            found.append((list(_MADE_OF)[place], argument))
+    counted = [(name, count) for name, count in found if constant_text(count) != "0"] or found[:1]
+    names = [name for name, _ in found]
+    known = len(found) == len(args) == len(set(names)) and set(names) <= set(_MADE_OF)
+    by_name = [isinstance(argument, exp.Kwarg) for argument in args]
+    if not known or len(counted) != 1 or by_name != sorted(by_name):  # by place never stands behind by name
+        return exp.Anonymous(this="make_interval", expressions=args)
+    name, count = counted[0]
+    unit = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(_MADE_OF[name]))
+    return exp.Mul(this=exp.Paren(this=count), expression=unit)
 
 
 DATE_PART = "date_part"

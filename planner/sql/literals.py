@@ -96,9 +96,9 @@ def moment(node: exp.Expr) -> date | datetime | None:
         node = node.this
     if isinstance(node, exp.Cast):
         return _cast(node)
-    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.expression, exp.Interval):
+    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(interval := node.expression.unnest(), exp.Interval):
         start = moment(node.this)
-        return None if start is None else _shift(start, node.expression, -1 if isinstance(node, exp.Sub) else 1)
+        return None if start is None else _shift(start, interval, -1 if isinstance(node, exp.Sub) else 1)
     return None
 
 

@@ -18,26 +18,33 @@ from server.query import ResultColumn, StatementShape
 
 
 def statement_shape(
-    sql: str, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+    sql: str,
+    schema: Schema,
+    policy: Policy,
+    search_path: Sequence[str] | None = None,
+    given: Sequence[str | None] = (),
 ) -> StatementShape:
     """Parameters and columns of a question.
 
     Args:
       search_path: where tables without a schema are looked for; None: as the policy says.
+      given: the types that the client says its parameters have; None for what it leaves open.
     Raises: PlannerError as `parse` and `bind` do.
     """
     explained = explained_statement(sql)
-    found = _described(sql if explained is None else explained, schema, policy, search_path)
+    found = _described(sql if explained is None else explained, schema, policy, search_path, given)
     if explained is not None:
         return StatementShape(found.parameters, EXPLANATION, (False,))
     columns = tuple(ResultColumn(name, kind) for name, kind in found.columns)
     return StatementShape(found.parameters, columns, found.noisy)
 
 
-def _described(sql: str, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> Description:
+def _described(
+    sql: str, schema: Schema, policy: Policy, search_path: Sequence[str] | None, given: Sequence[str | None]
+) -> Description:
     statement = expanded(read_of(sql, policy.name), schema, policy, search_path)
     if names_private_table(statement.tree, schema, policy, search_path):
-        return describe(private_select(statement), schema, policy, search_path)
+        return describe(private_select(statement), schema, policy, search_path, given)
     check_public_grammar(statement.tree, statement.tokens)
     check_syntax(statement.lexemes)
-    return describe(statement.tree, schema, policy, search_path)
+    return describe(statement.tree, schema, policy, search_path, given)

@@ -63,8 +63,15 @@ class Gateway(Protocol):
         """The least and the most epsilon that the policy in force lets one question spend."""
         ...
 
-    async def describe(self, analyst: str, sql: str, search_path: SearchPath = None) -> Described:
-        """Parameters and columns of a question. Raises: PlannerError."""
+    async def describe(
+        self, analyst: str, sql: str, search_path: SearchPath = None, oids: Sequence[int] = ()
+    ) -> Described:
+        """Parameters and columns of a question.
+
+        Args:
+          oids: what the client says of its parameters; 0 for what it leaves open.
+        Raises: PlannerError.
+        """
         ...
 
     async def answer_types(

@@ -190,7 +190,7 @@ class Interpreter:
             return Shape(catalog.parameters, catalog.fields)
         asked = self._explained(question.sql) if dry_run else question.sql
         try:
-            described = await self._gateway.describe(self._analyst, asked, path)
+            described = await self._gateway.describe(self._analyst, asked, path, oids)
         except RowsNotShown as refused:
             if not (self.settings.flag("empty_rows") or isinstance(refused, NoRowAsked)):
                 raise

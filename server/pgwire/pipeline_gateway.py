@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from server.admission import Admission
 from server.connections.outgoing_bytes import Outgoing
 from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import Field, oid_of
+from server.pgwire.codec.result_values import Field, oid_of, type_of
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
 from server.pgwire.shadow.shadow import ShadowDatabase
@@ -58,9 +58,13 @@ class PipelineGateway:
         policy = self._pipeline.current.policy
         return policy.side_channels.min_epsilon, policy.max_epsilon
 
-    async def describe(self, analyst: str, sql: str, search_path: SearchPath = None) -> Described:
+    async def describe(
+        self, analyst: str, sql: str, search_path: SearchPath = None, oids: Sequence[int] = ()
+    ) -> Described:
         """Parameters and columns of a question."""
-        shape = await self._planning.call_for(analyst, self._pipeline.current.describe, sql, search_path, analyst)
+        given = tuple(map(type_of, oids))
+        ask = self._pipeline.current.describe
+        shape = await self._planning.call_for(analyst, ask, sql, search_path, analyst, given)
         return Described(tuple(map(oid_of, shape.parameters)), shape.columns, shape.noisy)
 
     async def answer_types(

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from sqlglot import exp
 
 from planner.binding.clock import replace_clock
-from planner.binding.placeholders import highest_number, number_of, placeholders_in, substitute
-from planner.describe import describe
+from planner.binding.placeholders import number_of, placeholders_in, substitute
+from planner.describe import describe, types_around
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.group_domains.personal_keys import personal_table
 from planner.parsing.grammar import check_grammar
@@ -169,12 +169,15 @@ class Composer:
         shown = add_interval_ends(outer, noisy)
         return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
 
-    def described(self, statement: Statement, search_path: Sequence[str] | None) -> DescribedComposition | None:
+    def described(
+        self, statement: Statement, search_path: Sequence[str] | None, given: Sequence[str | None] = ()
+    ) -> DescribedComposition | None:
         """A statement before the values of its placeholders are known: what it computes, over answers without rows.
 
         Args:
           statement: its views expanded.
           search_path: where tables without a schema are looked for; None: as the policy says.
+          given: the types that the client says its placeholders have; None for what it leaves open.
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError.
         """
@@ -182,14 +185,15 @@ class Composer:
         split = decompose(tree, self.schema, self.policy, search_path)
         if split is None:
             return None
-        parameters = ["text"] * highest_number(tree)  # of what surrounds answers, the database reads the type itself
+        parameters = list(types_around(tree))
         relations: list[Relation] = []
         noisy: dict[str, frozenset[str]] = {}
         whole: dict[str, frozenset[str]] = {}
         for part in split.parts:
             check_grammar(part.select, statement.tokens)
             numbers = _renumbered(part.select)
-            found = describe(part.select, self.schema, self.policy, search_path)
+            own = [given[number - 1] if number <= len(given) else None for number in numbers]
+            found = describe(part.select, self.schema, self.policy, search_path, own)
             for number, kind in zip(numbers, found.parameters, strict=True):
                 parameters[number - 1] = kind
             noisy[part.relation] = frozenset(

@@ -20,7 +20,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from planner.binding.placeholders import Element
+from planner.binding.placeholders import Element, IntervalText
 from planner.sql.datetime_texts import zoned_text
 from planner.sql.literals import written_moment
 from planner.sql.result_names import ResultType
@@ -213,10 +213,10 @@ def _written(family: Family) -> Callable[[bytes], date]:
     return lambda raw: written_moment(raw.decode(), family)
 
 
-def _packed_interval(raw: bytes) -> str:
+def _packed_interval(raw: bytes) -> IntervalText:
     """Its text, of months, days and microseconds."""
     micros, days, months = struct.unpack("!qii", raw)
-    return f"{months} months {days} days {micros} microseconds"
+    return IntervalText(f"{months} months {days} days {micros} microseconds")
 
 
 def _packed_moment(raw: bytes) -> datetime:
@@ -319,7 +319,7 @@ PARAMETERS: Mapping[int, Parameter] = MappingProxyType(
         21: Parameter(_read_whole, _packed_whole("!h")),  # int2
         23: Parameter(_read_whole, _packed_whole("!i")),  # int4
         700: Parameter(_read_decimal, _packed_float("!f")),  # float4
-        1186: Parameter(read_text, _packed_interval),  # interval
+        1186: Parameter(lambda raw: IntervalText(read_text(raw)), _packed_interval),  # interval
         2950: Parameter(read_text, lambda raw: str(uuid.UUID(bytes=raw))),  # uuid
     }
 )

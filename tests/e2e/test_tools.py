@@ -208,6 +208,24 @@ def test_parameters_where_the_plan_depends_on_them(session: Session) -> None:
     assert session.parameters(since.format("$1::interval")) == [1186]
 
 
+def test_parameters_with_casts_as_sqlalchemy_writes_them(session: Session) -> None:
+    years = (
+        "SELECT date_trunc({}, created_at) AS m, count(*) AS n FROM products WHERE title ILIKE {} AND id = ANY({}) "
+        "GROUP BY 1 ORDER BY 1 LIMIT {}"
+    )
+    cast = years.format("$1::VARCHAR", "$2::VARCHAR", "$3::INTEGER[]", "$4::INTEGER")
+    assert session.parameters(cast) == [1043, 1043, 1007, 23]
+    plain = session.ask(years.format("'year'", "'%t 4%'", "'{4,40,41}'", "3"))
+    for binary in (False, True):
+        assert session.ask(cast, "year", "%t 4%", [4, 40, 41], 3, binary=binary) == plain
+    late = "SELECT count(*) FROM products WHERE created_at < now() - {}"
+    week = session.ask(late.format("INTERVAL '7' DAY"))
+    assert session.ask(late.format("$1"), timedelta(days=7), binary=True) == week
+    assert session.ask(late.format("make_interval(days => $1)"), 7) == week
+    assert session.ask(late.format("($1 || ' days')::interval"), "7") == week
+    assert session.ask(late.format("INTERVAL '0' DAY") + " AND id = ANY($1)", None) == [(0,)]
+
+
 # what tools send around a question
 
 

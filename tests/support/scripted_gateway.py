@@ -62,7 +62,9 @@ class ScriptedGateway:
         """Up to four."""
         return 0.01, 4.0
 
-    async def describe(self, analyst: str, sql: str, search_path: SearchPath = None) -> Described:
+    async def describe(
+        self, analyst: str, sql: str, search_path: SearchPath = None, oids: Sequence[int] = ()
+    ) -> Described:
         """The answer's columns, and a parameter if the text has one."""
         _refuse(sql)
         columns = COLUMNS if self.made is None else self.made().columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -10,12 +11,14 @@ from sqlglot import exp
 from planner.binding.scope import Scope
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
+from planner.expressions.coercion import sample
 from planner.expressions.scalar import Scalar
+from planner.sql.constants import constant, constant_text
 from planner.sql.literals import number_sql
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family
+from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
 
 RANKED = (exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc, exp.Median, exp.Max, exp.Min)
@@ -25,6 +28,8 @@ _FINEST_S = 60.0
 """Timestamps are told to the minute."""
 
 _MOST_BEYOND = 1_000_000_000
+
+_QUANTILE = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 
 def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
@@ -61,11 +66,12 @@ def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
 
 
 def _quantile(function: exp.Expr, name: str) -> float:
-    written = function.this
-    while isinstance(written, (exp.Paren, exp.Cast)):
-        written = written.this
-    if isinstance(written, exp.Literal) and not written.is_string:
-        value = float(written.name)
+    written = constant(function.this)
+    if isinstance(written, exp.Parameter):
+        written = sample(written, SqlType(Family.FLOAT))
+    text = constant_text(written)
+    if text is not None and _QUANTILE.fullmatch(text):
+        value = float(text)
         if 0 <= value <= 1:
             return value
     hint = "write a number from 0 to 1, as in percentile_cont(0.5)"

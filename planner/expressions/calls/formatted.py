@@ -20,7 +20,7 @@ def to_char(node: exp.Expr, binder: Binder) -> Scalar:
 
     Raises: UnsupportedSQL for a number, and for a pattern that `planner.sql.datetime_formats` does not know.
     """
-    written = text_literal(node.args["format"], "to_char() by a format")
+    written = text_literal(node.args["format"], "to_char() by a format", "YYYY")
     argument = binder.scalar(node.this)
     if argument.is_number and not argument.is_null:
         hint = "show the number itself, or round(x, 2)"

@@ -8,15 +8,15 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic
-from planner.expressions.coercion import number, whole_literal
+from planner.expressions.coercion import number, sample, whole_literal
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
+from planner.sql.constants import constant
 from planner.sql.literals import canonical_sql, number_sql
 from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
 
 _MOST = 90_000
-_KEEPING = (exp.DataType.Type.DECIMAL, exp.DataType.Type.DOUBLE)
-"""Casts to these, without a number of digits, leave a literal the number that it is."""
 
 
 def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
@@ -31,7 +31,8 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
     if any(end is None for end in ends):
         hint = "write width_bucket(x, lowest, highest, how many)"
         raise UnsupportedSQL("width_bucket() of a list", hint=hint, position=position_of(node))
-    low, high = (_bound(node.args[name], binder) for name in ("min_value", "max_value"))
+    low = _bound(node.args["min_value"], binder, Decimal(0))
+    high = _bound(node.args["max_value"], binder, low + 1)
     count = whole_literal(node.args["num_buckets"], 1, _MOST)
     if low >= high:
         hint = "write the lower bound first"
@@ -54,11 +55,15 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
     return arithmetic.whole_number(node, case.when(beyond, _literal(count + 1), copy=False), 0, count + 1)
 
 
-def _bound(node: exp.Expr, binder: Binder) -> Decimal:
-    """The number, also as the database's own text of a view has it: `('-0.3'::numeric)::double precision`."""
-    inner = node.unnest()
-    while isinstance(inner, exp.Cast) and inner.to.this in _KEEPING and not inner.to.expressions:
-        inner = inner.this.unnest()
+def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
+    """The number, also as the database's own text of a view has it: `('-0.3'::numeric)::double precision`.
+
+    Of a placeholder without a value it is the example.
+    """
+    inner = constant(node)
+    if isinstance(inner, exp.Parameter):
+        sample(inner, SqlType(Family.NUMERIC))
+        return example
     value = number(binder.scalar(inner), binder).value
     if value is None:
         hint = "write both bounds as numbers"

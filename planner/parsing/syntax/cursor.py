@@ -111,6 +111,8 @@ class Cursor(ABC):
     def _hint(self, lexeme: Lexeme) -> str | None:
         if lexeme.symbol == "%":
             return _PLACEHOLDER
+        if lexeme.symbol == "=>":
+            return "write >="
         previous = self._symbols[self.place - 1] if self.place else ""
         if previous == "," and (lexeme.symbol in RESERVED or lexeme.symbol in (")", ",")):
             return "remove the comma before it"

@@ -41,7 +41,7 @@ DOCUMENT_HINT = (
     "ALTER TABLE ... ADD ... GENERATED ALWAYS AS (...) STORED"
 )
 
-_WRITTEN = frozenset({"+", "-", "*", "/", "%", "^", "||", "=", "<", ">", "<=", ">=", "<>", "!="})
+_WRITTEN = frozenset({"+", "-", "*", "/", "%", "^", "||", "=", "<", ">", "<=", ">=", "<>", "!=", "=>"})
 _NAMED_LATER = frozenset({"~", "~*", "!~", "!~*", "~~", "~~*", "@>", "<@", "->", "->>", "&", "|", "<<", ">>", "@"})
 _INSTEAD = {
     "==": "write =",
@@ -51,7 +51,6 @@ _INSTEAD = {
     "`": 'quote names with "..."',
     "#": "a comment starts with --",
     "?": "a placeholder is written $1, its value sent in parameters",
-    "=>": "write >=",
     "=<": "write <=",
     "!<": "write >=",
     "!>": "write <=",

@@ -227,7 +227,7 @@ class Terms(Types):
         if not self.take(")"):
             if not self.take("*"):
                 self.take("DISTINCT", "ALL")
-                self.expressions()
+                self.listed(self._argument)
             self.need(")")
         if self.at("WITHIN") and self.ahead(1) == "GROUP":
             self.place += 2
@@ -237,6 +237,12 @@ class Terms(Types):
             self.need("WHERE")
             self.expression()
             self.need(")")
+
+    def _argument(self) -> None:
+        """`x`, or `days => x`."""
+        if self.ahead(1) == "=>" and is_word(self.ahead()):
+            self.place += 2
+        self.expression()
 
     def _within_group(self) -> None:
         """`(ORDER BY x DESC)` behind WITHIN GROUP."""

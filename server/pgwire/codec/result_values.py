@@ -13,8 +13,19 @@ from server.results.array_parameters import ARRAY_OIDS
 from server.results.result_types import RESULT_TYPES
 
 _OIDS: Mapping[str, int] = MappingProxyType(
-    {"uuid": 2950, "interval": 1186, **{kind: forms.oid for kind, forms in RESULT_TYPES.items()}}
+    {
+        "int2": 21,
+        "int4": 23,
+        "float4": 700,
+        "bpchar": 1042,
+        "varchar": 1043,
+        "interval": 1186,
+        "uuid": 2950,
+        **{kind: forms.oid for kind, forms in RESULT_TYPES.items()},
+    }
 )
+
+_NAMES: Mapping[int, str] = MappingProxyType({oid: kind for kind, oid in _OIDS.items()})
 
 
 @dataclass(frozen=True)
@@ -55,12 +66,21 @@ def can_be_sent(kind: ResultType, field: Field) -> bool:
 
 
 def oid_of(kind: str) -> int:
-    """The OID of a type of columns or parameters: a ResultType, `uuid`, `interval`, or the array of one.
+    """The OID of a type of columns or parameters: a ResultType, one that only parameters have, or the array of one.
 
     >>> oid_of("int8"), oid_of("int8[]"), oid_of("uuid")
     (20, 1016, 2950)
     """
     return ARRAY_OIDS[_OIDS[kind[:-2]]] if kind.endswith("[]") else _OIDS[kind]
+
+
+def type_of(oid: int) -> str | None:
+    """The type that a client gives a parameter, as `oid_of` has it; None where it leaves the type open.
+
+    >>> type_of(1186), type_of(0)
+    ('interval', None)
+    """
+    return _NAMES.get(oid)
 
 
 def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:

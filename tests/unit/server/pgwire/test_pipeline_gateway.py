@@ -35,7 +35,13 @@ class Busy:
         assert "ann" not in sql or self.free.wait(60)
         return CatalogShape((), ())
 
-    def describe(self, sql: str, search_path: SearchPath = None, analyst: str = "") -> StatementShape:
+    def describe(
+        self,
+        sql: str,
+        search_path: SearchPath = None,
+        analyst: str = "",
+        given: tuple[str | None, ...] = (),
+    ) -> StatementShape:
         assert "ann" not in sql or self.free.wait(60)
         return StatementShape((), (), ())
 
