@@ -25,7 +25,9 @@ from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import children, copied
 
-_PARAMETERS: Mapping[Family, str] = MappingProxyType({Family.UUID: "uuid", Family.OTHER: "interval"})
+_PARAMETERS: Mapping[Family, str] = MappingProxyType(
+    {Family.UUID: "uuid", Family.TIME: "time", Family.INET: "inet", Family.OTHER: "interval"}
+)
 """Types that no answer has, and a placeholder may."""
 
 _KIND = exp.DataType.Type
@@ -35,7 +37,7 @@ _CAST_TO: Mapping[object, str] = MappingProxyType(
         _KIND.SMALLINT: "int2", _KIND.INT: "int4", _KIND.BIGINT: "int8", _KIND.DECIMAL: "numeric",
         _KIND.FLOAT: "float4", _KIND.DOUBLE: "float8", _KIND.TEXT: "text", _KIND.VARCHAR: "varchar",
         _KIND.CHAR: "bpchar", _KIND.BOOLEAN: "bool", _KIND.DATE: "date", _KIND.TIMESTAMP: "timestamp",
-        _KIND.TIMESTAMPTZ: "timestamptz", _KIND.UUID: "uuid",
+        _KIND.TIMESTAMPTZ: "timestamptz", _KIND.UUID: "uuid", _KIND.TIME: "time", _KIND.INET: "inet",
     }
 )  # fmt: skip
 """What PostgreSQL calls the types that a placeholder may be cast to."""

@@ -22,6 +22,8 @@ _CASTS = {
     Family.ENUM: "TEXT",
     Family.DATE: "TEXT",  # ISO, as a policy declares it; the session's DateStyle is pinned
     Family.TIMESTAMP: "TEXT",
+    Family.TIME: "TEXT",
+    Family.INET: "TEXT",
     Family.TIMESTAMPTZ: "TEXT",  # with its offset, so that two instants of a repeated hour stay two
 }
 
@@ -54,6 +56,8 @@ def distinct_value(value: exp.Expr, kind: SqlType) -> exp.Expr | None:
         inside = exp.Between(this=wrap(copied(value)), low=number_sql(-_MOST), high=number_sql(_MOST))
         return exp.Case().when(inside, cast_sql(copied(value), "BIGINT"), copy=False)
     if kind.family is Family.NUMERIC and kind.scale is not None and isinstance(value, exp.Column):
+        return cast_sql(copied(value), "TEXT")
+    if kind.has_one_text:
         return cast_sql(copied(value), "TEXT")
     return canonical_value(value, kind) if kind.family in _DISTINCT else None
 

@@ -32,7 +32,11 @@ _TARGETS: dict[str, Family] = {
     "TIMESTAMP": Family.TIMESTAMP,
     "TIMESTAMPTZ": Family.TIMESTAMPTZ,
     "UUID": Family.UUID,
+    "TIME": Family.TIME,
+    "INET": Family.INET,
 }
+
+_ADVICE = {Family.TIME: "compare the parts of a time: extract(hour FROM x) >= 12"}
 
 
 def cast(node: exp.Expr, binder: Binder) -> Scalar:
@@ -65,7 +69,7 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         return replace(moment, zoned=target.family is Family.TIMESTAMPTZ)
     if part.type.family is Family.BOOL and target.family is Family.INTEGER:
         return arithmetic.whole_number(node, cast_sql(part.sql, "INT"), 0, 1)
-    raise _refused(node, f"a cast from {part.kind} to {target.family.value}")
+    raise _refused(node, f"a cast from {part.kind} to {target.shown}", _ADVICE.get(target.family))
 
 
 def _whole(node: exp.Expr, part: Scalar, field: exp.Extract) -> Scalar:
@@ -85,7 +89,7 @@ def _target(node: exp.Expr) -> SqlType:
     if family is None:
         shown = written.sql("postgres").lower()
         hint = "write DATE '...' or TIMESTAMP '...'" if "TIME" in name else _OTHER_TYPES
-        if name in ("TIME", "TIMETZ"):
+        if name == "TIMETZ":
             hint = "compare the parts of a time, extract(hour FROM x), or all of it with a TIMESTAMP '...'"
         raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, position=position_of(node))
     if not written.expressions:

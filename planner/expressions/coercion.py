@@ -20,6 +20,8 @@ _NUMBER = SqlType(Family.NUMERIC)
 
 _FLOAT_DIGITS = 300
 
+_ONLY_COUNTED = "count them, or ask whether they are NULL; for more ask the custodian for a column of another type"
+
 
 def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     """A quoted literal or placeholder as a value of that type; anything else as it is."""
@@ -75,9 +77,12 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
     aligned = []
     for part in parts:
         if part.type is not None and not _comparable(known, part.type):
-            names = f"{known.family.value} and {part.type.family.value}"
+            names = f"{known.shown} and {part.type.shown}"
             number, string = known.is_number or part.type.is_number, known.is_string or part.type.is_string
             hint = "a text goes in quotes: '5'" if number and string else "compare values of one type"
+            uncompared = next((kind for kind in (known, part.type) if kind.family is Family.OTHER), None)
+            if uncompared is not None:
+                names, hint = f"values of type {uncompared.shown}", _ONLY_COUNTED
             if Family.ENUM in (known.family, part.type.family):
                 hint = "compare an enum with its labels, or as text: status::text"
             raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
@@ -150,6 +155,8 @@ _SAMPLES = {
     Family.TIMESTAMP: "2000-01-01 00:00:00",
     Family.TIMESTAMPTZ: "2000-01-01 00:00:00",
     Family.UUID: "00000000-0000-0000-0000-000000000000",
+    Family.TIME: "00:00:00",
+    Family.INET: "10.0.0.1",
     Family.TEXT: "a",
     Family.CHAR: "a",
 }

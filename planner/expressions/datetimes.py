@@ -351,6 +351,6 @@ AS_NUMBER = "write (x)::int, which is 1 where it is true and 0 where it is false
 
 def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
     """The clamped form of a date or timestamp, which has none. Raises: UnsupportedSQL."""
-    name = "text" if kind is None else kind.family.value
+    name = "text" if kind is None else kind.shown
     hint = AS_NUMBER if kind is not None and kind.family is Family.BOOL else "sum numbers, or count rows"
     raise UnsupportedSQL(f"{name} is no number", hint=hint, position=position_of(node))

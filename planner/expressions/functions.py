@@ -54,7 +54,7 @@ class Function:
 
 _ARITHMETIC = "as numeric with counted digits; as double, from clamped columns within the range of a double"
 
-_COMPARES = "two numbers, texts, datetimes, booleans or uuids -> boolean"
+_COMPARES = "two numbers, texts, datetimes, times, booleans, uuids or addresses -> boolean"
 
 _EXACT = "types that compare exactly; literals are read by the planner"
 

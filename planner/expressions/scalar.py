@@ -126,7 +126,7 @@ class Scalar:
     @property
     def kind(self) -> str:
         """Its type's name, for messages."""
-        return "text" if self.type is None else self.type.family.value
+        return "text" if self.type is None else self.type.shown
 
     def measured(self) -> Measured:
         """The clamped form: SQL of a double and its bounds.

@@ -95,7 +95,7 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     """What a key's columns are read from in a domain's statement; nothing where the values must be known here."""
     if key.result is None:
         hint = "group by a whole number, text, a date, an enum or a boolean"
-        raise UnsupportedSQL(f"GROUP BY a key of type {key.type.family.value}", hint=hint, position=key.position)
+        raise UnsupportedSQL(f"GROUP BY a key of type {key.type.shown}", hint=hint, position=key.position)
     if _other(key, sources) is not None:
         return {}
     meant = {}

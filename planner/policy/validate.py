@@ -14,7 +14,7 @@ from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.policy.table_settings import section_of
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.result_types import is_discoverable, result_type
-from planner.sql.sql_types import Family, SqlType, canonical_cast, sql_type
+from planner.sql.sql_types import READ_IN_PART, Family, SqlType, canonical_cast, sql_type
 from planner.suggestions import did_you_mean
 
 _MAX_DOMAIN = 10_000
@@ -96,6 +96,9 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
                 meant = _meant(relation, policy.privacy_units)
                 yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit{meant}"
         for key in declared.keys:
+            for one in table.columns:
+                if one.name in key and one.type in READ_IN_PART:
+                    yield f"tables.{name}.keys: two {one.name}, of type {one.type}, may be read as one"
             missing = [column for column in key if table.column(column) is None]
             if missing:
                 yield f"tables.{name}.keys: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"

@@ -154,7 +154,7 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
         return SqlType(Family.TIMESTAMP)
     if left.family is right.family:
         return left
-    names = f"{left.family.value} and {right.family.value}"
+    names = f"{left.shown} and {right.shown}"
     raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", position=position_of(node))
 
 

@@ -21,6 +21,8 @@ _WORDS = {
     Family.TIMESTAMP: "timestamp",
     Family.TIMESTAMPTZ: "timestamptz",
     Family.UUID: "uuid",
+    Family.TIME: "time",
+    Family.INET: "inet",
     Family.OTHER: "other",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import ipaddress
 import re
 import uuid
 from datetime import date, datetime, timedelta
@@ -25,6 +26,10 @@ _MOMENTS = {
     exp.DataType.Type.TIMESTAMP: Family.TIMESTAMP,
     exp.DataType.Type.TIMESTAMPTZ: Family.TIMESTAMPTZ,
 }
+_TIME = re.compile(
+    r"\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]{0,6}))?)?\s*",
+    re.ASCII,
+)
 _BLANKS = " \t\n\r\f\v"
 _LARGEST, _SMALLEST = Decimal("1e100"), Decimal("1e-100")
 _MAX_DIGITS = 200
@@ -81,13 +86,17 @@ def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
         return _uuid(node)
     if kind.family is Family.ENUM:
         return _label(node, kind)
+    if kind.family is Family.TIME:
+        return _time(node)
+    if kind.family is Family.INET:
+        return _network(node)
     text = text.strip(_BLANKS)
     digits = text[1:] if text[:1] in ("-", "+") else text
     if kind.is_number and _NUMBER.fullmatch(digits):
         value = number(exp.Literal(this=digits, is_string=False))
         return number_sql(value.copy_negate() if value and text.startswith("-") else value)
     wanted = "write a number" if kind.is_number else "write a value of its type"
-    raise UnreadableValue(f"{kind.family.value} is not compared with text", hint=wanted, position=position_of(node))
+    raise UnreadableValue(f"{kind.shown} is not compared with text", hint=wanted, position=position_of(node))
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
@@ -164,6 +173,31 @@ def _uuid(node: exp.Expr) -> exp.Expr:
         return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
         raise UnreadableValue("a UUID that cannot be read", position=position_of(node)) from None
+
+
+def _time(node: exp.Expr) -> exp.Expr:
+    """A time of a day, to the microsecond."""
+    found = _TIME.fullmatch(node.name)
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second")) if found else (24, 0, 0)
+    if hour > 23 or minute > 59 or second > 59:
+        hint = "write '12:30' or '12:30:00.5'"
+        raise UnreadableValue("a time that cannot be read", hint=hint, position=position_of(node))
+    fraction = ((found and found["fraction"]) or "").rstrip("0")
+    text = f"{hour:02}:{minute:02}:{second:02}{'.' if fraction else ''}{fraction}"
+    return cast_sql(exp.Literal.string(text), "TIME")
+
+
+def _network(node: exp.Expr) -> exp.Expr:
+    """An address with the bits of its network or without: '10.0.0.1', '10.0.0.0/8', '::1'."""
+    written, slash, bits = node.name.strip(_BLANKS).partition("/")
+    try:
+        if "%" in written or (slash and not (bits.isascii() and bits.isdecimal())):
+            raise ValueError
+        found = ipaddress.ip_interface(f"{written}{slash}{bits}")
+    except ValueError:
+        hint = "write '10.0.0.1' or '10.0.0.0/8'"
+        raise UnreadableValue("an address that cannot be read", hint=hint, position=position_of(node)) from None
+    return cast_sql(exp.Literal.string(found.with_prefixlen), "INET")
 
 
 def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:

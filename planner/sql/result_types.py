@@ -62,7 +62,13 @@ RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
         "float8": ResultTypeFacts({Family.FLOAT: _itself}),
         "numeric": ResultTypeFacts({Family.NUMERIC: _itself}, frozenset({Family.NUMERIC})),
         "text": ResultTypeFacts(
-            {Family.TEXT: _itself, Family.CHAR: _itself, Family.UUID: _as_text},
+            {
+                Family.TEXT: _itself,
+                Family.CHAR: _itself,
+                Family.UUID: _as_text,
+                Family.TIME: _as_text,
+                Family.INET: _as_text,
+            },
             frozenset({Family.TEXT, Family.CHAR, Family.ENUM}),
         ),
         "bool": ResultTypeFacts({Family.BOOL: _itself}, frozenset({Family.BOOL})),

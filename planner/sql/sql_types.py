@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from types import MappingProxyType
 
 
 class Family(Enum):
@@ -25,8 +27,10 @@ class Family(Enum):
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
     UUID = "uuid"
+    TIME = "time"
+    INET = "inet"
     ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, and has no order
-    OTHER = "other"
+    OTHER = "other"  # counted, and never compared
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,27 @@ class SqlType:
         text; None: as many as the database can hold.
       scale: of a numeric, the digits after the point.
       labels: of an enum, in its order.
+      name: of family OTHER: what the database calls it.
     """
 
     family: Family
     precision: int | None = None
     scale: int | None = None
     labels: tuple[str, ...] = ()
+    name: str = field(default="", repr=False)
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return self.name[:_SHOWN] or self.family.value
+
+    @property
+    def has_one_text(self) -> bool:
+        """Of family OTHER: are two values equal exactly when their texts are?"""
+        element = self.name.removesuffix("[]")
+        if element != self.name:
+            return element != "varchar" and sql_type(element).family in _ELEMENTS_OF_ONE_TEXT
+        return self.name.partition("(")[0] in _OF_ONE_TEXT
 
     @property
     def is_number(self) -> bool:
@@ -89,7 +108,43 @@ _FAMILIES = {
     "timestamptz": Family.TIMESTAMPTZ,
     "timestamp with time zone": Family.TIMESTAMPTZ,
     "uuid": Family.UUID,
+    "time": Family.TIME,
+    "time without time zone": Family.TIME,
+    "inet": Family.INET,
+    "cidr": Family.INET,
 }
+
+_OF_DUCKDB = {
+    "ubigint": SqlType(Family.NUMERIC, 20, 0),
+    "hugeint": SqlType(Family.NUMERIC, 38, 0),
+    "uhugeint": SqlType(Family.NUMERIC, 38, 0),
+    "timestamp_s": SqlType(Family.TIMESTAMP),
+    "timestamp_ms": SqlType(Family.TIMESTAMP),
+    "timestamp_ns": SqlType(Family.TIMESTAMP),
+}
+"""Types of DuckDB's own as the type that its writer reads them as."""
+
+READ_AS: Mapping[str, str] = MappingProxyType(
+    {
+        name: "TIMESTAMP" if kind.family is Family.TIMESTAMP else f"DECIMAL({kind.precision}, 0)"
+        for name, kind in _OF_DUCKDB.items()
+    }
+)
+"""The same, as DuckDB spells it."""
+
+READ_IN_PART = frozenset(READ_AS) - {"ubigint"}
+"""Those of which some values are NULL, since the other type lacks them, or are read as one: no key may have any."""
+
+_OF_ONE_TEXT = frozenset(
+    {"bytea", "blob", "macaddr", "macaddr8", "money", "time with time zone", "bit", "bit varying"}
+)
+"""Not among them: json, which has no equality; jsonb, with 1.0 and 1.00; intervals, with a day and 24 hours.
+DuckDB's lists of texts are not either: in older versions ['a, b'] and ['a', 'b'] have one text.
+"""
+
+_ELEMENTS_OF_ONE_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.UUID, Family.TIME})
+
+_SHOWN = 60
 
 _WHOLE_DIGITS = {"smallint": 5, "int2": 5, "integer": 10, "int4": 10, "int": 10, "bigint": 19, "int8": 19}
 
@@ -112,15 +167,17 @@ def sql_type(text: str) -> SqlType:
     if _ENUM.fullmatch(text):
         labels = re.findall(_LABEL, text)
         return SqlType(Family.ENUM, labels=tuple(label[1:-1].replace("''", "'") for label in labels))
+    if text in _OF_DUCKDB:
+        return _OF_DUCKDB[text]
     match = re.fullmatch(r"([a-z0-9 ]+?)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?( with(?:out)? time zone)?", text)
     if match is None:
-        return SqlType(Family.OTHER)
+        return SqlType(Family.OTHER, name=text)
     words, precision, scale, zone = match.groups()
     family = _FAMILIES.get(words + (zone or ""), Family.OTHER)
     if family is Family.NUMERIC and precision is not None:
         return SqlType(family, int(precision), int(scale or 0))
-    if words == "bpchar" and precision is None:  # LIKE sees the blanks that its equality ignores
-        return SqlType(Family.OTHER)
+    if family is Family.OTHER or (words == "bpchar" and precision is None):  # LIKE sees the blanks of bpchar
+        return SqlType(Family.OTHER, name=text)
     if family in (Family.TEXT, Family.CHAR):
         unsized = 1 if family is Family.CHAR else None
         return SqlType(family, unsized if precision is None else int(precision))

@@ -21,13 +21,20 @@ from planner.sql.nan_columns import NUMBERS, with_nan
 # An enum is told by its labels, which are structure: a new one is another structure.
 # Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
 # The constraints of a column alone tell whether it may hold NaN; those of a foreign table are only promised.
+# A domain is its base type, whose operators its values have: what it checks is checked when a value is written.
 _COLUMNS = """
+    WITH RECURSIVE domains AS (
+      SELECT oid AS domain, typbasetype AS base, typtypmod AS modifier FROM pg_type WHERE typtype = 'd'
+      UNION ALL
+      SELECT d.domain, t.typbasetype, t.typtypmod
+      FROM domains d JOIN pg_type t ON t.oid = d.base WHERE t.typtype = 'd'
+    )
     SELECT n.nspname, c.relname, a.attname,
            coalesce(
              (SELECT 'enum(' || string_agg('''' || replace(e.enumlabel, '''', '''''') || '''', ', '
                                           ORDER BY e.enumsortorder) || ')'
               FROM pg_enum e WHERE e.enumtypid = t.oid),
-             format_type(a.atttypid, a.atttypmod))
+             format_type(t.oid, coalesce(d.modifier, a.atttypmod)))
              || CASE WHEN a.attcollation <> t.typcollation THEN ' with collation ' || l.collname ELSE '' END,
            NOT a.attnotnull OR EXISTS (
              SELECT FROM pg_constraint k
@@ -39,7 +46,9 @@ _COLUMNS = """
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
-    JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN domains d ON d.domain = a.atttypid
+      AND NOT EXISTS (SELECT FROM pg_type b WHERE b.oid = d.base AND b.typtype = 'd')
+    JOIN pg_type t ON t.oid = coalesce(d.base, a.atttypid)
     LEFT JOIN pg_collation l ON l.oid = a.attcollation
     WHERE n.nspname = ANY (%(namespaces)s) AND NOT c.relispartition
       AND (c.relkind = 'p' OR (c.relkind = 'r' AND NOT EXISTS

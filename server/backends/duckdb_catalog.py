@@ -9,6 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
 from planner.sql.nan_columns import FLOATS, with_nan
+from planner.sql.sql_types import READ_IN_PART
 from server.backends.parquet.folder import fold
 
 # Types in PostgreSQL's words, which the planner speaks; others stay as they are.
@@ -28,6 +29,7 @@ _TYPES = {
     "TIMESTAMP": "timestamp without time zone",
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
     "UUID": "uuid",
+    "TIME": "time without time zone",
 }
 
 # The text of a table's definition tells whether any of its columns has a collation; the catalog does not say which.
@@ -68,7 +70,13 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
     parameters = {"namespace": namespace}
     columns: defaultdict[str, list[Column]] = defaultdict(list)
     for table, name, kind, nullable, collated in connection.execute(_COLUMNS, parameters).fetchall():
-        columns[_name(table)].append(Column(fold(name), _type(kind, collated), nullable))
+        written = _type(kind, collated)
+        columns[_name(table)].append(Column(fold(name), written, nullable or written in READ_IN_PART))
+
+    def converted(table: str, names: tuple[str, ...]) -> bool:
+        """Is a value of the key not read as it is, so that two keys may be one?"""
+        return any(column.name in names and column.type in READ_IN_PART for column in columns[table])
+
     unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
     primary_keys: dict[str, tuple[str, ...]] = {}
     foreign_keys: defaultdict[str, list[ForeignKey]] = defaultdict(list)
@@ -76,7 +84,7 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
         folded = tuple(map(fold, names))
         if kind == "FOREIGN KEY":
             foreign_keys[_name(table)].append(ForeignKey(folded, _name(references), tuple(map(fold, key))))
-        else:
+        elif not converted(_name(table), folded):
             unique_keys[_name(table)].append(folded)
             if kind == "PRIMARY KEY":
                 primary_keys[_name(table)] = folded

@@ -9,6 +9,7 @@ how its cells are made of what databases and groups have. What the planner knows
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import re
 import struct
@@ -219,6 +220,17 @@ def _packed_interval(raw: bytes) -> IntervalText:
     return IntervalText(f"{months} months {days} days {micros} microseconds")
 
 
+def _packed_time(raw: bytes) -> str:
+    """The text of a time of a day, which is a number of microseconds."""
+    seconds, micros = divmod(struct.unpack("!q", raw)[0], 1_000_000)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{micros:06}"
+
+
+def _packed_network(raw: bytes) -> str:
+    """The text of an address: its family, the bits of its network, two bytes, its own bytes."""
+    return f"{ipaddress.ip_address(raw[4:])}/{raw[1]}"
+
+
 def _packed_moment(raw: bytes) -> datetime:
     return _EPOCH + timedelta(microseconds=struct.unpack("!q", raw)[0])
 
@@ -319,6 +331,8 @@ PARAMETERS: Mapping[int, Parameter] = MappingProxyType(
         21: Parameter(_read_whole, _packed_whole("!h")),  # int2
         23: Parameter(_read_whole, _packed_whole("!i")),  # int4
         700: Parameter(_read_decimal, _packed_float("!f")),  # float4
+        869: Parameter(read_text, _packed_network),  # inet
+        1083: Parameter(read_text, _packed_time),  # time
         1186: Parameter(lambda raw: IntervalText(read_text(raw)), _packed_interval),  # interval
         2950: Parameter(read_text, lambda raw: str(uuid.UUID(bytes=raw))),  # uuid
     }

@@ -224,6 +224,33 @@ def test_a_collation_of_its_own_makes_another_type(scratch_url: str) -> None:
     assert sql_type(short.type).family is Family.CHAR
 
 
+def test_a_domain_is_its_base_type_with_its_size_and_its_collation(scratch_url: str) -> None:
+    _execute(
+        scratch_url,
+        "CREATE DOMAIN age AS integer CHECK (VALUE > 0)",
+        "CREATE DOMAIN young AS age CHECK (VALUE < 100)",
+        "CREATE DOMAIN price AS numeric(8,2)",
+        "CREATE DOMAIN low_price AS price",
+        'CREATE DOMAIN email AS text COLLATE "C"',
+        "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+        "CREATE DOMAIN known_mood AS mood NOT NULL",
+        "CREATE TABLE t (a age, y young, p low_price, e email, m known_mood, n numeric(5,1), l age[])",
+        "CREATE VIEW v AS SELECT y, p FROM t",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        schema = read_schema(connection)
+    assert [column.type for column in schema.tables["t"].columns] == [
+        "integer",
+        "integer",
+        "numeric(8,2)",
+        "text with collation C",
+        "enum('sad', 'ok')",
+        "numeric(5,1)",
+        "age[]",
+    ]
+    assert [column.type for column in schema.views["v"].table.columns] == ["integer", "numeric(8,2)"]
+
+
 def test_the_planners_fixture_is_the_demonstrations_catalog(tpch_url: str) -> None:
     with psycopg.connect(tpch_url) as connection:
         real = read_schema(connection).tables

@@ -24,7 +24,7 @@ from planner.rewriting.dialects import duckdb_aggregates, duckdb_conditions, duc
 from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, literal
 from planner.schema import Schema, Table
 from planner.sql.sql_nodes import DECLARED, ROWS, cast_sql, tables_by_alias
-from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
 from planner.sql.trees import position_of
 
 CLAUSES = (
@@ -116,6 +116,8 @@ class Writer:
         kind, single = sql_type(column.type), column.type in ("real", "float4")
         if kind.family is Family.FLOAT:
             return Typed(cast_sql(node.copy(), "DOUBLE"), SINGLE if single else kind)
+        if column.type in READ_AS:
+            return Typed(exp.TryCast(this=node.copy(), to=exp.DataType.build(READ_AS[column.type])), kind)
         return Typed(node.copy(), kind)
 
     def _clause(self, node: exp.Expr) -> Typed:

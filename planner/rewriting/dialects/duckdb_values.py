@@ -233,7 +233,17 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
 }
 
 _SAME_TEXT = frozenset(
-    {Family.INTEGER, Family.TEXT, Family.CHAR, Family.BOOL, Family.DATE, Family.TIMESTAMP, Family.UUID, Family.ENUM}
+    {
+        Family.INTEGER,
+        Family.TEXT,
+        Family.CHAR,
+        Family.BOOL,
+        Family.DATE,
+        Family.TIMESTAMP,
+        Family.UUID,
+        Family.ENUM,
+        Family.TIME,
+    }
 )
 """Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
 
@@ -242,6 +252,7 @@ _LITERALS = {
     "timestamp": Family.TIMESTAMP,
     "timestamptz": Family.TIMESTAMPTZ,
     "uuid": Family.UUID,
+    "time": Family.TIME,
 }
 
 
@@ -260,8 +271,9 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
         kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
         return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
-    fixed = value.type.family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
-    if is_type(target, "text", "varchar") and (fixed or value.type.family in _SAME_TEXT):
+    column = value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql  # of a type of DuckDB's own
+    fixed = value.type.family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as there
+    if is_type(target, "text", "varchar") and (fixed or value.type.has_one_text or value.type.family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
     for name, family in _LITERALS.items():
         if is_type(target, name) and isinstance(value.sql, exp.Literal):

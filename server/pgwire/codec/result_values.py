@@ -21,6 +21,8 @@ _OIDS: Mapping[str, int] = MappingProxyType(
         "varchar": 1043,
         "interval": 1186,
         "uuid": 2950,
+        "time": 1083,
+        "inet": 869,
         **{kind: forms.oid for kind, forms in RESULT_TYPES.items()},
     }
 )

@@ -19,7 +19,7 @@ from planner.rewriting.dialects.spark.moments import as_moment
 from planner.sql.sql_types import Family, SqlType
 
 _MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
-_COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR}
+_COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR, Family.TIME, Family.INET}
 _SPECIAL = frozenset("%_\\")
 
 
