@@ -197,7 +197,7 @@ def _of_released(node: exp.Expr) -> SqlType | None:
 def _type(slot: Slot, index: int) -> str:
     if slot.given:
         return slot.stated[0]
-    kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_type(kind) or "text" for kind in slot.types}
+    kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_type(kind) for kind in slot.types}
     if len(slot.arrays) > 1:
         hint = "give the array a number of its own"
         raise UnsupportedSQL(f"${index} stands for an array and for one value", hint=hint)

@@ -17,9 +17,7 @@ from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
-from planner.sql.result_types import shown_type
 from planner.sql.sql_nodes import named_sql, table_sql
-from planner.sql.sql_types import sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 Cell = str | int | float | bool | None
@@ -175,10 +173,9 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
 
 
 def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
-    """A public table as a subquery of the columns that answers may show: no other and no system column is in it."""
-    columns = [column.name for column in table.columns if shown_type(sql_type(column.type)) is not None]
+    """A public table as a subquery of the columns of the catalog: no system column is in it."""
     select = exp.Select(
-        expressions=[_value(table, name) for name in columns],
+        expressions=[_value(table, column.name) for column in table.columns],
         from_=exp.From(this=table_sql(table, "t")),
     )
     alias = node.args.get("alias")

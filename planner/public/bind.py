@@ -20,7 +20,6 @@ from planner.public.select import bind_select, named_place, sort_column
 from planner.public.tables import PublicScope, PublicTables
 from planner.schema import Schema
 from planner.sql.columns import bound_column
-from planner.sql.result_names import ResultType
 from planner.sql.result_types import shown_as
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
@@ -48,11 +47,7 @@ def bind_public(
     tables = PublicTables(schema, policy, search_path)
     relation = _Queries(tables).query(replace_clock(tree, now, policy.time_grain), None, {})
     alias = relation.enter(tables)
-    items = tree.selects if len(tree.selects) == len(relation.columns) else [tree] * len(relation.columns)
-    shown = [
-        _shown(bound_column(alias, f"c{place}"), column, item)
-        for place, (column, item) in enumerate(zip(relation.columns, items, strict=True))
-    ]
+    shown = [shown_as(bound_column(alias, f"c{place}"), column.type) for place, column in enumerate(relation.columns)]
     statement = relation.selected(
         tables, [sql for _, sql in shown], sort=True, alias=alias, at_most=MAX_PUBLIC_ROWS + 1
     )
@@ -70,17 +65,6 @@ def _read(node: exp.Table, schema: Schema) -> str:
     table = schema.at(node.db, node.name)
     assert table is not None, "a statement has tables of the catalog only"
     return table.name
-
-
-def _shown(column: exp.Expr, described: RelationColumn, item: exp.Expr) -> tuple[ResultType, exp.Expr]:
-    """Type and SQL, as the answer has it. Raises: UnsupportedSQL for a type that is not shown."""
-    found = shown_as(column, described.type)
-    if found is None:
-        hint = "leave it out of the select list"
-        raise UnsupportedSQL(
-            f"a column of this type is not shown: {described.name!r}", hint=hint, position=position_of(item)
-        )
-    return found
 
 
 class _Queries:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic
+from planner.expressions import arithmetic, casts, math_functions
 from planner.expressions.coercion import number, whole_literal
 from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Scalar, repeated, wrap
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import copied, position_of
 
 _DOUBLE = SqlType(Family.FLOAT)
@@ -147,9 +147,36 @@ def _zero() -> exp.Expr:
     return cast_sql(exp.Literal.number(0), "DOUBLE PRECISION")
 
 
+def cast(node: exp.Expr, binder: Binder) -> Scalar:
+    """As `planner.expressions.casts.cast`; the text of a date or time is the database's own, of every year."""
+    part = binder.scalar(node.this)
+    moment = part.type is not None and part.type.is_moment and isinstance(part.plain, exp.Column)
+    target = sql_type(node.args["to"].sql("postgres").lower())
+    if moment and target == SqlType(Family.TEXT):
+        return typed(node, target, cast_sql(part.sql, "TEXT"))
+    return casts.cast(node, binder)
+
+
+def rounded(node: exp.Expr, binder: Binder) -> Scalar:
+    """As `planner.expressions.math_functions.rounded`; of a numeric without a scale all digits are kept."""
+    inner = number(binder.scalar(node.this), binder)
+    exact = inner.type is not None and inner.type.family is Family.NUMERIC and inner.digits is None
+    if not exact or not isinstance(node, exp.Round):
+        return math_functions.rounded(node, binder)
+    places = node.args.get("decimals")
+    count = 0 if places is None else whole_literal(places, -_MOST_PLACES, _MOST_PLACES)
+    literal = exp.Literal.number(abs(count))
+    decimals = literal if count >= 0 else exp.Neg(this=literal)
+    return typed(node, SqlType(Family.NUMERIC), exp.Round(this=inner.sql, decimals=decimals))
+
+
+_MOST_PLACES = 30
+
 HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Binder], Scalar]] = {
+    exp.Cast: cast,
     exp.Div: quotient,
     exp.Mod: remainder,
+    exp.Round: rounded,
     exp.Sqrt: square_root,
     exp.Exp: exponential,
     exp.Ln: logarithm,

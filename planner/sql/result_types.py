@@ -68,6 +68,8 @@ RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
                 Family.UUID: _as_text,
                 Family.TIME: _as_text,
                 Family.INET: _as_text,
+                Family.ENUM: _as_text,
+                Family.OTHER: _as_text,
             },
             frozenset({Family.TEXT, Family.CHAR, Family.ENUM}),
         ),
@@ -89,16 +91,15 @@ def result_type(kind: SqlType) -> ResultType | None:
     return _KEYS.get(kind.family)
 
 
-def shown_type(kind: SqlType) -> ResultType | None:
-    """The type that a column of a public table has in an answer; None where its type is not shown."""
-    found = _SHOWN.get(kind.family)
-    return None if found is None else found[0]
+def shown_type(kind: SqlType) -> ResultType:
+    """The type that a column of a public table has in an answer: of what answers have no type for, text."""
+    return _SHOWN[kind.family][0]
 
 
-def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr] | None:
-    """A column of a public table as an answer has it: type and SQL; None where its type is not shown."""
-    found = _SHOWN.get(kind.family)
-    return None if found is None else (found[0], found[1](column))
+def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
+    """A column of a public table as an answer has it: type and SQL."""
+    shown, written = _SHOWN[kind.family]
+    return shown, written(column)
 
 
 def is_discoverable(kind: SqlType) -> bool:

@@ -113,6 +113,10 @@ class ReadLimits:
         helped = {} if parallel is None else {"max_parallel_workers_per_gather": str(parallel)}
         return {"work_mem": f"{self.work_mem_mb}MB", **helped}
 
+_VALUELESS = (psycopg.DataError, errors.CardinalityViolation, errors.ProgramLimitExceeded)
+"""What PostgreSQL raises where a public statement has no value: `chr(0)`, a text that is too long."""
+
+
 
 @dataclass(frozen=True)
 class PostgresBackend:
@@ -171,7 +175,7 @@ class PostgresBackend:
                     streamed = cast("Generator[Any, None, None]", cursor.stream(statement.sql.encode()))
                     with closing(streamed) as rows:
                         return public_rows(_Streamed(rows), statement.types)
-            except (psycopg.DataError, errors.CardinalityViolation) as error:
+            except _VALUELESS as error:
                 raise no_value() from error
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
@@ -184,7 +188,7 @@ class PostgresBackend:
             try:
                 _check_plan(connection, empty)
                 described = connection.execute(empty.columns_sql().encode()).description or ()
-            except (errors.ProgrammingError, psycopg.DataError, errors.FeatureNotSupported) as error:
+            except (errors.ProgrammingError, errors.FeatureNotSupported, *_VALUELESS) as error:
                 raise not_computable(statement, _said(error)) from error
             columns = tuple((column.name, _type_name(connection, column.type_code)) for column in described)
             if not rows:
@@ -198,7 +202,7 @@ class PostgresBackend:
                     sql = statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1).encode()
                     with closing(cast("Generator[Any, None, None]", cursor.stream(sql))) as streamed:
                         return Computed(columns, public_rows(_Streamed(streamed), kinds))
-            except (psycopg.DataError, errors.CardinalityViolation) as error:
+            except _VALUELESS as error:
                 raise not_computed(statement, _said(error)) from error
 
     @contextmanager
@@ -385,6 +389,8 @@ def _translated() -> Iterator[None]:
         raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less") from error
     except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
         raise BackendConnectionLost("the database cut the query off") from error
+    except (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns) as error:
+        raise BackendFailed("the rewritten query is beyond a limit of the database") from error
     except psycopg.OperationalError as error:
         raise BackendConnectionLost("the connection to the database was lost") from error
     except psycopg.Error as error:

@@ -251,3 +251,64 @@ def test_failures_do_not_count_against_the_analyst(tmp_path: Path, ledger: Ledge
             ask(broken, _ask("SELECT 1"))
     assert "4711" not in problem(failed.value).message
     assert not [entry for entry in ledger.entries() if entry.kind in ("reserved", "failed")]
+
+
+EVERY_TYPE = """
+    CREATE TYPE mood AS ENUM ('bad', 'ok', 'good');
+    CREATE TABLE part (id int PRIMARY KEY, d date, ts timestamp, tz timestamptz, m numeric, f float8, u uuid, i inet,
+        iv interval, a int[], j jsonb, b bytea, cash money, e mood);
+    CREATE TABLE customer (c_custkey bigint PRIMARY KEY);
+    INSERT INTO part VALUES (1, 'infinity', 'infinity', 'infinity', 123456789012345678901234567890.125, 'NaN',
+        '00000000-0000-0000-0000-000000000001', '10.0.0.1', '1 day', '{1,2}', '{"a": 1}', '\\x00ff', '12.3', 'ok'),
+        (2, '0044-03-15 BC', '0044-03-15 BC', '2020-01-01 12:00+00', 2.5, 1e300, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, 'bad')
+"""
+
+
+@pytest.fixture
+def every_type(scratch_url: str, ledger: Ledger, workers: WorkerPool) -> Pipeline:
+    with psycopg.connect(scratch_url) as connection:
+        connection.execute(EVERY_TYPE.encode())
+        connection.commit()
+        schema = read_schema(connection)
+    head = (
+        'name = "types"\n[database]\nurl = "env:UNUSED"\n[ledger]\npath = "ledger.sqlite"\n[privacy]\nepsilon = 1.0\n'
+    )
+    policy = parse_policy(
+        f'{head}max_epsilon = 1.0\ndelta = 0.0\n[privacy_units]\ncustomer = "c_custkey"\n'
+        "[tables.customer]\n[tables.part]\npublic = true\n"
+    )
+    return Pipeline(policy, schema, PostgresBackend(scratch_url), ledger, workers)
+
+
+def test_columns_of_every_type_are_shown_as_postgresql_writes_them(every_type: Pipeline) -> None:
+    def asked(sql: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in ask(every_type, QueryRequest("ada", sql, None, request_id="r")).rows]
+
+    assert len(asked("SELECT * FROM part")[0]) == 14
+    assert asked("SELECT u, i, iv, a, j, b, cash, e FROM part WHERE id = 1") == [
+        (
+            "00000000-0000-0000-0000-000000000001",
+            "10.0.0.1/32",
+            "1 day",
+            "{1,2}",
+            '{"a": 1}',
+            "\\x00ff",
+            "$12.30",
+            "ok",
+        )
+    ]
+    assert asked("SELECT d::text, ts::text, tz::text FROM part ORDER BY id") == [
+        ("infinity", "infinity", "infinity"),
+        ("0044-03-15 BC", "0044-03-15 00:00:00 BC", "2020-01-01 12:00:00+00"),
+    ]
+    assert asked("SELECT round(m, 2) FROM part WHERE id = 1") == [("123456789012345678901234567890.13",)]
+    assert asked("SELECT id, rank() OVER (ORDER BY e) FROM part ORDER BY id") == [(1, 2), (2, 1)]
+
+
+def test_what_has_no_value_is_said_to_have_none(every_type: Pipeline) -> None:
+    """A limit of PostgreSQL was taken for a connection that is lost."""
+    for sql in ("SELECT chr(0)", "SELECT lpad('a', 1000000000)", "SELECT f::int FROM part", "SELECT 10^400"):
+        with pytest.raises((UnsupportedSQL, ComputationFailed)) as refused:
+            ask(every_type, QueryRequest("ada", sql, None, request_id="r"))
+        assert problem(refused.value).status == 422, sql

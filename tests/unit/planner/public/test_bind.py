@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from planner.binding.placeholders import substitute
 from planner.describe import describe
 from planner.errors import (
@@ -113,13 +111,12 @@ def test_now_is_snapped() -> None:
     assert "2024-05-17 00:00:00" in public_sql("SELECT now()")
 
 
-def test_a_column_of_a_type_that_nobody_knows_can_be_left_out() -> None:
+def test_a_column_of_a_type_that_nobody_knows_is_shown_as_text() -> None:
     table = Table("shapes", "public", (Column("id", "integer", False), Column("shape", "geometry", True)), (), ())
     schema = Schema({**tpch_schema().tables, "shapes": table})
     policy = replace(demo_policy(), tables={**demo_policy().tables, "shapes": TablePolicy(public=True)})
     assert public("SELECT id FROM (SELECT * FROM shapes) AS s", schema, policy).columns == (("id", "int8"),)
-    with pytest.raises(UnsupportedSQL, match="shape"):
-        public("SELECT * FROM shapes", schema, policy)
+    assert public("SELECT * FROM shapes", schema, policy).columns == (("id", "int8"), ("shape", "text"))
 
 
 def test_what_a_policy_declares_of_a_column_does_not_clamp_it() -> None:
