@@ -23,6 +23,7 @@ from planner.binding.normal_form import normal_form
 from planner.binding.scope import Scope, Tables
 from planner.binding.statistics.aggregates import Aggregates
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
+from planner.expressions.predicates import unknown
 from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import KeyValue
@@ -97,16 +98,18 @@ class _Answer(ReleasedClauses):
         self._check_distinct(outputs)
         written = (key.written for key in self._groups.keys)
         check_beside_public(self._flat, written, self._aggregates.arguments)
+        predicates = normal_form(self._flat.predicates)
+        no_row = keeps_no_row(self._select) or any(one in (exp.false(), unknown()) for one in predicates)
         return BoundQuery(
             tables=tuple(self._scope.tables),
-            predicates=normal_form(self._flat.predicates),
+            predicates=predicates,
             semi_joins=tuple(self._flat.semi_joins),
             keys=tuple(self._groups.keys),
             aggregates=tuple(self._aggregates.found),
             outputs=tuple(outputs),
             having=having,
             order=order,
-            limit=0 if self._groups.keys and keeps_no_row(self._select) else row_count(self._select, "limit"),
+            limit=0 if self._groups.keys and no_row else row_count(self._select, "limit"),
             offset=row_count(self._select, "offset") or 0,
             owner_joins=tuple(self._flat.owner_joins),
         )
