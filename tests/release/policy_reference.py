@@ -137,7 +137,11 @@ _ABOUT = {
     ("foreign_keys[0].", "columns"): "of `table`, which hold the key.",
     ("foreign_keys[0].", "references"): "the table that is referenced.",
     ("foreign_keys[0].", "key"): "of `references`: as many columns as `columns`.",
-    ("tables.T.columns.C.", "range"): "numbers that values are clamped to before they are summed; or two days.",
+    (
+        "tables.T.columns.C.",
+        "range",
+    ): "in sums, a number beyond it counts as its nearest end; a number or day beyond it is in no group; "
+    "conditions see what is there.",
     ("budgets.analyst.", "most_in_total"): "with `renew`: the epsilon that all periods may come to.",
     ("mirror.", "refresh"): 'how old a copy may become before another is made: "30m", "24h", "7d".',
 }
