@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
@@ -318,9 +319,8 @@ class Plan:
       selection: which groups are shown; None shows all.
       release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
       size: how large the join can become.
-      first_moment_s: when its answer may leave first, in seconds after it was put (`planner.planning.answer_times`);
-      0: at
-        any time.
+      first_moment_s, last_moment_s: when its answer may leave first, and when it fails if it is not there, in seconds
+        after it began (`planner.planning.answer_times`); 0: at any time; inf: it does not.
       notes: sentences for people: what of the question is hardly meant.
       exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
       nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
@@ -355,6 +355,7 @@ class Plan:
     release_delta: float = 0.0
     size: JoinSize = field(default_factory=JoinSize)
     first_moment_s: float = 0.0
+    last_moment_s: float = math.inf
     notes: tuple[str, ...] = ()
     exchanges: bool = False
     lone: bool = False

@@ -850,12 +850,15 @@ class Pipeline:
         After that every failure is the same QueryFailed to the analyst; which one it was stands in the log. Where the
         join may explode, both leave at a public moment, and the ledger says no sooner that the question has ended.
         """
-        holding = Holding(question.plan.first_moment_s, cancelled)
+        holding = Holding(question.plan.first_moment_s, cancelled, last_s=question.plan.last_moment_s)
         for count in range(1, _ATTEMPTS + 1):
             try:
                 source = self._source(question.mirrored, question.data_version)
                 owner, call = reservation.charge.analyst, (source, question.query, question.measuring)
-                measured = self.workers.call(measure, *call, cancelled=cancelled, owner=owner)
+                limit_s = holding.limit_s
+                measured = self.workers.call(
+                    measure, *call, cancelled=cancelled, owner=owner, limit_s=limit_s, begin=holding.begin
+                )
                 holding.until_moment()
                 return measured
             except BaseException as error:

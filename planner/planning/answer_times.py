@@ -1,23 +1,22 @@
 """When an answer may leave, and what a question must cost at least, from its public size.
 
-An answer that is held leaves at first, 2 first, 4 first, ... seconds after it was put, whichever is next, and so
-does a failure. With L the longest that a question may take, its moment is one of ceil(log2(L / first)) + 1, and with
-failure or not a question has twice as many outcomes beside its noisy values, N in all.
+The duration of a join that one person's rows may multiply tells about that person. So its answer leaves at one of m
+moments, and so does a failure; at the last one it fails, if it is not there. The question then has N = 2 m outcomes
+beside its noisy values. The price of that: an answer of pure epsilon tells at most epsilon nats about the data, and N
+outcomes tell at most ln N. So epsilon buys the moments:
 
-The price of that: an answer of pure epsilon tells at most epsilon nats about the data, and N outcomes tell at most
-ln N. So a question of an unbounded join, which may be written such that its outcome is any fact about one person,
-costs at least ln N. A join along keys needs people with many rows to explode: it costs
+    m = floor(e^epsilon / 2), at least ln 2 for one.
 
-    min_epsilon 4^k, at most ln N,
-
-with k the rows that no key and no fan-out finds: a fan-out of four moves the end of a join by two moments. A linear
-join, and one whose declared numbers of rows bound its duration, costs min_epsilon. Nothing costs more than
-max_epsilon, which is the custodian's word for what one question may tell.
+With few moments the last one is eight quanta after the question began, with more of them it is later, up to
+LONGEST_S, which no question takes. A join whose declared numbers of rows bound its duration leaves when that ends,
+and costs min_epsilon, as a linear join does. Nothing costs more than max_epsilon, which is the custodian's word for
+what one question may tell.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from planner.plan import JoinSize
 from planner.policy.side_channels import SideChannels
@@ -31,20 +30,54 @@ TUPLES_PER_S = 1e6
 _PLANNED = 8
 """The most quanta that a question is held to its planned duration: where bounds are loose, that is never."""
 
-_PER_STEP = 4.0
+_FEW = 4
+"""With so many moments or fewer, the last is that of the most that is planned: 1, 2, 4 and 8 quanta; 8 alone."""
+
 _DIGITS = 3
 
 
-def first_moment_s(size: JoinSize, settings: SideChannels) -> float:
-    """The first moment at which a question's answer may leave, in seconds after it was put; 0: at any time.
+@dataclass(frozen=True)
+class AnswerTimes:
+    """When the answer of one question may leave, in seconds after it began.
 
-    Where the public bound on tuples is small enough it is the planned duration, which all answers should keep.
+    Attributes:
+      first_s: the first moment; the others are twice, four times, ... as late. 0: at any time.
+      last_s: the last one, at which it fails if it is not there. inf: none is.
+    """
+
+    first_s: float = 0.0
+    last_s: float = math.inf
+
+    @property
+    def outcomes(self) -> float:
+        """N: the moments, each with an answer or a failure; inf where the answer is not held."""
+        if not self.first_s:
+            return math.inf
+        last = LONGEST_S if math.isinf(self.last_s) else self.last_s
+        return 2 * (max(0, math.ceil(math.log2(last / self.first_s))) + 1)
+
+
+def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> AnswerTimes:
+    """The moments of a question.
+
+    Args:
+      size: of its join.
+      settings: the policy's.
+      epsilon: what it costs, `least_epsilon` at least.
     """
     quantum = settings.answer_quantum_s
     if not quantum or (size.kind == "linear" and not settings.hold_all_answers):
-        return 0.0
+        return AnswerTimes()
     planned = _planned_quanta(size, settings)
-    return quantum if planned is None else quantum * planned
+    if planned is not None:
+        return AnswerTimes(quantum * planned)
+    if size.kind == "linear":
+        return AnswerTimes(quantum)
+    moments = max(1, math.floor(math.exp(min(epsilon, 700.0)) / 2 * (1 + 1e-12)))
+    if 2 * moments >= AnswerTimes(quantum).outcomes:
+        return AnswerTimes(quantum)
+    first = quantum * 2.0 ** max(0, _FEW - moments)
+    return AnswerTimes(first, first * 2.0 ** (moments - 1))
 
 
 def moment_s(first_s: float, elapsed_s: float) -> float:
@@ -61,26 +94,11 @@ def moment_s(first_s: float, elapsed_s: float) -> float:
     return moment
 
 
-def outcomes(first_s: float) -> float:
-    """N: the moments at which an answer may leave, each with an answer or a failure; inf where it is not held.
-
-    >>> outcomes(1.0), outcomes(8.0), outcomes(0.0)
-    (20, 14, inf)
-    """
-    if not first_s:
-        return math.inf
-    return 2 * (max(0, math.ceil(math.log2(LONGEST_S / first_s))) + 1)
-
-
 def least_epsilon(size: JoinSize, settings: SideChannels, max_epsilon: float) -> float:
-    """The least that a question may cost."""
+    """The least that a question may cost: where nothing bounds its duration, that of one moment."""
     least = settings.min_epsilon
-    if size.kind != "linear":
-        told = math.log(outcomes(first_moment_s(size, settings)))
-        if size.kind == "unbounded":
-            least = max(least, told)
-        elif _planned_quanta(size, settings) is None:
-            least = max(least, min(told, least * _PER_STEP**size.free_steps))
+    if size.kind == "unbounded" or (size.kind == "equi_joined" and _planned_quanta(size, settings) is None):
+        least = max(least, math.log(2.0) if settings.answer_quantum_s else math.inf)
     return min(rounded_up(min(least, max_epsilon)), max_epsilon)
 
 

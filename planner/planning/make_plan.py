@@ -14,7 +14,7 @@ from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooCom
 from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.plan import GroupDomain, JoinSize, KindReach, Output, Plan, SamplingPlan
-from planner.planning.answer_times import first_moment_s, least_epsilon
+from planner.planning.answer_times import AnswerTimes, answer_times, least_epsilon
 from planner.planning.group_selection import group_selection, is_selected
 from planner.planning.join_sizes import check_join_size, whole_size
 from planner.planning.list_groups import list_groups
@@ -116,7 +116,7 @@ def _plan(
     size = persons.size(whole_size(bound, found, connected, schema, policy))
     check_join_size(size, bound, schema, policy)
     charge = _epsilon(epsilon, size, policy)
-    moment_s = first_moment_s(size, policy.side_channels)
+    times = answer_times(size, policy.side_channels, charge)
     granted = granted_delta(delta, policy)
 
     def reached(columns: Sequence[ColumnRef]) -> int | None:
@@ -184,7 +184,7 @@ def _plan(
         epsilon=charge,
         delta=granted if discovers or choice.approximate else 0.0,
         mechanism=choice.mechanism,
-        reason=_reason(choice, circumstances, released, selected) + _held(moment_s),
+        reason=_reason(choice, circumstances, released, selected) + _held(times),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
         tuples_per_unit=tuples,
@@ -193,7 +193,8 @@ def _plan(
         selection=selection,
         release_delta=part if choice.approximate else 0.0,
         size=size,
-        first_moment_s=moment_s,
+        first_moment_s=times.first_s,
+        last_moment_s=times.last_s,
         notes=(
             *rows_of_nobody(bound, found),
             *partial_joins(bound, found.equalities, policy),
@@ -258,17 +259,26 @@ def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:
     if not math.isfinite(value) or not least <= value <= policy.max_epsilon:
         hint = "max_epsilon is the policy's" if value > policy.max_epsilon else None
         if policy.side_channels.min_epsilon <= value < least:
-            hint = "how long such a join takes depends on the data: the least epsilon is the price of that"
+            hint = (
+                "how long such a join takes depends on the data, and that has a price; a declared `fanout` saves it"
+            )
         bounds = f"at least {least:g} and at most {policy.max_epsilon:g}"
         raise InvalidSetting(f"epsilon must be {bounds} for one query", hint=hint)
     return float(value)
 
 
-def _held(moment_s: float) -> str:
-    if not moment_s:
+def _held(times: AnswerTimes) -> str:
+    if not times.first_s:
         return ""
-    moments = ", ".join(f"{moment_s * 2**place:g}" for place in range(3))
-    return f" Its duration depends on the data: the answer leaves {moments}, ... seconds after the question was put."
+    said = " Its duration depends on the data: the answer leaves"
+    if times.first_s == times.last_s:
+        when = f"{times.first_s:g} seconds after the question began, or it fails then"
+    else:
+        moments = ", ".join(f"{times.first_s * 2**place:g}" for place in range(3))
+        until = "" if math.isinf(times.last_s) else f" up to {times.last_s:g}"
+        when = f"{moments}, ...{until} seconds after the question began"
+    more = "" if math.isinf(times.last_s) else " More epsilon buys more moments; a declared fan-out saves them."
+    return f"{said} {when}.{more}"
 
 
 def _reason(choice: MechanismChoice, known: Circumstances, released: Releases, selected: bool) -> str:

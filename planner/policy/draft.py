@@ -47,7 +47,7 @@ _SIDE_CHANNELS = (
     "# Whether a question fails, and how long it takes, no epsilon covers; the defaults are safe:",
     f"# min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more",
     "# unbounded_joins = true      # private tables may meet by other conditions than keys, which costs more",
-    f"# answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: some joins are answered at 1, 2, 4, ... times it",
+    f"# answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: joins that may explode leave at 8 times it",
     "# hold_all_answers = true     # so do those of all other private questions",
     "# max_join_tuples = 1000000   # refuse what may have more join tuples by fan-outs and the `rows` of tables",
 )

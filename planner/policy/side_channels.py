@@ -24,7 +24,8 @@ class SideChannels:
       unbounded_joins: may private tables meet by other conditions than keys (`planner.sensitivity.join_size`)?
       max_join_tuples: a query whose public bound on join tuples is larger, or unknown, is refused; None: there is no
         such limit.
-      answer_quantum_s: answers of joins that may explode leave at 1, 2, 4, ... times it; 0: when they are there.
+      answer_quantum_s: answers of joins that may explode leave at 8 times it, or at 1, 2, 4, ... times it, as epsilon
+        pays for; 0: when they are there.
       hold_all_answers: do the answers of linear joins wait as well?
     """
 

@@ -113,9 +113,9 @@ class ReadLimits:
         helped = {} if parallel is None else {"max_parallel_workers_per_gather": str(parallel)}
         return {"work_mem": f"{self.work_mem_mb}MB", **helped}
 
+
 _VALUELESS = (psycopg.DataError, errors.CardinalityViolation, errors.ProgramLimitExceeded)
 """What PostgreSQL raises where a public statement has no value: `chr(0)`, a text that is too long."""
-
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ count of failures. So nobody can ask elsewhere whether it has ended.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from collections.abc import Callable
 from planner.planning.answer_times import moment_s
 from server.errors import CancelledByClient
 from server.scheduling.thread_pool import leave_place
+
+_ENDING = 1 / 16
+"""Of the first moment, how long before the last one the measurement is ended: a worker stops within that."""
 
 _LOOK_UP_S = 0.1  # how soon a plain event is noticed; also how exact the moment of a cancellation is then
 
@@ -38,13 +42,14 @@ class Cancellation(threading.Event):
 
 
 class Holding:
-    """Holds the end of one question, which begins now.
+    """Holds the end of one question.
 
     A question that is cancelled ends one first moment after the cancellation, whether it was still measured or held:
     both look the same, and neither is answered.
 
     Args:
-      first_s: the first moment at which it may end, in seconds from now; 0 holds nothing.
+      first_s: the first moment at which it may end, in seconds after it began; 0 holds nothing.
+      last_s: the last one, at which it has failed; inf: it takes as long as it takes.
       cancelled: set by whoever does not want the answer any more.
     """
 
@@ -53,12 +58,30 @@ class Holding:
         first_s: float,
         cancelled: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
+        last_s: float = math.inf,
     ) -> None:
         self._first_s = first_s
+        self._last_s = last_s
         self._cancelled = cancelled if cancelled is not None else threading.Event()
         self._clock = clock
-        self._begun = clock()
+        self._begun: float | None = None
         self._ended = False
+
+    def begin(self) -> None:
+        """Its turn has come: how long it waited for that is no part of its duration. The first time counts."""
+        self._start()
+
+    def _start(self) -> float:
+        if self._begun is None:
+            self._begun = self._clock()
+        return self._begun
+
+    @property
+    def limit_s(self) -> float:
+        """How long it may still be measured, so that a failure leaves at the last moment and not at the one after."""
+        whole = self._last_s - _ENDING * self._first_s
+        passed = 0.0 if self._begun is None or math.isinf(whole) else self._clock() - self._begun
+        return max(_LOOK_UP_S, whole - passed)
 
     def until_moment(self) -> None:
         """Wait for the next moment, in a thread that leaves its place to others.
@@ -68,7 +91,8 @@ class Holding:
         if not self._first_s:
             return
         leave_place()
-        end = self._begun + moment_s(self._first_s, self._clock() - self._begun)
+        begun = self._start()
+        end = begun + moment_s(self._first_s, self._clock() - begun)
         while (left := end - self._clock()) > 0:
             if self._cancelled.wait(min(left, _LOOK_UP_S)):
                 break

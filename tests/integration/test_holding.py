@@ -28,10 +28,11 @@ from tests.support.tpch_schema import tpch_schema
 
 QUANTUM_S = 1.0
 JOIN = QueryRequest(
-    "ada", "SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey", epsilon=1.0
+    "ada", "SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey", epsilon=3.0
 )
+"""At an epsilon that pays for all moments."""
 LINEAR = QueryRequest("ada", "SELECT count(*) FROM orders", epsilon=1.0)
-ANALYSTS = {"ada": (9.0, 0.0)}
+ANALYSTS = {"ada": (90.0, 0.0)}
 TICK_S = 0.01
 
 Make = Callable[..., Pipeline]
@@ -133,7 +134,7 @@ def test_a_cancellation_looks_the_same_whatever_it_meets(
         assert isinstance(asked.exception(120), CancelledByClient)
     assert cancelled.at is not None
     assert cancelled.at + QUANTUM_S <= clock.now <= cancelled.at + QUANTUM_S + 5 * TICK_S
-    assert ledger.budget("ada").epsilon_left == 8.0
+    assert ledger.budget("ada").epsilon_left == 87.0
     assert isinstance(made.find(JOIN), ToMeasure)
 
 
@@ -142,3 +143,21 @@ def _wait_for(file: Path) -> None:
     while not file.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0], ids=["at once", "not in time"])
+def test_a_cheap_join_leaves_at_one_moment_answered_or_not(make: Make, ledger: Ledger, seconds: float) -> None:
+    """Whoever has a thousand rows: the duration of such a question tells whether it was answered, and no more."""
+    made = make(seconds=seconds)
+    channels = replace(made.policy.side_channels, answer_quantum_s=0.5)
+    made = Pipeline(replace(made.policy, side_channels=channels), made.schema, made.backend, ledger, made.workers)
+    made.workers.warm()
+    begun = time.monotonic()
+    request = replace(JOIN, epsilon=1.0)
+    if seconds:
+        with pytest.raises(QueryFailed):
+            ask(made, request)
+    else:
+        ask(made, request)
+    assert 4.0 <= time.monotonic() - begun < 20.0, "the one moment is 4 seconds after it began, at some load"
+    assert ledger.budget("ada").epsilon_left == 89.0

@@ -91,34 +91,34 @@ TEXTS = ["t", "v", "c", "'v1'", "'Alpha'", "''"]
 MOMENTS = ["d", "ts", "z", "DATE '2024-06-15'", "TIMESTAMP '2024-03-31 12:00'"]
 FORMS = {
     "n": (
-        "({n} + {n})|({n} - {n})|({n} * {column})|abs({n})|-{column}|coalesce({column}, 5)|round(n, 1)|"
-        "round(n, 0)|floor(n)|floor(x)|ceil(n)|ceil(x)|length({t})|extract(year FROM ts)|"
-        "extract(month FROM z)|extract(dow FROM ts)|extract(hour FROM z)|extract(quarter FROM ts)|"
-        "extract(day FROM ts)|CASE WHEN {b} THEN {n} ELSE {column} END|greatest({n}, {column})|"
-        "least({n}, 10)|mod(i, 7)|k % 10|nullif({column}, 3)|n::integer|k / 7|n / 2|x / 2.5|k / 10|b::int|"
-        "sign(x)|(d - DATE '2024-01-01')|sqrt(k)|x::numeric(8, 2)|position('a' IN t)|r::numeric|power(x, 2)|"
+        "({n} + {n});({n} - {n});({n} * {column});abs({n});-{column};coalesce({column}, 5);round(n, 1);"
+        "round(n, 0);floor(n);floor(x);ceil(n);ceil(x);length({t});extract(year FROM ts);"
+        "extract(month FROM z);extract(dow FROM ts);extract(hour FROM z);extract(quarter FROM ts);"
+        "extract(day FROM ts);CASE WHEN {b} THEN {n} ELSE {column} END;greatest({n}, {column});"
+        "least({n}, 10);mod(i, 7);k % 10;nullif({column}, 3);n::integer;k / 7;n / 2;x / 2.5;k / 10;b::int;"
+        "sign(x);(d - DATE '2024-01-01');sqrt(k);x::numeric(8, 2);position('a' IN t);r::numeric;power(x, 2);"
         "trunc(n)"
     ),
     "t": (
-        "upper({t})|lower({t})|left({t}, 2)|right({t}, 3)|({t} || v)|coalesce(c, 'none')|trim({t})|"
-        "replace({t}, 'a', 'b')|substring({t} FROM 2 FOR 3)|CASE WHEN {b} THEN 'one' ELSE {t} END|k::text|"
-        "e::text|concat({t}, '-', v)|nullif(v, 'v1')|to_char(ts, 'YYYY-MM')|u::text|d::text|initcap(v)|"
-        "lpad(v, 5, '*')|split_part(t, ' ', 1)"
+        "upper({t});lower({t});left({t}, 2);right({t}, 3);({t} || v);coalesce(c, 'none');trim({t});"
+        "replace({t}, 'a', 'b');substring({t} FROM 2 FOR 3);CASE WHEN {b} THEN 'one' ELSE {t} END;k::text;"
+        "e::text;concat({t}, '-', v);nullif(v, 'v1');to_char(ts, 'YYYY-MM');u::text;d::text;initcap(v);"
+        "lpad(v, 5, '*');split_part(t, ' ', 1)"
     ),
     "m": (
-        "date_trunc('day', ts)|date_trunc('week', d)|date_trunc('month', ts)|date_trunc('quarter', d)|"
-        "date_trunc('hour', z)|(d + 30)|(d - 366)|ts::date|d::timestamp|(ts + INTERVAL '1 day')|"
-        "(d - INTERVAL '2 months')|(ts - INTERVAL '90 minutes')|coalesce(d, DATE '2024-02-29')|"
-        "greatest(d, DATE '2024-05-05')|CASE WHEN {b} THEN d ELSE ts::date END|(z AT TIME ZONE 'UTC')"
+        "date_trunc('day', ts);date_trunc('week', d);date_trunc('month', ts);date_trunc('quarter', d);"
+        "date_trunc('hour', z);(d + 30);(d - 366);ts::date;d::timestamp;(ts + INTERVAL '1 day');"
+        "(d - INTERVAL '2 months');(ts - INTERVAL '90 minutes');coalesce(d, DATE '2024-02-29');"
+        "greatest(d, DATE '2024-05-05');CASE WHEN {b} THEN d ELSE ts::date END;(z AT TIME ZONE 'UTC')"
     ),
     "b": (
-        "{n} {is} {n}|{t} = {t}|{t} <> {t}|{m} {is} {m}|{n} BETWEEN -3 AND 40|{n} IN (1, 2, 3.5)|"
-        "{n} IN (1, NULL)|{t} IN ('v1', 'c2', 'beta')|{t} LIKE '%a%'|{t} LIKE 'v_'|{t} LIKE ''|"
-        "{t} ILIKE '%A%'|{n} IS NULL|{t} IS NOT NULL|{m} IS NULL|b|b IS NOT TRUE|d {is} '2024-02-29'|"
-        "ts {is} '2024-07-01'|z {is} '2024-07-01'|r {is} 0.5::real|d BETWEEN '2024-02-01' AND '2024-05-15'|"
-        "e = 'ok'|e <> 'ok'|e IN ('bad', 'good')|e {is} 'ok'|u = 'c4ca4238-a0b9-2382-0dcc-509a6f75849b'|"
-        "i = ANY(ARRAY[1, 2, 3])|i = ANY(NULL)|v NOT IN ('v1', NULL)|v NOT IN ('v1', 'v2')|({b} AND {b})|"
-        "({b} OR {b})|NOT ({b})|NULL|"
+        "{n} {is} {n};{t} = {t};{t} <> {t};{m} {is} {m};{n} BETWEEN -3 AND 40;{n} IN (1, 2, 3.5);"
+        "{n} IN (1, NULL);{t} IN ('v1', 'c2', 'beta');{t} LIKE '%a%';{t} LIKE 'v_';{t} LIKE '';"
+        "{t} ILIKE '%A%';{n} IS NULL;{t} IS NOT NULL;{m} IS NULL;b;b IS NOT TRUE;d {is} '2024-02-29';"
+        "ts {is} '2024-07-01';z {is} '2024-07-01';r {is} 0.5::real;d BETWEEN '2024-02-01' AND '2024-05-15';"
+        "e = 'ok';e <> 'ok';e IN ('bad', 'good');e {is} 'ok';u = 'c4ca4238-a0b9-2382-0dcc-509a6f75849b';"
+        "i = ANY(ARRAY[1, 2, 3]);i = ANY(NULL);v NOT IN ('v1', NULL);v NOT IN ('v1', 'v2');({b} AND {b});"
+        "({b} OR {b});NOT ({b});NULL;"
         "EXISTS (SELECT 1 FROM person p WHERE p.id = event.person AND p.joined < '2023-06-15')"
     ),
 }
@@ -158,7 +158,7 @@ class Text:
     def _value(self, kind: str, depth: int) -> str:
         if depth <= 0:
             return self._draw.choice(LEAVES[kind])
-        return self._filled(self._draw.choice(FORMS[kind].split("|")), depth - 1)
+        return self._filled(self._draw.choice(FORMS[kind].split(";")), depth - 1)
 
     def _filled(self, form: str, depth: int) -> str:
         while "{" in form:
