@@ -22,7 +22,7 @@ from server.pgwire.state.settings import Settings, is_known, shown_name
 from server.pgwire.state.transaction import TransactionState
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.portal import OUTSIDE, Portal, Prepared, Shape
-from server.pgwire.statements.session_names import as_analyst
+from server.pgwire.statements.session_names import as_client
 from server.query import Budget, QueryRequest, QueryResponse
 from server.scheduling.hold_answer import Cancellation
 
@@ -185,7 +185,7 @@ class Interpreter:
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
         intervals, dry_run, path = self.asked_as
         if question.catalog:
-            asked = as_analyst(question, self._analyst)
+            asked = as_client(question, self._analyst, self.number)
             catalog = await self._gateway.catalog_shape(self._analyst, asked, oids, path)
             return Shape(catalog.parameters, catalog.fields)
         asked = self._explained(question.sql) if dry_run else question.sql
@@ -211,7 +211,7 @@ class Interpreter:
         self.check_room()  # before anything is charged
         if question.catalog:
             values, formats = portal.raw
-            oids, asked = portal.shape.parameters, as_analyst(question, self._analyst)
+            oids, asked = portal.shape.parameters, as_client(question, self._analyst, self.number)
             path, wanted = self.settings.search_path(), sorted(set(portal.formats)) or [0]
             found = [
                 await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path)
@@ -418,14 +418,17 @@ class Interpreter:
         self._report(before)
 
     async def _configured(self, command: c.Configure, values: tuple[Value, ...]) -> Table:
-        """The row of a SELECT of set_config and current_setting."""
+        """The row of a SELECT of set_config and current_setting; none for a setting that is not there."""
+        columns: list[tuple[str, ResultType]] = [(call.column, "text") for call in command.calls]
+        if not command.known:
+            return Table.of(columns, [])
         cells = []
         for call in command.calls:
             name, *rest = (_bound(argument, values) for argument in call.arguments)
             if not isinstance(name, str):
                 raise InvalidSetting("the name of a setting is a text")
             cells.append(self._set_config(name, *rest) if call.sets else await self._current(name, *rest))
-        return Table.of([(call.column, "text") for call in command.calls], [tuple(cells)])
+        return Table.of(columns, [tuple(cells)])
 
     def _set_config(self, name: str, value: Value, local: Value) -> str:
         """The value as it is from now on, as set_config gives it. Raises: InvalidSetting."""
@@ -445,7 +448,7 @@ class Interpreter:
     def _of_backends(self, command: c.BackendCall, values: tuple[Value, ...]) -> Table:
         """The number of this session; or whether the one of that number was the analyst's own, and is stopped."""
         if command.function == _BACKEND_PID:
-            return Table.of([(command.column, "int8")], [(self.number,)])
+            return Table((_pid(command.column),), [(self.number,)])
         number = str(_bound(1, values) if command.number is None else command.number)
         if len(number) > _NUMBER_DIGITS or not number.isdecimal():
             raise WireError("a session has a number", "22023", hint="SELECT pg_backend_pid() tells it")
@@ -483,9 +486,14 @@ def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:
 
 def _backend_shape(command: c.BackendCall, oids: tuple[int, ...]) -> Shape:
     """A number, or a truth value; a session's number is the only parameter."""
-    kind: ResultType = "int8" if command.function == _BACKEND_PID else "bool"
+    field = _pid(command.column) if command.function == _BACKEND_PID else field_of(command.column, "bool")
     parameters = (_INT4,) if command.number is None else ()
-    return Shape(_merged(oids, parameters), _fields([(command.column, kind)]))
+    return Shape(_merged(oids, parameters), (field,))
+
+
+def _pid(name: str) -> Field:
+    """The column of a session's number, as PostgreSQL has it."""
+    return field_of(name, "int8", Field(name, _INT4, 4))
 
 
 def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Value:

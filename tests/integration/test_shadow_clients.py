@@ -14,6 +14,8 @@ from server.backends.embedded import EmbeddedPostgres
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.shadow.create import create_shadow
 from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.statements.commands import Question
+from server.pgwire.statements.session_names import as_client
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 
@@ -47,6 +49,20 @@ def test_a_connection_that_was_lost_is_replaced(shadow: ShadowDatabase, embedded
         shadow.ask(ask, (), (), (), 0)
     assert lost.value.code == "08006"
     assert next(shadow.ask(ask, (), (), (), 0).rows(range(1), (0,))) == [b"1"]
+
+
+def test_clients_see_their_own_session_and_one_database(shadow: ShadowDatabase) -> None:
+    for sql, wanted in [
+        ("SELECT datname FROM pg_catalog.pg_database d WHERE NOT datistemplate", [b"shadow_itself"]),
+        (
+            "SELECT current_user, pg_catalog.pg_backend_pid(), session_user AS s, 'user' AS user",
+            [b"ann", b"7", b"ann", b"user"],
+        ),
+        ("SELECT user, pg_backend_pid() FROM pg_class WHERE relname = 'orders'", [b"ann", b"7"]),
+        ("SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid() AND usename = current_user", [b"1"]),
+    ]:
+        answer = shadow.ask(as_client(Question(sql, 0, True), "ann", 7), (), (), (), 0)
+        assert list(answer.rows(range(len(answer)), answer.formats)) == [wanted], sql
 
 
 def test_it_holds_no_rows_and_lets_nobody_read_them(shadow: ShadowDatabase) -> None:

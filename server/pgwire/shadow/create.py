@@ -14,6 +14,7 @@ from server import libpq
 from server.errors import ConfigurationInvalid
 from server.pgwire.shadow.one_version import one_version
 from server.pgwire.shadow.schema_sql import refusing_function, schema_statements
+from server.pgwire.statements.session_names import DATABASES
 
 READER = "noisegate_catalog"
 """The role that clients' catalog queries run as."""
@@ -46,6 +47,15 @@ _SOMEBODY_ELSES = (
 )
 
 
+_ONE_DATABASE = (
+    "SET allow_system_table_mods = on",
+    f"CREATE VIEW pg_catalog.{DATABASES} AS SELECT * FROM pg_catalog.pg_database WHERE datname = current_database()",
+    f"GRANT SELECT ON pg_catalog.{DATABASES} TO PUBLIC",
+    "RESET allow_system_table_mods",
+)
+"""What clients are shown in place of `pg_database`, which also lists the catalog server's own databases."""
+
+
 def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
     """Make the shadow database anew.
 
@@ -64,6 +74,8 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
             _close_doors(connection)
             for statement in one_version(connection):
                 connection.execute(statement)
+            for shown in _ONE_DATABASE:
+                connection.execute(shown.encode())
             for statement in schema_statements(schema, policy, READER):
                 connection.execute(statement)
     except psycopg.Error as error:

@@ -57,9 +57,10 @@ class ConfigCall:
 
 @dataclass(frozen=True)
 class Configure:
-    """A SELECT of nothing but such calls, in their order."""
+    """A SELECT of nothing but such calls, in their order; of a setting that is not `known` it has no row."""
 
     calls: tuple[ConfigCall, ...]
+    known: bool = True
 
 
 @dataclass(frozen=True)

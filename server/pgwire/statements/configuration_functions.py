@@ -22,7 +22,9 @@ _IF_THERE_IS_ONE = re.compile(
     \s+where\s+name\s*=\s*'(?P<name>[^']*)'\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How pgAdmin sets what not every server has: for each setting of the name, of which there is one or none."""
+"""How pgAdmin and pg_dump set what not every server has: for each setting of the name, which is one or none."""
+
+_NAME = re.compile(r"\bset_config\s*\(\s*name(?=\s*,)", re.IGNORECASE)
 
 _SELECT = re.compile(r"select\b", re.IGNORECASE)
 _SETS, _SHOWS = "set_config", "current_setting"
@@ -41,10 +43,12 @@ def configure_of(statement: Words) -> Configure | None:
     names = statement.names
     if _SETS not in names and _SHOWS not in names:
         return None
-    calls = _calls_where_known(statement.text)
+    tail = _IF_THERE_IS_ONE.search(statement.text)
+    calls = _calls(statement.text) if tail is None else _calls_of(tail["name"], statement.text[: tail.start()])
     if calls is not None:
-        concerned = any(not isinstance(one.arguments[0], str) or is_known(one.arguments[0]) for one in calls)
-        return Configure(calls) if concerned else None
+        known = any(not isinstance(one.arguments[0], str) or is_known(one.arguments[0]) for one in calls)
+        unknown_is_set = tail is not None and any(one.sets for one in calls)
+        return Configure(calls, known=known) if known or unknown_is_set else None
     if _SETS in names or _OURS.search(statement.text):
         hint = "write SELECT set_config('name', 'value', false), SELECT current_setting('name'), SET or SHOW"
         message = "settings are set, and those of noisegate shown, only by a statement that does nothing else"
@@ -52,14 +56,10 @@ def configure_of(statement: Words) -> Configure | None:
     return None
 
 
-def _calls_where_known(sql: str) -> tuple[ConfigCall, ...] | None:
-    """The calls of a text; those of a setting that must be there, if it is one of a session's."""
-    tail = _IF_THERE_IS_ONE.search(sql)
-    if tail is None:
-        return _calls(sql)
-    calls = _calls(sql[: tail.start()])
-    named = calls is not None and is_known(tail["name"]) and all(one.arguments[0] == tail["name"] for one in calls)
-    return calls if named else None
+def _calls_of(setting: str, sql: str) -> tuple[ConfigCall, ...] | None:
+    """The calls before `FROM pg_settings WHERE name = 'setting'`, all of that setting; its name may be `name`."""
+    calls = _calls(_NAME.sub(lambda found: f"{found[0][:-4]}'{setting}'", sql))
+    return calls if calls is not None and all(one.arguments[0] == setting for one in calls) else None
 
 
 def _calls(sql: str) -> tuple[ConfigCall, ...] | None:

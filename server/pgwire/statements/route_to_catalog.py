@@ -9,6 +9,9 @@ from server.pgwire.statements.commands import Question
 from server.pgwire.statements.split_statements import Words
 
 _CATALOGS = frozenset({"pg_catalog", "information_schema"})
+_AS_A_TABLE = frozenset({"CURRENT_DATABASE", "VERSION"})
+"""Functions of which `SELECT * FROM f()` makes a table; beside tables of the data set they are refused by name."""
+
 _BEFORE_TABLE = frozenset({"(", "EXPLAIN"})
 
 _OF_THE_SESSION = frozenset({"CURRENT_SCHEMAS", "CURRENT_SCHEMA", "CURRENT_SETTING"})
@@ -28,17 +31,16 @@ def question_of(statement: Words) -> Question:
     return Question(statement.text, statement.start, catalog)
 
 
-def names_catalog(names: frozenset[str]) -> bool:
-    """Do the names of a statement have to do with catalogs, their roles or privileges on what they list?"""
-    return _names_a_catalog(names) or any(name.startswith("has_") for name in names)
-
-
 def _names_a_catalog(names: frozenset[str]) -> bool:
     return bool(names & _CATALOGS) or any(name.startswith("pg_") for name in names)
 
 
 def _asks_for_the_session(statement: Words) -> bool:
-    return any(word in _OF_THE_SESSION and sign == "(" for word, sign in _pairs(statement))
+    triples = zip(_pairs(statement), statement.words[1:], strict=False)
+    return any(
+        sign == "(" and (word in _OF_THE_SESSION or (word in _AS_A_TABLE and before == "FROM"))
+        for (before, word), sign in triples
+    )
 
 
 def _pairs(statement: Words) -> Iterator[tuple[str, str]]:

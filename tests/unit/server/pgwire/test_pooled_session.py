@@ -109,6 +109,10 @@ def test_set_config_of_a_setting_that_must_be_there_sets_if_it_is_one_of_the_ses
     assert shown(talk, "bytea_output") == {b"escape"}
     said = talk.say(query(sets.format("pg_catalog.pg_settings", "bytea_output").replace("escape", "hex")))
     assert rows(said) == [[b"hex"]]
+    by_name = sets.replace("'bytea_output'", "name").format("pg_settings", "bytea_output")
+    assert rows(talk.say(query(by_name))) == [[b"escape"]]
+    dump = "SELECT set_config(name, 'view, foreign-table', false) FROM pg_settings WHERE name = 'restrict_{}'"
+    assert talk.kinds(query(dump.format("nonsystem_relation_kind"))) == "TCZ", "as if it were not there"
     for source, name in (("pg_settings", "jit"), ("pg_settings", "noisegate.epsilon"), ("pg_class", "bytea_output")):
         assert error(talk.say(query(sets.format(source, name))))["C"] == "0A000"
     assert agreed(talk, None)

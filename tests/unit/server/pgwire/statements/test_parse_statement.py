@@ -63,6 +63,8 @@ def test_who_answers_a_question() -> None:
         ("SELECT oid FROM pg_class", True),
         ("SELECT * FROM information_schema.tables", True),
         ("select 'pg_class' from orders", False),
+        ("SELECT * FROM current_database()", True),
+        ("SELECT version() FROM nation", False),
         ("TABLE nation", False),
         ("EXPLAIN TABLE nation", False),
         ("SELECT EXISTS (TABLE nation)", False),
