@@ -42,8 +42,9 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.parsing.explain import explained
 from planner.parsing.own_database import read_of
-from planner.parsing.parse import Statement, explained_statement, private_select
+from planner.parsing.parse import Statement, private_select
 from planner.parsing.syntax.queries import check_syntax
 from planner.periods.exact_days import day_columns
 from planner.plan import BackendQuery, Plan
@@ -249,7 +250,7 @@ class Pipeline:
             composition = self.compositions.get(asked)
             if composition is not None:
                 return ToCompute(composition)
-            if explained_statement(request.sql) is not None:
+            if explained(request.sql) is not None:
                 return ToExplain()
             statement = self._read(request)
             try:
@@ -343,14 +344,17 @@ class Pipeline:
             case ToFindOut(part, whole):
                 return by_accuracy.answered_in_two(part, self, whole, partial(self._part_answer, whole, cancelled))
             case ToExplain():
-                return explanation_answer(self.explain(request), self.ledger.budget(analyst), request_id)
+                asked = explained(request.sql)
+                form = "text" if asked is None else asked.format
+                return explanation_answer(self.explain(request), form, self.ledger.budget(analyst), request_id)
 
     def explain(self, request: QueryRequest) -> Explanation:
         """What the query would do and cost. Reads public tables at most, charges nothing."""
-        explained = explained_statement(request.sql)
+        asked = explained(request.sql)
+        sql = request.sql if asked is None else asked.sql
         if request.by_accuracy:
-            return self._explained_by_accuracy(request if explained is None else replace(request, sql=explained))
-        statement = self._read(request, explained)
+            return self._explained_by_accuracy(replace(request, sql=sql))
+        statement = self._read(request, sql)
         try:
             if not self._names_private_table(statement, request):
                 query, written = self._public_query(request, statement)
@@ -505,9 +509,9 @@ class Pipeline:
         try:
             return statement_shape(sql, self.schema, self.policy, search_path, given)
         except (UnsupportedSQL, InvalidSyntax):
-            explained = explained_statement(sql)
+            asked = explained(sql)
             statement = expanded(
-                read_of(sql if explained is None else explained, self.policy.name),
+                read_of(sql if asked is None else asked.sql, self.policy.name),
                 self.schema,
                 self.policy,
                 search_path,
@@ -515,7 +519,7 @@ class Pipeline:
             found = self._composer.described(statement, search_path, given)
             if found is None:
                 raise
-            if explained is not None:
+            if asked is not None:
                 return StatementShape(found.parameters, EXPLANATION, (False,))
             computed = self.public_reads.computed(self.backend, found.statement, analyst, rows=False)
             return computed_shape(found, computed)

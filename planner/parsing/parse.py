@@ -1,4 +1,4 @@
-"""SQL text to one SELECT of the grammar, EXPLAIN before it or not; everything else is refused with its place."""
+"""SQL text to one SELECT of the grammar; everything else is refused with its place."""
 
 from __future__ import annotations
 
@@ -206,28 +206,3 @@ def _no_select(tokens: list[Token]) -> UnsupportedSQL:
             hint = "ask the two questions one after the other"
             return UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
     return UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
-
-
-_EXPLAIN_OPTIONS = frozenset({"ANALYZE", "ANALYSE", "VERBOSE"})
-_BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "("})
-
-
-def explained_statement(sql: str) -> str | None:
-    """The statement behind EXPLAIN, blanks in its place so that positions stay; None where there is no EXPLAIN.
-
-    Raises: UnsupportedSQL for the options of EXPLAIN.
-    Cost: that of the first three words, and of comments before them.
-
-    >>> explained_statement("explain SELECT 1"), explained_statement("SELECT 1")
-    ('        SELECT 1', None)
-    """
-    first = list(itertools.islice(scan(sql), 3))
-    words = [sql[start:stop].upper() for _, start, stop in first]
-    if words[:1] != ["EXPLAIN"]:
-        return None
-    listed = words[1:2] == ["("] and not set(words[2:]) & _BEGINS_A_QUERY
-    if listed or set(words[1:2]) & _EXPLAIN_OPTIONS:
-        hint = "write EXPLAIN SELECT ...; it is free and runs nothing"
-        raise UnsupportedSQL("EXPLAIN takes no options", hint=hint, position=first[1][1] + 1)
-    _, start, end = first[0]
-    return sql[:start] + " " * (end - start) + sql[end:]

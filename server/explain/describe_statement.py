@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.describe import Description, describe
+from planner.parsing.explain import explained
 from planner.parsing.own_database import read_of
-from planner.parsing.parse import explained_statement, private_select
+from planner.parsing.parse import private_select
 from planner.parsing.syntax.queries import check_syntax
 from planner.policy.policy import Policy
 from planner.public.grammar import check_public_grammar
@@ -31,9 +32,9 @@ def statement_shape(
       given: the types that the client says its parameters have; None for what it leaves open.
     Raises: PlannerError as `parse` and `bind` do.
     """
-    explained = explained_statement(sql)
-    found = _described(sql if explained is None else explained, schema, policy, search_path, given)
-    if explained is not None:
+    asked = explained(sql)
+    found = _described(sql if asked is None else asked.sql, schema, policy, search_path, given)
+    if asked is not None:
         return StatementShape(found.parameters, EXPLANATION, (False,))
     columns = tuple(ResultColumn(name, kind) for name, kind in found.columns)
     return StatementShape(found.parameters, columns, found.noisy)

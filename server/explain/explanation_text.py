@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Literal
 
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
 
@@ -61,9 +65,14 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "release", f"{release.release} by {release.mechanism}, {spent}: {release.reason}"
 
 
-def explanation_answer(explanation: Explanation, budget: Budget, request_id: str) -> QueryResponse:
-    """The answer to EXPLAIN: rows of text, free, without noise."""
-    lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
+def explanation_answer(
+    explanation: Explanation, form: Literal["text", "json"], budget: Budget, request_id: str
+) -> QueryResponse:
+    """The answer to EXPLAIN: rows of text, or one document, free and without noise."""
+    if form == "json":
+        lines = [_document(explanation)]
+    else:
+        lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
     rows = tuple((line,) for line in lines)
     return QueryResponse(
         columns=EXPLANATION,
@@ -80,6 +89,20 @@ def explanation_answer(explanation: Explanation, budget: Budget, request_id: str
         weak=(False,) * len(lines),
         taus=((None,),) * len(lines),
     )
+
+
+def _document(explanation: Explanation) -> str:
+    """One plan in the frame that PostgreSQL gives it, with the names that HTTP has; no number that JSON has not."""
+    plan = {"Node Type": "Noisegate", **asdict(explanation)}
+    return json.dumps([{"Plan": _finite(plan)}], indent=2, ensure_ascii=False)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def broken(line: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown
+from planner.parsing.explain import explained
 from planner.sql.result_names import ResultType
 from server.errors import WireError
 from server.pgwire.codec.budget_table import budget_table
@@ -36,7 +37,7 @@ MAX_HELD_BYTES = 64 << 20
 """Of the texts of these answers, and of the values that were bound."""
 
 _WARNING = "01000"
-_TEXT, _BOOL, _INT4 = 25, 16, 23
+_TEXT, _BOOL, _INT4, _JSON = 25, 16, 23, 114
 _BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
 _NUMBER_DIGITS = 10  # of a session's number at most
 _BUDGET, _NOTES, _NOTICES = "noisegate.budget", "noisegate.notes", "noisegate.notices"
@@ -202,9 +203,10 @@ class Interpreter:
         return Shape(parameters, answer_fields(described.columns, told, noisy), noisy)
 
     async def _types(self, sql: str, oids: tuple[int, ...] = ()) -> tuple[Field, ...]:
-        """What PostgreSQL says of a question's columns; nothing of an explanation's, which are ours."""
-        if _is_explained(sql):
-            return ()
+        """What PostgreSQL says of a question's columns; an explanation is one of texts, or of a document."""
+        asked = explained(sql)
+        if asked is not None:
+            return (Field("QUERY PLAN", _JSON),) if asked.format == "json" else ()
         return await self._gateway.answer_types(self._analyst, sql, oids, self.settings.search_path())
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
@@ -282,7 +284,7 @@ class Interpreter:
 
     @staticmethod
     def _explained(sql: str) -> str:
-        return sql if _is_explained(sql) else _EXPLAIN + sql
+        return sql if explained(sql) is not None else _EXPLAIN + sql
 
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
@@ -462,10 +464,6 @@ class Interpreter:
         for name, value in self.settings.reported().items():
             if before[name] != value:
                 self._notices.status(name, value)
-
-
-def _is_explained(sql: str) -> bool:
-    return sql[:7].upper() == "EXPLAIN"
 
 
 def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:

@@ -88,6 +88,7 @@ WIRE_TYPES: Mapping[int, WireType] = MappingProxyType(
         21: _whole("!h"),
         23: _whole("!i"),
         25: _TEXT,
+        114: _TEXT,  # json
         700: WireType(
             frozenset({"float8"}),
             lambda cell, _: float_text(str(_single(cell))),

@@ -5,29 +5,8 @@ from sqlglot import exp
 
 from planner.errors import InvalidSyntax, ReadOnly, StatementTooComplex, StatementTooLong, UnsupportedSQL
 from planner.limits import MAX_LENGTH, MAX_NESTING
-from planner.parsing.parse import explained_statement, parse
+from planner.parsing.parse import parse
 from tests.support.refused import assert_refused
-
-
-def test_the_statement_keeps_its_place() -> None:
-    for sql, statement in [
-        ("EXPLAIN SELECT 1", "        SELECT 1"),
-        ("\n explain\tWITH a AS (SELECT 1) SELECT 1", "\n" + 8 * " " + "\tWITH a AS (SELECT 1) SELECT 1"),
-        ("Explain (SELECT 1)", "        (SELECT 1)"), ("EXPLAIN ((select 1))", "        ((select 1))"),
-        ("EXPLAIN ( SELECT 1)", "        ( SELECT 1)"), ("/* a */ EXPLAIN SELECT 1", "/* a */         SELECT 1"),
-        ("EXPLAIN", "       "), ("SELECT 1", None), ("explaining", None), ("SELECT explain FROM t", None),
-    ]:  # fmt: skip
-        assert explained_statement(sql) == statement
-
-
-def test_options_are_refused_by_name() -> None:
-    cases = [("EXPLAIN ANALYZE SELECT 1", 9), ("explain verbose select 1", 9), ("EXPLAIN (FORMAT json) SELECT 1", 9)]
-    for sql, position in cases:
-        with pytest.raises(UnsupportedSQL) as refused:
-            explained_statement(sql)
-        assert refused.value.position == position
-        assert refused.value.hint is not None
-
 
 # statement, error, a word of its message, the text at its position
 REFUSED = [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+
+import pytest
 
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
@@ -169,7 +172,7 @@ def test_a_sample_of_one_row_per_person_is_advised_to_save_time_only() -> None:
 
 def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:
     budget = Budget(1.0, 0.0, 0.5, 0.0)
-    answer = explanation_answer(explained(LINES), budget, "r")
+    answer = explanation_answer(explained(LINES), "text", budget, "r")
     lines = [str(line) for (line,) in answer.rows]
     assert [(column.name, column.type) for column in answer.columns] == [("QUERY PLAN", "text")]
     assert (answer.epsilon, answer.delta, answer.budget, answer.covers) == (0.0, 0.0, budget, "exact")
@@ -178,6 +181,14 @@ def test_explain_answers_in_rows_of_text_and_charges_nothing() -> None:
     assert not any("\n" in line for line in lines)
     assert len(answer.intervals) == len(answer.taus) == len(lines)
     assert answer.n_bytes > sum(map(len, lines))
+
+
+def test_explain_in_json_answers_one_document() -> None:
+    shown = explained("SELECT count(*) FROM customer")
+    ((document,),) = explanation_answer(shown, "json", Budget(1.0, 0.0, 1.0, 0.0), "r").rows
+    (found,) = json.loads(str(document), parse_constant=lambda name: pytest.fail(f"JSON has no {name}"))
+    assert (found["Plan"]["Node Type"], found["Plan"]["mechanism"]) == ("Noisegate", shown.mechanism)
+    assert found["Plan"]["columns"] == [{"name": "count", "type": "int8"}]
 
 
 def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
@@ -198,7 +209,7 @@ def test_lines_are_as_wide_as_a_terminal_and_what_stands_in_quotes_is_whole() ->
     long = " AND ".join(f"l_comment <> 'no such text {number}'" for number in range(12))
     shown = explained(f"SELECT count(*) FROM lineitem WHERE {long}")
     budget = Budget(epsilon=1.0, epsilon_left=1.0, delta=0.0, delta_left=0.0)
-    lines = [str(line) for (line,) in explanation_answer(shown, budget, "id").rows]
+    lines = [str(line) for (line,) in explanation_answer(shown, "text", budget, "id").rows]
     assert max(map(len, lines)) <= 100
     text = "\n".join(lines)
     assert all(f"'no such text {number}'" in text for number in range(12))

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from server.connections.outgoing_bytes import Outgoing
+from server.explain.explanation_text import EXPLANATION
 from server.pgwire.codec.decode import Decoder
 from server.pgwire.codec.messages import Query
 from server.pgwire.codec.result_values import Field
@@ -385,6 +386,13 @@ def test_a_dry_run_explains() -> None:
     talk = Talk()
     talk.say(query("SET noisegate.dry_run = on"), query("SELECT count(*) FROM t"))
     assert talk.gateway.asked[0].sql == "EXPLAIN SELECT count(*) FROM t"
+
+
+def test_an_explanation_in_json_is_told_as_json() -> None:
+    talk = Talk()
+    talk.gateway.made = lambda: replace(large(1), columns=EXPLANATION, rows=(("[]",),))
+    assert types_of(talk.say(query("EXPLAIN (FORMAT JSON) SELECT 1 FROM t"))) == [(114, -1, -1)]
+    assert types_of(talk.say(query("EXPLAIN SELECT 1 FROM t"))) == [(25, -1, -1)]
 
 
 def test_the_budget_is_shown() -> None:
