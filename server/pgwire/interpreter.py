@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.binding.placeholders import Value
-from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown
+from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
 from planner.parsing.explain import explained
 from planner.sql.result_names import ResultType
 from server.errors import WireError
+from server.pgwire.codec.bind_values import bound_values
 from server.pgwire.codec.budget_table import budget_table
 from server.pgwire.codec.result_rows import CatalogResult, NoRows, Result, Table, answer_fields, answer_table
 from server.pgwire.codec.result_values import Field, field_of
-from server.pgwire.errors import known_portal, no_transaction, unknown_portal
+from server.pgwire.errors import known_portal, known_statement, no_transaction, unknown_portal, unknown_statement
 from server.pgwire.gateway import Gateway, SearchPath
 from server.pgwire.state.session_memory import Holding
 from server.pgwire.state.settings import Settings, is_known, shown_name
@@ -26,6 +27,7 @@ from server.pgwire.statements.portal import OUTSIDE, Portal, Prepared, Shape
 from server.pgwire.statements.session_names import as_client
 from server.query import Budget, QueryRequest, QueryResponse
 from server.scheduling.hold_answer import Cancellation
+from server.scheduling.memory_size import kept_bytes
 
 MAX_NAMES = 1_000
 """Prepared statements, and likewise portals, of one session."""
@@ -109,9 +111,11 @@ class Interpreter:
             return _configured_shape(command, oids)
         if isinstance(command, c.BackendCall):
             return _backend_shape(command, oids)
+        if isinstance(command, c.ExecutePrepared):
+            return Shape(fields=(await self.shape_now(self.prepared_as(command.name))).fields)
         if isinstance(command, c.Fetch) and not command.move:
             return Shape(fields=self._cursor(command.name).shape.fields)
-        if isinstance(command, (c.Declare, c.Copy)):
+        if isinstance(command, (c.Declare, c.Copy)):  # PREPARE has parameters that EXECUTE gives
             return Shape((await self._question_shape(command.question, oids)).parameters)
         return Shape()
 
@@ -134,6 +138,12 @@ class Interpreter:
         if isinstance(command, c.BackendCall):
             portal.result = self._of_backends(command, portal.values)
             return "SELECT"
+        if isinstance(command, c.Prepare):
+            await self.prepare(command.name, command.question, command.types)
+            return "PREPARE"
+        if isinstance(command, c.ExecutePrepared):
+            portal.result = await self._executed(command, portal.formats)
+            return "SELECT"
         if isinstance(command, c.Declare):
             await self._declare(command, portal)
             return "DECLARE CURSOR"
@@ -141,6 +151,55 @@ class Interpreter:
             return self._transact(command)
         assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
         return self._set(command)
+
+    async def prepare(self, name: str, command: c.Command | None, oids: tuple[int, ...]) -> None:
+        """Keep a statement under a name, free; the unnamed one gives way to the next.
+
+        Args:
+          oids: the types of its parameters, as far as the client says them.
+        Raises: WireError for a name that is taken, and for too many; what describing it raises.
+        """
+        if name and name in self.prepared:
+            raise known_statement(name)
+        if len(self.prepared) >= MAX_NAMES and name not in self.prepared:
+            raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
+        prepared = Prepared(command, oids, await self.shape(command, oids), self.asked_as)
+        self.prepared.pop(name, None)
+        self.check_room(prepared.n_bytes + kept_bytes(name))
+        self.prepared[name] = prepared
+
+    def prepared_as(self, name: str) -> Prepared:
+        """The statement of a name. Raises: WireError where there is none."""
+        if name not in self.prepared:
+            raise unknown_statement(name)
+        return self.prepared[name]
+
+    async def shape_now(self, prepared: Prepared) -> Shape:
+        """Parameters and columns of a prepared statement under the settings in force."""
+        if prepared.asked_as == self.asked_as:
+            return prepared.shape
+        return await self.shape(prepared.command, prepared.oids)
+
+    def values_of(
+        self, command: c.Command | None, shape: Shape, values: Sequence[bytes | None], formats: Sequence[int] = ()
+    ) -> tuple[Value, ...]:
+        """The values of a statement's parameters; the catalog reads its own. Raises: as `bound_values`."""
+        catalog = isinstance(command, c.Question) and command.catalog
+        return () if catalog else bound_values(values, formats, shape.parameters)
+
+    async def _executed(self, command: c.ExecutePrepared, formats: tuple[int, ...]) -> Result:
+        """The rows of EXECUTE."""
+        prepared = self.prepared_as(command.name)
+        question = prepared.command
+        if not isinstance(question, c.Question):
+            hint = "bind and execute it as it was parsed"
+            raise UnsupportedSQL("EXECUTE is for questions", hint=hint)
+        shape = await self.shape_now(prepared)
+        if len(command.values) != len(shape.parameters):
+            wanted, came = len(shape.parameters), len(command.values)
+            raise WireError(f"the statement has {wanted} parameters, {came} values came", "42601")
+        values = self.values_of(question, shape, command.values)
+        return await self._ask(question, Portal(question, shape, values, (command.values, ()), formats))
 
     def check_room(self, more: int = 0, replaced: str | None = None) -> None:
         """Refuse one more where the session's portals, or all that the analyst's sessions keep, are too much.

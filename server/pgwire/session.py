@@ -13,12 +13,10 @@ from planner.errors import UnsupportedSQL
 from server.errors import CancelledByClient, CancelledEarly, WireError
 from server.pgwire.codec import encode
 from server.pgwire.codec import messages as m
-from server.pgwire.codec.bind_values import bound_values
 from server.pgwire.codec.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
 from server.pgwire.codec.result_rows import Result
 from server.pgwire.errors import (
     known_portal,
-    known_statement,
     told,
     transaction_aborted,
     unknown_portal,
@@ -30,7 +28,7 @@ from server.pgwire.state.session_memory import Holdings
 from server.pgwire.state.settings import Settings
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.parse_statement import cut, read
-from server.pgwire.statements.portal import Portal, Prepared, Shape
+from server.pgwire.statements.portal import Portal, Shape
 from server.pgwire.statements.split_statements import Words
 from server.scheduling.memory_size import kept_bytes
 
@@ -183,40 +181,27 @@ class Session:
         # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
 
     async def _parse(self, message: m.Parse) -> None:
-        if message.name and message.name in self._interpreter.prepared:
-            raise known_statement(message.name)
-        if len(self._interpreter.prepared) >= MAX_NAMES and message.name not in self._interpreter.prepared:
-            raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         statements = await cut(message.sql)
         if len(statements) > 1:
             raise WireError("only one statement can be prepared at a time", "42601")
         command = await read(statements[0]) if statements else None
         self._check_runs(command)
-        shape = await self._interpreter.shape(command, message.types)
-        prepared = Prepared(command, message.types, shape, self._interpreter.asked_as)
-        self._interpreter.prepared.pop(message.name, None)
-        self._interpreter.check_room(prepared.n_bytes + kept_bytes(message.name))
-        self._interpreter.prepared[message.name] = prepared
+        await self._interpreter.prepare(message.name, command, message.types)
         self._send(encode.parse_complete())
 
     async def _bind(self, message: m.Bind) -> None:
-        prepared = self._interpreter.prepared.get(message.statement)
-        if prepared is None:
-            raise unknown_statement(message.statement)
+        prepared = self._interpreter.prepared_as(message.statement)
         portals = self._interpreter.portals
         if message.portal and message.portal in portals:
             raise known_portal(message.portal)
         if len(portals) >= MAX_NAMES and message.portal not in portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self._check_runs(prepared.command)
-        shape = prepared.shape
-        if prepared.asked_as != self._interpreter.asked_as:
-            shape = await self._interpreter.shape(prepared.command, prepared.oids)
+        shape = await self._interpreter.shape_now(prepared)
         if len(message.values) != len(shape.parameters):
             wanted = len(shape.parameters)
             raise WireError(f"the statement has {wanted} parameters, {len(message.values)} values came", "08P01")
-        catalog = isinstance(prepared.command, c.Question) and prepared.command.catalog
-        values = () if catalog else bound_values(message.values, message.formats, shape.parameters)
+        values = self._interpreter.values_of(prepared.command, shape, message.values, message.formats)
         formats = _per_column(message.result_formats, 0 if shape.fields is None else len(shape.fields))
         raw = (message.values, message.formats)
         portal = Portal(prepared.command, shape, values, raw, formats)
@@ -229,9 +214,7 @@ class Session:
             portal = self._portal(message.name)
             self._send_fields(portal.shape, portal.formats)
             return
-        prepared = self._interpreter.prepared.get(message.name)
-        if prepared is None:
-            raise unknown_statement(message.name)
+        prepared = self._interpreter.prepared_as(message.name)
         self._send(encode.parameter_description(prepared.shape.parameters))
         self._send_fields(prepared.shape, ())
 

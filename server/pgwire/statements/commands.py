@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -93,6 +93,23 @@ class Discard:
 
 
 @dataclass(frozen=True)
+class Prepare:
+    """PREPARE a question under a name; `types` are the OIDs of its parameters, as far as they are said."""
+
+    name: str
+    types: tuple[int, ...]
+    question: Question
+
+
+@dataclass(frozen=True)
+class ExecutePrepared:
+    """EXECUTE a prepared question with values, each a literal's text; None for NULL."""
+
+    name: str
+    values: tuple[bytes | None, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
 class Deallocate:
     """DEALLOCATE a prepared statement; None: all."""
 
@@ -147,6 +164,8 @@ Command = (
     | BackendCall
     | Show
     | Discard
+    | Prepare
+    | ExecutePrepared
     | Deallocate
     | Declare
     | Fetch

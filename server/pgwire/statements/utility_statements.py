@@ -18,14 +18,17 @@ from server.pgwire.statements.commands import (
     Deallocate,
     Declare,
     Discard,
+    ExecutePrepared,
     Fetch,
     Nothing,
+    Prepare,
     Question,
     SetSetting,
     Show,
     Transaction,
 )
 from server.pgwire.statements.configuration_functions import configure_of
+from server.pgwire.statements.prepared_statements import literal_values, parameter_types
 from server.pgwire.statements.route_to_catalog import question_of
 from server.pgwire.statements.split_statements import split, unquoted
 from server.pgwire.statements.word_cursor import WordCursor
@@ -195,6 +198,28 @@ def _discard(words: WordCursor) -> Command:
     return Discard(what)
 
 
+def _prepare(words: WordCursor) -> Command:
+    words.take()
+    if words.word == "TRANSACTION":
+        raise UnsupportedSQL("prepared transactions are not supported", position=words.statement.start + 1)
+    name, types = words.name(), parameter_types(words)
+    words.expect("AS")
+    return Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
+
+
+def _execute(words: WordCursor) -> Command:
+    words.take()
+    name, values = words.name(), literal_values(words)
+    words.end()
+    return ExecutePrepared(name, values)
+
+
+def _behind(text: str, keyword: str) -> tuple[str, int]:
+    """What stands behind the first place of a keyword, and where that is."""
+    place = next(end for kind, start, end in scan(text) if kind is Kind.WORD and text[start:end].upper() == keyword)
+    return text[place:], place
+
+
 def _deallocate(words: WordCursor) -> Command:
     words.take()
     words.skip("PREPARE")
@@ -214,9 +239,7 @@ def _declare(words: WordCursor) -> Command:
     if hold or words.skip("WITHOUT"):
         words.expect("HOLD")
     words.expect("FOR")
-    text = words.statement.text
-    place = next(end for kind, start, end in scan(text) if kind is Kind.WORD and text[start:end].upper() == "FOR")
-    return Declare(name, _inner(words, text[place:], place), hold)
+    return Declare(name, _inner(words, *_behind(words.statement.text, "FOR")), hold)
 
 
 def _inner(words: WordCursor, sql: str, offset: int) -> Question:
@@ -226,11 +249,15 @@ def _inner(words: WordCursor, sql: str, offset: int) -> Question:
         raise words.unreadable()
     if configure_of(inner[0]) is not None:
         raise UnsupportedSQL(
-            "settings have no cursor and no copy", hint="ask for them by SHOW", position=words.statement.start + 1
+            "settings have no cursor, no copy and no PREPARE",
+            hint="ask for them by SHOW",
+            position=words.statement.start + 1,
         )
     if backend_call_of(inner[0]) is not None:  # the catalog would tell the number of a session of its own
         hint = "ask for it by itself"
-        raise UnsupportedSQL("sessions have no cursor and no copy", hint=hint, position=words.statement.start + 1)
+        raise UnsupportedSQL(
+            "sessions have no cursor, no copy and no PREPARE", hint=hint, position=words.statement.start + 1
+        )
     question = question_of(inner[0])
     return Question(question.sql, words.statement.start + offset + question.start, question.catalog)
 
@@ -300,6 +327,8 @@ READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
         "RESET": _reset,
         "SHOW": _show,
         "DISCARD": _discard,
+        "PREPARE": _prepare,
+        "EXECUTE": _execute,
         "DEALLOCATE": _deallocate,
         "DECLARE": _declare,
         "FETCH": _fetch,

@@ -468,6 +468,27 @@ def test_a_statement_that_runs_too_long_is_cancelled() -> None:
     assert not talk.gateway.asked
 
 
+def test_prepare_and_execute_share_the_names_of_the_protocols_statements() -> None:
+    talk = Talk()
+    assert talk.kinds(query("PREPARE a (int) AS SELECT 1 FROM t WHERE x = $1")) == "CZ"
+    assert rows(talk.say(query("EXECUTE a (7)"))) == ROWS
+    assert rows(talk.say(bind((b"8",), statement="a"), execute(), SYNC)) == ROWS
+    assert rows(talk.say(parse("EXECUTE a ('9')"), bind(), describe(), execute(), SYNC)) == ROWS
+    assert [asked.parameters for asked in talk.gateway.asked] == [(7,), (8,), (9,)]
+    for sql, code in [
+        ("PREPARE a AS SELECT 1 FROM t", "42P05"),
+        ("EXECUTE a", "42601"),
+        ("EXECUTE a ('x')", "22P02"),
+        ("EXECUTE b", "26000"),
+        ("DEALLOCATE a; EXECUTE a (1)", "26000"),
+    ]:
+        assert error(talk.say(query(sql)))["C"] == code, sql
+    talk.say(query("PREPARE c AS SELECT relname FROM pg_class WHERE relname = $1"))
+    assert rows(talk.say(parse("EXECUTE c"), SYNC)) == []
+    talk.say(query("BEGIN"), parse("BEGIN", "begin"), SYNC)
+    assert error(talk.say(query("EXECUTE begin")))["C"] == "0A000"
+
+
 def test_prepared_statements_have_names_of_their_own() -> None:
     talk = Talk()
     talk.say(parse("SELECT 1 FROM t", "a"), SYNC)

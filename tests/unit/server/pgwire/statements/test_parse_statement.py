@@ -37,6 +37,8 @@ def test_what_drivers_say() -> None:
         ("SHOW noisegate.budget", c.Show("noisegate.budget")),
         ("SHOW TRANSACTION ISOLATION LEVEL", c.Show("transaction_isolation")),
         ("DISCARD ALL", c.Discard("ALL")),
+        ("EXECUTE a", c.ExecutePrepared("a")),
+        ("execute A (1, -2.5, 'it''s', NULL, true)", c.ExecutePrepared("a", (b"1", b"-2.5", b"it's", None, b"true"))),
         ("DEALLOCATE PREPARE ALL", c.Deallocate(None)),
         ('DEALLOCATE "_PG3_0"', c.Deallocate("_PG3_0")),
         ("FETCH FORWARD 100 FROM c", c.Fetch("c", 100)),
@@ -83,6 +85,20 @@ def test_a_question_inside_another_statement_knows_its_place() -> None:
     assert isinstance(command, c.Declare)
     assert command.hold
     assert sql[command.question.start :] == "SELECT count(*) FROM orders"
+
+
+def test_a_question_is_prepared_with_the_types_that_are_said() -> None:
+    sql = "PREPARE a (int, double precision, character varying(10), numeric(4, 2)) AS SELECT count(*) FROM orders"
+    command = read(sql)
+    assert isinstance(command, c.Prepare)
+    assert (command.name, command.types) == ("a", (23, 701, 1043, 1700))
+    assert sql[command.question.start :] == command.question.sql == "SELECT count(*) FROM orders"
+    for refused in (
+        "PREPARE TRANSACTION 'a'", "PREPARE a (point) AS SELECT 1", "PREPARE a AS DELETE FROM t", "PREPARE a",
+        "EXECUTE a (1 + 1)", "EXECUTE a (b)", "EXECUTE a (1", "EXECUTE a ('1'::int)", "EXECUTE a (1) b",
+    ):  # fmt: skip
+        with pytest.raises(PlannerError):
+            read(refused)
 
 
 def test_copy_of_a_select_is_read_with_its_place_and_options() -> None:
