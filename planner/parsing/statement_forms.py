@@ -35,8 +35,13 @@ def written_tables(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
 
 
 def constant_subqueries(tree: exp.Query) -> None:
-    """Write `(SELECT DATE '2024-01-01')` as its constant, wherever a value may stand, and EXISTS of it as true."""
+    """Write `(SELECT DATE '2024-01-01')` as its constant, wherever a value may stand, and EXISTS of it as true.
+
+    EXISTS (SELECT FROM t) asks for no column: it gets one.
+    """
     for node in nodes(tree):
+        if isinstance(node, exp.Exists) and isinstance(node.this, exp.Select) and not node.this.expressions:
+            node.this.set("expressions", [exp.Literal.number(1)])
         if isinstance(node, exp.Exists) and _constant(node.this) is not None:
             node.replace(exp.Boolean(this=True))
         elif isinstance(node, exp.Subquery) and isinstance(node.parent, _VALUES) and node.arg_key != "query":

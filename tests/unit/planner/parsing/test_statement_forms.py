@@ -19,6 +19,7 @@ def test_what_stands_for_something_simpler() -> None:
         ("SELECT a FROM t WHERE b = (SELECT max(1))", "SELECT a FROM t WHERE b = (SELECT max(1))"),
         ("SELECT a FROM t WHERE b = (SELECT 1 LIMIT 0)", "SELECT a FROM t WHERE b = (SELECT 1 LIMIT 0)"),
         ("SELECT a FROM t WHERE EXISTS (SELECT 1)", "SELECT a FROM t WHERE true"),
+        ("SELECT a FROM t WHERE EXISTS (SELECT FROM u)", "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u)"),
         (
             "SELECT a FROM t WHERE EXISTS (SELECT 1 WHERE false)",
             "SELECT a FROM t WHERE EXISTS (SELECT 1 WHERE false)",
