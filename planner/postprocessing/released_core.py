@@ -245,7 +245,8 @@ class _Splitting:
 
     def _item(self, item: exp.Expr) -> exp.Expr:
         """An item of the select list, under the name that it would have had."""
-        return _named(self._read(item.unalias()), output_name(item))
+        name = output_name(item)  # before reading puts the answer's own names into it
+        return _named(self._read(item.unalias()), name)
 
     def _sorted(self, item: exp.Expr) -> exp.Expr:
         """An item of ORDER BY: a position or an output's name stays."""

@@ -29,6 +29,7 @@ NOISY = [
     "SELECT n_name, r_regionkey, sum(l_quantity) AS q, sum(l_quantity)::numeric(12,2) FROM customer"
     " JOIN orders ON o_custkey = c_custkey JOIN lineitem ON l_orderkey = o_orderkey"
     " JOIN nation ON c_nationkey = n_nationkey JOIN region ON n_regionkey = r_regionkey GROUP BY 1, 2",
+    "SELECT count(*)::text, count(*)::int2, count(*)::numeric(8, 1) FROM customer",
     "SELECT n, n * 2 AS m FROM (SELECT count(*) AS n FROM customer) t",
 ]
 

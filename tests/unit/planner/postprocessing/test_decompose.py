@@ -47,3 +47,11 @@ def test_rows_are_never_listed() -> None:
         "SELECT 'x' FROM customer UNION SELECT o_orderpriority FROM orders",
     ]:  # fmt: skip
         assert _parts(sql) is None
+
+
+def test_a_column_keeps_the_name_that_it_would_have_had() -> None:
+    split = decompose(
+        read("SELECT count(*)::text, count(*) + 1, count(*)::text AS n FROM customer").tree, tpch_schema(), policy()
+    )
+    assert split is not None
+    assert [item.alias for item in split.outer.expressions] == ["count", "?column?", "n"]
