@@ -95,8 +95,8 @@ def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answ
 def assert_same(answer: Answer, plan: Plan, written: Rows) -> None:
     """Is the answer what the analyst's own statement returned? Groups that nothing falls into count as absent.
 
-    Counts agree to the last unit, everything else up to the rounding of weights; rows agree in order when
-    the statement has one, as far as its values do.
+    All agree up to the rounding of weights, counts and sums of whole numbers also to the last unit; rows agree in
+    order when the statement has one, as far as its values do.
     """
     shown = [row for group, row in answer.rows.items() if group not in answer.empty or not plan.group_keys]
     expected = [tuple(map(plain, row)) for row in written]
@@ -105,7 +105,7 @@ def assert_same(answer: Answer, plan: Plan, written: Rows) -> None:
         shown, expected = (sorted(rows, key=lambda row: _keys(plan, row)) for rows in (shown, expected))
     for row, truth in zip(shown, expected, strict=True):
         for output, value, true in zip(plan.outputs, row, truth, strict=True):
-            assert _close(value, true, exact=output.type == "int8"), f"{output.name}: {value} instead of {true}"
+            assert _close(value, true, whole=output.type == "int8"), f"{output.name}: {value} instead of {true}"
 
 
 def _keys(plan: Plan, row: tuple[Value, ...]) -> list[str]:
@@ -114,12 +114,13 @@ def _keys(plan: Plan, row: tuple[Value, ...]) -> list[str]:
     return [repr(value) for output, value in shown if isinstance(output.expression, KeyValue)]
 
 
-def _close(value: Value, true: Value, *, exact: bool) -> bool:
-    if not isinstance(value, Fraction) or exact:
+def _close(value: Value, true: Value, *, whole: bool) -> bool:
+    if not isinstance(value, Fraction):
         return value == true or (not value and true is None)  # an empty sum is zero here, NULL there
     if true is None:
         return value == 0
-    return isinstance(true, Fraction) and abs(value - true) <= _RELATIVE * max(abs(true), Fraction(1))
+    near = isinstance(true, Fraction) and abs(value - true) <= _RELATIVE * max(abs(true), Fraction(1))
+    return near and (not whole or round(value) == true)
 
 
 def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]]:
