@@ -58,6 +58,7 @@ def test_clients_see_their_own_session_and_one_database(shadow: ShadowDatabase) 
             "SELECT current_user, pg_catalog.pg_backend_pid(), session_user AS s, 'user' AS user",
             [b"ann", b"7", b"ann", b"user"],
         ),
+        ("SELECT setting FROM pg_settings WHERE name = 'log_min_error_statement'", [b"panic"]),
         ("SELECT user, pg_backend_pid() FROM pg_class WHERE relname = 'orders'", [b"ann", b"7"]),
         ("SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid() AND usename = current_user", [b"1"]),
     ]:

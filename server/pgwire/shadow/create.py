@@ -27,6 +27,8 @@ _ROLE_SETTINGS = {
     "temp_file_limit": "64MB",
     "work_mem": "16MB",
     "track_activities": "off",
+    "log_min_error_statement": "panic",  # what clients write is no part of any log
+    "log_min_messages": "panic",
     "TimeZone": "UTC",
     "DateStyle": "ISO, MDY",
 }
