@@ -202,7 +202,7 @@ def _type(slot: Slot, index: int) -> str:
         hint = "give the array a number of its own"
         raise UnsupportedSQL(f"${index} stands for an array and for one value", hint=hint)
     if kinds <= NUMBERS and len(kinds) > 1:
-        kinds = {"float8" if "float8" in kinds else "numeric"}
+        kinds = {"float8" if kinds & {"float4", "float8"} else "numeric"}
     if len(kinds) == 1 and slot.stated:
         kinds = {slot.stated[0]}
     if len(kinds) != 1:

@@ -18,10 +18,11 @@ from planner.expressions import intervals
 from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import number
 from planner.expressions.intervals import Bounds
+from planner.expressions.reals import of_reals
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
 from planner.sql import literals
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import copied, position_of
 
 _MAX_DIGITS = 1000
@@ -64,7 +65,8 @@ def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Sca
         return null(node)
     exact = _exact_pair(left, right)
     plain = None if exact is None else _exact_result(node, *exact)
-    return computed(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+    result = computed(node, (left, right), plain, lambda: _clamped_pair(node, left, right))
+    return of_reals(left, right, result)
 
 
 def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
@@ -120,7 +122,8 @@ def negated(node: exp.Expr, binder: Binder) -> Scalar:
         return exp.Neg(this=wrap(sql)), bounds and intervals.negative(bounds)
 
     value = None if inner.value is None else inner.value.copy_negate() if inner.value else inner.value
-    return computed(node, (inner,), plain, clamped, value)
+    result = computed(node, (inner,), plain, clamped, value)
+    return replace(result, type=REAL) if inner.type == REAL else result
 
 
 def monotone(

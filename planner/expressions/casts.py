@@ -8,13 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic, intervals
+from planner.expressions import arithmetic, intervals, reals
 from planner.expressions.coercion import fits_float, settle
 from planner.expressions.datetimes import converted, literal, not_a_number
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
 from planner.sql.sql_nodes import cast_sql, field_of
-from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.sql_types import REAL, Family, SqlType, sql_type
 from planner.sql.trees import copied, position_of
 
 _TARGETS: dict[str, Family] = {
@@ -56,7 +56,8 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
     if field is not None and (target.is_string or target.family is Family.INTEGER):
         part = _whole(node, part, field)
     assert part.type is not None, "typed"
-    if part.type.family is target.family and target.family is not Family.NUMERIC and not target.precision:
+    same = part.type == target or part.type.family is target.family not in (Family.NUMERIC, Family.FLOAT)
+    if same and not (target.precision and target != REAL):
         return replace(part, zoned=False)
     if part.is_number and target.is_number:
         return _number(node, part, target)
@@ -92,6 +93,8 @@ def _target(node: exp.Expr) -> SqlType:
         if name == "TIMETZ":
             hint = "compare the parts of a time, extract(hour FROM x), or all of it with a TIMESTAMP '...'"
         raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, position=position_of(node))
+    if name == "FLOAT":  # the parser's name of PostgreSQL's real
+        return REAL
     if not written.expressions:
         return SqlType(family, 1 if family is Family.CHAR else None)
     kind = sql_type(written.sql("postgres").lower())
@@ -115,8 +118,12 @@ def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
 
 
 def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
+    if target == REAL:
+        return reals.as_real(node, part)
     if target.family is Family.FLOAT:
         return _to_double(node, part)
+    if part.type == REAL and target == SqlType(Family.NUMERIC):
+        return reals.decimal_digits(node, part)
     places = 0 if target.family is Family.INTEGER else target.scale
     exact = arithmetic.exact_form(part)
     if exact is None and target.family is Family.NUMERIC and places is None:

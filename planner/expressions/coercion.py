@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UndefinedOperator, UnsupportedSQL
+from planner.expressions.reals import as_real
 from planner.expressions.scalar import Binder, Scalar
 from planner.sql import literals
 from planner.sql.array_texts import BOUND_ARRAY
 from planner.sql.constants import constant
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import position_of
 
 _TEXT = SqlType(Family.TEXT)
@@ -33,7 +34,8 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
     sql = literals.typed(written, kind)
     if kind.is_number:
-        return binder.scalar(sql)
+        read = binder.scalar(sql)
+        return as_real(part.node, read) if kind == REAL else read
     if kind.family is Family.TIMESTAMPTZ:  # read at UTC
         kind = SqlType(Family.TIMESTAMP)
     length = len(written.name) if kind.is_string else None

@@ -15,10 +15,11 @@ from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import align, check_ordered, fits_float
 from planner.expressions.datetimes import converted, has_zone, not_a_number
 from planner.expressions.intervals import Bounds
+from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.expressions.strings import as_text
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import copied, position_of
 
 _LARGEST = 10**290
@@ -116,6 +117,7 @@ def _clamped_within(inner: exp.Expr, outer: Sequence[Scalar], binder: Binder) ->
 
 def _extreme_of(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> Scalar:
     check_ordered(node, values)
+    values = all_real(node, values)
     literals = [float(part.value) for part in values if part.value is not None]
 
     def build(parts: Sequence[exp.Expr]) -> exp.Expr:
@@ -151,10 +153,11 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
         )
 
     missing = unranged([left, right])
+    double = kind if kind == REAL else SqlType(Family.FLOAT)
     if left.plain is None or right.plain is None:
-        return Scalar(node, SqlType(Family.FLOAT), None, clamped, unranged=missing)
+        return Scalar(node, double, None, clamped, unranged=missing)
     if right.type is not None and right.type.family is Family.FLOAT:
-        return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=missing)
+        return Scalar(node, double, plain, clamped, unranged=missing)
     return Scalar(
         node, digits.type if digits and not digits.integral else kind, plain, clamped, digits, unranged=missing
     )
@@ -207,11 +210,12 @@ def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | N
     if Family.FLOAT not in families:
         return plain, None, SqlType(Family.NUMERIC)
     fits = all(part.type is not None and fits_float(part.type) for part in known)
-    return (plain if fits else None), None, SqlType(Family.FLOAT)
+    kind = REAL if all(part.type == REAL for part in known) else SqlType(Family.FLOAT)
+    return (plain if fits else None), None, kind
 
 
 def _as_double(part: Scalar) -> exp.Expr:
-    """Beside a `real` PostgreSQL makes a real of every number, which a large or small one overflows."""
+    """Beside the column of a real itself a database would round doubles to reals."""
     real = part.type is not None and part.type.family is Family.FLOAT
     return cast_sql(part.sql, "DOUBLE PRECISION") if real else part.sql
 
@@ -240,4 +244,4 @@ def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> li
         stamps = [part if part.type is None else converted(part, SqlType(Family.TIMESTAMP)) for part in aligned]
         zoned = any(map(has_zone, aligned))
         return [part if part.type is None else replace(part, zoned=zoned) for part in stamps]
-    return aligned
+    return all_real(node, aligned)

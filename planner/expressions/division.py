@@ -9,6 +9,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals
 from planner.expressions.coercion import number
+from planner.expressions.reals import of_reals
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, wrap
 from planner.sql import literals
 from planner.sql.trees import position_of
@@ -49,6 +50,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
         return sql, bounds
 
     result = arithmetic.computed(node, (left, right), plain, clamped)
+    result = of_reals(left, right, result)
     if plain is None and not result.unranged:
         result.measured()
     return result

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.expressions import arithmetic, casts, conditionals, datetimes, division, predicates, strings
-from planner.expressions import math_functions as of_number
 from planner.expressions.calls import elapsed, formatted, histogram, texts
+from planner.expressions.calls import math_functions as of_number
 from planner.expressions.coercion import sample
 from planner.expressions.scalar import Binder, Scalar
 from planner.sql.calls import Age

@@ -11,11 +11,12 @@ from sqlglot import exp
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.coercion import align, check_ordered, text, text_literal
 from planner.expressions.datetimes import not_a_number
+from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
 from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import copied, position_of
 
 _BOOL = SqlType(Family.BOOL)
@@ -165,7 +166,8 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
             hint = "write one comparison per column, joined by OR"
             raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(part))
     written = [part for part in node.expressions if not binder.scalar(part).is_null]
-    aligned = _aligned(node, [node.this, *written], binder) if written else None
+    together = len(node.expressions) > 1  # PostgreSQL finds one type for a list, and compares one value as by =
+    aligned = _aligned(node, [node.this, *written], binder, of_one_type=together) if written else None
     if aligned is None:
         binder.scalar(node.this)  # refused, where it is no value
         return truth(node, unknown())
@@ -256,14 +258,17 @@ def constant(node: exp.Expr, binder: Binder) -> Scalar:
     return truth(node, exp.Boolean(this=node.this))
 
 
-def _aligned(node: exp.Expr, parts: list[exp.Expr], binder: Binder) -> list[exp.Expr] | None:
-    """Operands of one type; None where one is NULL, so that what is compared is NULL too."""
+def _aligned(
+    node: exp.Expr, parts: list[exp.Expr], binder: Binder, *, of_one_type: bool = False
+) -> list[exp.Expr] | None:
+    """Operands that compare exactly; None where one is NULL, so that what is compared is NULL too."""
     scalars = [binder.scalar(part) for part in parts]
     if any(part.is_null for part in scalars):
         return None
     if isinstance(node, _ORDERED):
         check_ordered(node, scalars)
     aligned = align(node, scalars, binder)
+    aligned = all_real(node, aligned) if of_one_type else aligned
     sides = [_canonical(part, aligned) for part in aligned]
     return [exp.Paren(this=sql) if isinstance(sql, (exp.Predicate, exp.Not, exp.Connector)) else sql for sql in sides]
 
@@ -273,7 +278,7 @@ def _canonical(part: Scalar, beside: list[Scalar]) -> exp.Expr:
 
     A literal datetime has the type of what it is compared with where that is the same instant.
     """
-    if part.value is not None:
+    if part.value is not None and part.type != REAL:
         return literals.canonical_sql(part.value)
     if part.span is None and not (part.type is not None and part.type.is_moment):
         return part.sql

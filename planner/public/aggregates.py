@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from planner.expressions import arithmetic
 from planner.expressions.coercion import number, settle
 from planner.expressions.scalar import Binder, Digits, Scalar
 from planner.expressions.strings import as_text
-from planner.public.exact import divided, double, typed
+from planner.public.exact import as_double, divided, double, typed
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
@@ -99,9 +99,10 @@ def _sum(call: _Call) -> Scalar:
     """Of small integers a bigint, of others and of decimals a numeric, of doubles a double."""
     kind, digits = call.argument.type, call.argument.digits
     assert kind is not None, "a number"
+    if kind.family is Family.FLOAT:  # of reals, too, whose own sum depends on the order of the rows
+        call = replace(call, argument=double(call.node, as_double(call.argument)))
+        return double(call.node, cast_sql(call.of(exp.Sum), "DOUBLE PRECISION"))
     sql = call.of(exp.Sum)
-    if kind.family is Family.FLOAT:
-        return double(call.node, cast_sql(sql, "DOUBLE PRECISION"))
     if kind.family is Family.INTEGER and (kind.precision or 19) <= _SMALL:
         return _count(call.node, sql)
     if digits is None or digits.whole + digits.scale + ROW_DIGITS > _MOST_DIGITS:

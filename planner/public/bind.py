@@ -22,7 +22,7 @@ from planner.schema import Schema
 from planner.sql.columns import bound_column
 from planner.sql.result_types import shown_as
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import position_of, tables_of
 
 
@@ -128,10 +128,9 @@ class _Queries:
 def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
     """The type of a column that both sides give."""
     families = {left.family, right.family}
-    if left.is_number and right.is_number:
-        if Family.FLOAT in families:
-            return SqlType(Family.FLOAT)
-        return _wider(left, right)
+    double = SqlType(Family.FLOAT)
+    if left.is_number and right.is_number and (REAL not in (left, right) or double in (left, right)):
+        return double if Family.FLOAT in families else _wider(left, right)
     if left.is_string and right.is_string:
         return SqlType(Family.TEXT)
     if families == {Family.DATE, Family.TIMESTAMP}:

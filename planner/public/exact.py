@@ -13,12 +13,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic, casts, math_functions
+from planner.expressions import arithmetic, casts
+from planner.expressions.calls import math_functions
 from planner.expressions.coercion import number, whole_literal
 from planner.expressions.intervals import Bounds
+from planner.expressions.reals import rounded
 from planner.expressions.scalar import Binder, Digits, Scalar, repeated, wrap
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.sql_types import REAL, Family, SqlType, sql_type
 from planner.sql.trees import copied, position_of
 
 _DOUBLE = SqlType(Family.FLOAT)
@@ -34,7 +36,7 @@ def as_it_stands(scalar: Scalar) -> Scalar:
     kind = scalar.type
     sql = scalar.plain
     if sql is None:
-        kind, sql = _DOUBLE, scalar.measured()[0]
+        kind, sql = REAL if kind == REAL else _DOUBLE, scalar.measured()[0]
     return replace(
         scalar, type=kind, plain=sql, clamped=lambda: (cast_sql(copied(sql), "DOUBLE PRECISION"), _ANY), unranged=()
     )
@@ -72,7 +74,8 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
         sql = exp.IntDiv(this=exact[0], expression=_nonzero(divisor[0], right))
         digits = Digits(exact[1].whole, 0, True)
         return typed(node, digits.type, sql, digits)
-    return double(node, divided(left, right))
+    found = divided(left, right)
+    return typed(node, REAL, rounded(found, node)) if left.type == right.type == REAL else double(node, found)
 
 
 def divided(left: Scalar, right: Scalar) -> exp.Expr:
@@ -157,8 +160,8 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
     return casts.cast(node, binder)
 
 
-def rounded(node: exp.Expr, binder: Binder) -> Scalar:
-    """As `planner.expressions.math_functions.rounded`; of a numeric without a scale all digits are kept."""
+def round_numeric(node: exp.Expr, binder: Binder) -> Scalar:
+    """As `planner.expressions.calls.math_functions.rounded`; of a numeric without a scale all digits are kept."""
     inner = number(binder.scalar(node.this), binder)
     exact = inner.type is not None and inner.type.family is Family.NUMERIC and inner.digits is None
     if not exact or not isinstance(node, exp.Round):
@@ -176,7 +179,7 @@ HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Binder], Scalar]] = {
     exp.Cast: cast,
     exp.Div: quotient,
     exp.Mod: remainder,
-    exp.Round: rounded,
+    exp.Round: round_numeric,
     exp.Sqrt: square_root,
     exp.Exp: exponential,
     exp.Ln: logarithm,

@@ -11,7 +11,7 @@ from planner.public.tables import PublicTables
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column
 from planner.sql.sql_nodes import named_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 
 _INTEGER_DIGITS = 10
 _WORDS = {
@@ -129,7 +129,7 @@ def type_words(kind: SqlType) -> str:
         return "numeric" if kind.precision is None else f"numeric({kind.precision},{kind.scale or 0})"
     if kind.is_string:
         return "text" if kind.precision is None else f"varchar({kind.precision})"
-    return _WORDS[kind.family]
+    return "real" if kind == REAL else _WORDS[kind.family]
 
 
 def _ordered(alias: str, key: SortColumn) -> exp.Ordered:

@@ -181,7 +181,7 @@ def _output(name: str, value: Scalar) -> _Output:
     if value.type is None:
         return _Output(name, cast_sql(exp.Null(), "TEXT"), _TEXT)
     if value.type.family is Family.FLOAT:
-        return _Output(name, as_double(value), SqlType(Family.FLOAT))
+        return _Output(name, as_double(value), value.type)
     value = as_text(value)
     assert value.type is not None, "typed"
     if value.zoned:  # computed at UTC

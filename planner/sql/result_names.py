@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-ResultType = Literal["int8", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
+ResultType = Literal["int8", "float4", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
 
-NUMBERS: frozenset[ResultType] = frozenset({"int8", "float8", "numeric"})
+NUMBERS: frozenset[ResultType] = frozenset({"int8", "float4", "float8", "numeric"})
 """What may stand in arithmetic over released values."""

@@ -17,7 +17,7 @@ from sqlglot import exp
 from planner.sql.datetime_texts import moment_text
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 
 KeyCell = str | int | float | bool | None
 
@@ -59,6 +59,7 @@ class ResultTypeFacts:
 RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
     {
         "int8": ResultTypeFacts({Family.INTEGER: _as_bigint}, frozenset({Family.INTEGER})),
+        "float4": ResultTypeFacts({}),  # of REAL, whose family float8 has
         "float8": ResultTypeFacts({Family.FLOAT: _itself}),
         "numeric": ResultTypeFacts({Family.NUMERIC: _itself}, frozenset({Family.NUMERIC})),
         "text": ResultTypeFacts(
@@ -93,11 +94,13 @@ def result_type(kind: SqlType) -> ResultType | None:
 
 def shown_type(kind: SqlType) -> ResultType:
     """The type that a column of a public table has in an answer: of what answers have no type for, text."""
-    return _SHOWN[kind.family][0]
+    return shown_as(exp.Null(), kind)[0]
 
 
 def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
     """A column of a public table as an answer has it: type and SQL."""
+    if kind == REAL:
+        return "float4", column
     shown, written = _SHOWN[kind.family]
     return shown, written(column)
 

@@ -39,7 +39,7 @@ class SqlType:
 
     Attributes:
       precision: the most digits of `numeric(precision, scale)` or of a whole number, the most characters of a
-        text; None: as many as the database can hold.
+        text; None: as many as the database can hold. Of a `real` its 24 bits; None of a double.
       scale: of a numeric, the digits after the point.
       labels: of an enum, in its order.
       name: of family OTHER: what the database calls it.
@@ -79,6 +79,9 @@ class SqlType:
         """Is it a date or a time of a date?"""
         return self.family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
+
+REAL = SqlType(Family.FLOAT, 24)
+"""Single precision."""
 
 _FAMILIES = {
     "smallint": Family.INTEGER,
@@ -183,6 +186,8 @@ def sql_type(text: str) -> SqlType:
         return SqlType(family, unsized if precision is None else int(precision))
     if family is Family.INTEGER:
         return SqlType(family, _WHOLE_DIGITS[words])
+    if words in ("real", "float4"):
+        return REAL
     return SqlType(family)
 
 

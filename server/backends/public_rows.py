@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
+
+import numpy as np
 
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
@@ -37,7 +39,7 @@ class Computed:
 _SHOWN_TYPES: Mapping[str, ResultType] = {
     "int2": "int8", "int4": "int8", "int8": "int8", "smallint": "int8", "integer": "int8", "bigint": "int8",
     "tinyint": "int8", "numeric": "numeric", "decimal": "numeric", "hugeint": "numeric",
-    "float4": "float8", "float8": "float8", "float": "float8", "double": "float8",
+    "float4": "float4", "real": "float4", "float": "float4", "float8": "float8", "double": "float8",
     "bool": "bool", "boolean": "bool", "date": "date", "timestamp": "timestamp",
     "timestamptz": "timestamptz", "timestamp with time zone": "timestamptz",
 }  # fmt: skip
@@ -97,16 +99,16 @@ def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
       types: of its columns.
     Raises: StatementTooComplex for that one row more, and for more than MAX_PUBLIC_BYTES.
     """
-    numerics = [kind == "numeric" for kind in types]
+    made = [_MADE.get(kind) for kind in types]
     rows: list[tuple[Cell, ...]] = []
     size = 0
     while fetched := cursor.fetchmany(_FETCH_ROWS):
         block = [
-            tuple(_numeric(value) if numeric else value for value, numeric in zip(row, numerics, strict=True))
+            tuple(value if cell is None else cell(value) for value, cell in zip(row, made, strict=True))
             for row in fetched
         ]
         rows += block
-        size += _CELL_BYTES * len(block) * len(numerics) + text_bytes(block)
+        size += _CELL_BYTES * len(block) * len(made) + text_bytes(block)
         if len(rows) > MAX_PUBLIC_ROWS:
             hint = "add LIMIT, or predicates"
             raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint=hint)
@@ -130,6 +132,17 @@ def _numeric(value: int | float | Decimal | None) -> Cell:
         return int(value)
     return float(value) if Decimal(repr(float(value))) == value else format(value, "f")
 
+
+def _real(value: float | None) -> Cell:
+    """A real by its shortest digits, as PostgreSQL shows it.
+
+    >>> _real(0.10000000149011612), _real(None)
+    (0.1, None)
+    """
+    return value if value is None else float(str(np.float32(value)))
+
+
+_MADE: Mapping[ResultType, Callable[[Any], Cell]] = {"numeric": _numeric, "float4": _real}
 
 _DOUBLE_DIGITS = 14
 

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.binding.placeholders import Element, IntervalText
+from planner.expressions.reals import nearest_real
 from planner.sql.datetime_texts import zoned_text
 from planner.sql.literals import written_moment
 from planner.sql.result_names import ResultType
@@ -180,6 +181,13 @@ def _read_decimal(raw: bytes) -> Decimal:
     return _finite(Decimal(raw.decode().strip()))
 
 
+def _read_real(raw: bytes) -> float:
+    near = nearest_real(_read_decimal(raw))
+    if near is None:
+        raise ValueError
+    return near
+
+
 def _finite(value: Decimal) -> Decimal:
     if not value.is_finite():
         raise ValueError
@@ -267,6 +275,16 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             parameter=Parameter(read_text, read_text),
             csv=lambda cell: harmless(str(cell)),
         ),
+        "float4": TypeForms(
+            oid=700,
+            length=4,
+            text=float_text,
+            binary=lambda cell: struct.pack("!f", float(cell or 0.0)),
+            arrow_type=lambda pa: pa.float32(),
+            arrow=float,
+            parameter=Parameter(_read_real, _packed_float("!f")),
+            csv=_csv,
+        ),
         "float8": TypeForms(
             oid=701,
             length=8,
@@ -330,7 +348,6 @@ PARAMETERS: Mapping[int, Parameter] = MappingProxyType(
         **dict.fromkeys((0, 19, 705, 1042, 1043), RESULT_TYPES["text"].parameter),
         21: Parameter(_read_whole, _packed_whole("!h")),  # int2
         23: Parameter(_read_whole, _packed_whole("!i")),  # int4
-        700: Parameter(_read_decimal, _packed_float("!f")),  # float4
         869: Parameter(read_text, _packed_network),  # inet
         1083: Parameter(read_text, _packed_time),  # time
         1186: Parameter(lambda raw: IntervalText(read_text(raw)), _packed_interval),  # interval

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.exact_digits import (
-    SINGLE,
     Typed,
     as_double,
     as_exact,
@@ -18,7 +16,6 @@ from planner.rewriting.dialects.exact_digits import (
 from planner.sql.sql_types import Family, SqlType
 
 _MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
-_EXACT_IN_REAL = 7
 _BIGINT_DIGITS = 19
 _LONG_LITERAL = 18
 """DuckDB reads a literal of more digits as a type of its own choice."""
@@ -56,22 +53,11 @@ def aligned(operands: Sequence[Typed]) -> list[exp.Expr]:
     return [operand.sql for operand in operands]
 
 
-def chosen(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """Values of which one is chosen. Raises: UnsupportedSQL, too, where PostgreSQL would round others to a real."""
-    floats = [operand for operand in operands if operand.type.family is Family.FLOAT]
-    others = [operand for operand in operands if operand.type.is_number and operand.type.family is not Family.FLOAT]
-    inexact = any(not operand.is_literal or operand.scale or operand.whole > _EXACT_IN_REAL for operand in others)
-    if inexact and floats and all(operand.type == SINGLE for operand in floats):
-        raise UnsupportedSQL("real beside another type", hint="cast the column to double precision")
-    return aligned(operands)
-
-
 def common_type(operands: Sequence[Typed]) -> SqlType:
     """The type of a choice between values."""
     numbers = [operand for operand in operands if operand.type.is_number]
-    floats = [operand.type for operand in numbers if operand.type.family is Family.FLOAT]
-    if floats:
-        return SINGLE if all(kind == SINGLE for kind in floats) else SqlType(Family.FLOAT)
+    if any(operand.type.family is Family.FLOAT for operand in numbers):
+        return SqlType(Family.FLOAT)
     if numbers and any(operand.type.family is Family.NUMERIC for operand in numbers):
         return common_exact_type(numbers)
     if numbers:

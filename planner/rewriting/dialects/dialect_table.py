@@ -19,6 +19,7 @@ from planner.sql.result_names import ResultType
 
 _TYPES: Mapping[ResultType, str] = {
     "int8": "BIGINT",
+    "float4": "DOUBLE PRECISION",
     "float8": "DOUBLE PRECISION",
     "numeric": "NUMERIC",
     "text": "TEXT",
@@ -95,7 +96,7 @@ def _of_spark(error: UnsupportedSQL, on_duckdb: Callable[[], str]) -> Unsupporte
 _DUCKDB = DialectSql(
     _question_on_duckdb,
     duckdb_public_sql,
-    {**_TYPES, "numeric": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
+    {**_TYPES, "numeric": "DOUBLE", "float4": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
     refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
 )
 

@@ -21,7 +21,7 @@ from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects import duckdb_aggregates, duckdb_conditions, duckdb_numbers, duckdb_values
-from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, literal
+from planner.rewriting.dialects.exact_digits import Handler, Typed, literal
 from planner.schema import Schema, Table
 from planner.sql.sql_nodes import DECLARED, ROWS, cast_sql, tables_by_alias
 from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
@@ -113,9 +113,9 @@ class Writer:
         column = self.tables[alias].column(node.name)
         if column is None:
             raise UnsupportedSQL(f"{node.name} is not in the mirror")
-        kind, single = sql_type(column.type), column.type in ("real", "float4")
+        kind = sql_type(column.type)
         if kind.family is Family.FLOAT:
-            return Typed(cast_sql(node.copy(), "DOUBLE"), SINGLE if single else kind)
+            return Typed(cast_sql(node.copy(), "DOUBLE"), kind)
         if column.type in READ_AS:
             return Typed(exp.TryCast(this=node.copy(), to=exp.DataType.build(READ_AS[column.type])), kind)
         return Typed(node.copy(), kind)

@@ -8,14 +8,16 @@ from itertools import groupby
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.alignment import chosen, common_type
-from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, Write, as_double, exact_type
+from planner.rewriting.dialects.alignment import aligned, common_type
+from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, as_double, exact_type
 from planner.sql.calls import Age
 from planner.sql.datetime_formats import Pattern, patterns
 from planner.sql.sql_nodes import cast_sql, has_fraction, is_type
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 
 _TEXT = SqlType(Family.TEXT)
+
+_DOUBLE = SqlType(Family.FLOAT)
 
 _COUNT = SqlType(Family.INTEGER, 10)
 
@@ -32,7 +34,7 @@ def _null(node: exp.Expr, write: Write) -> Typed:
 def _choice(node: exp.Expr, write: Write) -> Typed:
     """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
     values = [write(node.this), *map(write, node.args["expressions"])]
-    first, *others = chosen(values)
+    first, *others = aligned(values)
     options = {name: value for name, value in node.args.items() if name not in ("this", "expressions")}
     return Typed(type(node)(this=first, expressions=others, **options), common_type(values))
 
@@ -45,7 +47,7 @@ def _nullified(node: exp.Expr, write: Write) -> Typed:
             return first  # no decimal is NaN
         return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
     values = [first, write(second)]
-    value, other = chosen(values)
+    value, other = aligned(values)
     return Typed(exp.Nullif(this=value, expression=other), common_type(values))
 
 
@@ -53,7 +55,7 @@ def _case(node: exp.Expr, write: Write) -> Typed:
     default = node.args.get("default")
     values = [write(branch.args["true"]) for branch in node.args["ifs"]]
     values += [] if default is None else [write(default)]
-    results = chosen(values)
+    results = aligned(values)
     case = exp.Case()
     for branch, result in zip(node.args["ifs"], results, strict=False):
         case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
@@ -65,7 +67,7 @@ def _case(node: exp.Expr, write: Write) -> Typed:
 def _cast(node: exp.Expr, write: Write) -> Typed:
     """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
     target, inner = node.args["to"], node.this
-    if not (is_type(target, "double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
         return duckdb_cast(write(inner), target)
     pushed = inner.copy()
     for branch in pushed.args["ifs"]:
@@ -73,13 +75,6 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     if pushed.args.get("default") is not None:
         pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
     return _case(pushed, write)
-
-
-def _is_real(case: exp.Case, write: Write) -> bool:
-    """May PostgreSQL round its branches to a real before the cast?"""
-    values = [branch.args["true"] for branch in case.args["ifs"]]
-    values += [case.args["default"]] if case.args.get("default") is not None else []
-    return any(write(value).type == SINGLE for value in values)
 
 
 def _text(node: exp.Expr, write: Write) -> Typed:
@@ -263,9 +258,16 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
     >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
     'CAST(n AS DECIMAL(19, 0))'
     """
+    if is_type(target, "boolean") and isinstance(value.sql, exp.Null):  # the condition that is unknown
+        return Typed(cast_sql(value.sql, "BOOLEAN"), SqlType(Family.BOOL))
     if is_type(target, "double"):
         null = isinstance(value.sql, exp.Null)
         return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
+    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
+        number = value.sql if value.type.family is Family.INTEGER else as_double(value)
+        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+    if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
+        return Typed(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), _DOUBLE)
     if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
     if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):

@@ -18,9 +18,6 @@ _INTEGER_DIGITS = 19
 _EXACT_DIGITS = 15  # a decimal of as many digits becomes the nearest double in one division; longer ones round twice
 _HINT = "narrow the column's type, or compare it without arithmetic"
 
-SINGLE = SqlType(Family.FLOAT, 24)
-"""A `real`, already widened; among other numbers PostgreSQL takes a choice to be real, too."""
-
 
 @dataclass(frozen=True)
 class Typed:

@@ -89,9 +89,8 @@ CONDITIONS = (
     "(f > 3) IS UNKNOWN", "f > g", "f = g", "g >= f", "f <> n", "n > 3 OR m > 2", "NOT (n > 3 AND m > 2)",
     "n <> 3.75", "m = 2", "m >= 2", "m NOT IN (1, 2)", "f IS DISTINCT FROM 3", "f IS NOT DISTINCT FROM g",
     "sign(f) = 0", "abs(f) > 3", "coalesce(f, 100) > 50", "nullif(f, 3) > 1", "greatest(f, g) > 4",
-    "CASE WHEN f > 3 THEN g > 3 END",
-    "CASE WHEN f > 3 THEN 1 ELSE 2 END = 1", "n::int = 2", "round(n) > 3", "n * 2 > 5", "r > 0.5", "r = 0.5",
-    "free > 5", "f BETWEEN 1 AND f",
+    "CASE WHEN f > 3 THEN g > 3 END", "CASE WHEN f > 3 THEN 1 ELSE 2 END = 1", "n::int = 2", "round(n) > 3",
+    "n * 2 > 5", "r > 0.5", "r = 0.5", "free > 5", "f BETWEEN 1 AND f",
 )  # fmt: skip
 STATEMENTS = (
     "SELECT m, count(*), avg(f) FROM lab GROUP BY m",

@@ -27,6 +27,7 @@ RECORD = Path(__file__).parent / "recorded.json"
 
 CELLS: dict[ResultType, list[Cell]] = {
     "int8": [None, 0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**70, -(2**70)],
+    "float4": [None, 0.0, -0.0, 0.1, -2.5, 7.0, 3e38, 1e-45, math.nan, math.inf, -math.inf],
     "float8": [None, 0.0, -0.0, 0.1, -2.5, 7.0, 1e300, 5e-324, 1e16, math.nan, math.inf, -math.inf],
     "numeric": [None, 0, 12.5, -7, 1e-7, "0.1234567890123456789", "NaN", "Infinity", "-Infinity", "-0", 10**14,
      1e22],

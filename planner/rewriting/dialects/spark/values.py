@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.alignment import chosen, common_type
-from planner.rewriting.dialects.exact_digits import SINGLE, Handler, Typed, Write, as_double, as_exact, exact_type
+from planner.rewriting.dialects.alignment import aligned, common_type
+from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, as_double, as_exact, exact_type
 from planner.rewriting.dialects.spark.calls import call, double, number, try_cast
 from planner.rewriting.dialects.spark.moments import as_moment
 from planner.rules.guard_weight import UNITS
 from planner.sql.sql_nodes import cast_sql, is_type
-from planner.sql.sql_types import Family, SqlType
+from planner.sql.sql_types import REAL, Family, SqlType
 
 _WHOLE = {"SMALLINT": 5, "INT": 10, "BIGINT": 19}
 _EXACT = (Family.INTEGER, Family.NUMERIC)
@@ -43,7 +43,7 @@ def _chosen(values: Sequence[Typed]) -> list[exp.Expr]:
     families = {value.type.family for value in values} - {Family.OTHER}
     if not any(families <= together for together in _CHOOSABLE):
         raise UnsupportedSQL("a choice between values of these types is not supported on Spark")
-    return chosen(values)
+    return aligned(values)
 
 
 def chosen_value(node: exp.Expr, write: Write) -> Typed:
@@ -85,7 +85,7 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     weight = _weight(node, write)
     if weight is not None:
         return weight
-    if not (is_type(target, "double") and isinstance(inner, exp.Case)) or _is_real(inner, write):
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
         return spark_cast(write(inner), target)
     pushed = inner.copy()
     for branch in pushed.args["ifs"]:
@@ -127,13 +127,6 @@ def inside_of_weight(node: exp.Expr) -> exp.Expr | None:
     return floor.this if written == ["0", str(UNITS), "0"] and is_type(node.args["to"], "bigint") else None
 
 
-def _is_real(case: exp.Case, write: Write) -> bool:
-    """May PostgreSQL round its branches to a real before the cast?"""
-    values = [branch.args["true"] for branch in case.args["ifs"]]
-    values += [case.args["default"]] if case.args.get("default") is not None else []
-    return any(write(value).type == SINGLE for value in values)
-
-
 def spark_cast(value: Typed, target: exp.DataType) -> Typed:
     """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
 
@@ -150,6 +143,11 @@ def spark_cast(value: Typed, target: exp.DataType) -> Typed:
         return _null_of(value, target)
     if is_type(target, "double") and value.type.is_number:
         return Typed(as_double(value), SqlType(Family.FLOAT))
+    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
+        number = value.sql if family is Family.INTEGER else as_double(value)
+        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+    if value.type == REAL and is_type(target, "decimal"):
+        raise UnsupportedSQL("a real as numeric is not supported on Spark", hint="write x::double precision")
     for name, digits in _WHOLE.items():
         if is_type(target, name) and (value.type.is_number or family is Family.BOOL):
             return Typed(_whole(value, name, digits), SqlType(Family.INTEGER, digits))

@@ -39,7 +39,7 @@ export function charged({ epsilon, delta = 0 }) {
 }
 
 export function isNumber(type) {
-  return type === "int8" || type === "float8" || type === "numeric";
+  return type === "int8" || type === "float4" || type === "float8" || type === "numeric";
 }
 
 export function isMoment(type) {
