@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -54,11 +54,13 @@ class Description:
         by its place. Of what stands in `= ANY` it is the array of one, `int8[]`.
       columns: name and type of each column of the answer.
       noisy: per column, is it a number that follows from released values?
+      enums: by name, the type of each column of labels.
     """
 
     parameters: tuple[str, ...]
     columns: tuple[tuple[str, ResultType], ...]
     noisy: tuple[bool, ...]
+    enums: Mapping[str, SqlType] = field(default_factory=dict)
 
 
 def describe(
@@ -104,8 +106,8 @@ def describe(
         if number is not None:
             node.replace(sample(node, number))
     written_intervals(copy)
-    columns, noisy = _columns(copy, schema, policy, search_path)
-    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns, noisy)
+    columns, noisy, enums = _columns(copy, schema, policy, search_path)
+    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns, noisy, enums)
 
 
 def types_around(query: exp.Query) -> tuple[str, ...]:
@@ -121,18 +123,19 @@ def types_around(query: exp.Query) -> tuple[str, ...]:
 
 def _columns(
     query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None
-) -> tuple[tuple[tuple[str, ResultType], ...], tuple[bool, ...]]:
-    """Name and type of each column of the answer, and which are noisy, on the way that the statement takes."""
+) -> tuple[tuple[tuple[str, ResultType], ...], tuple[bool, ...], Mapping[str, SqlType]]:
+    """Name and type of each column of the answer, which are noisy, and which of enums, on the statement's way."""
     if not names_private_table(query, schema, policy, search_path):
         columns = bind_public(query, schema, policy, _SOME_DAY, search_path).columns
-        return columns, (False,) * len(columns)
+        return columns, (False,) * len(columns), {}
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
     outputs = bind(query, schema, policy, _SOME_DAY, search_path).outputs
     noisy = tuple(
         output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
         for output in outputs
     )
-    return tuple((output.name, output.type) for output in outputs), noisy
+    enums = {output.name: output.enum for output in outputs if output.enum is not None}
+    return tuple((output.name, output.type) for output in outputs), noisy, enums
 
 
 def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:

@@ -13,6 +13,7 @@ from planner.released_expression import ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell
+from planner.sql.sql_types import SqlType
 from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
 
 SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
@@ -198,11 +199,13 @@ class Output:
       type: its type. A column of type int8 that is not a group key is rounded to a whole number.
       expression: how it follows from released values and group keys. COUNT is one ReleasedValue; a SUM that
         crosses zero is positive part - negative part; AVG is sum / count.
+      enum: the type of a group key that shows labels.
     """
 
     name: str
     type: ResultType
     expression: ReleasedExpression
+    enum: SqlType | None = None
 
 
 @dataclass(frozen=True)

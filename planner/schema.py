@@ -85,12 +85,14 @@ class Column:
       nullable: may a value be missing: NULL, or NaN?
       nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rules.read_nan_as_null`). Not said of the
         columns of keys: there a value is a name, and no name is missing for being NaN.
+      type_name: of an enum the canonical name of its type, as a table's; empty where the database does not say.
     """
 
     name: str
     type: str
     nullable: bool
     nan: bool = False
+    type_name: str = ""
 
     def __post_init__(self) -> None:
         """NaN is one way to be missing."""
@@ -260,9 +262,10 @@ class Schema:
 
 
 def _structure(relation: Table | View) -> dict[str, Any]:
-    """What a fingerprint is of. That a column holds no NaN goes without saying."""
+    """What a fingerprint is of. That a column holds no NaN, and is no enum, goes without saying."""
     structure = asdict(relation)
     for column in structure.get("table", structure)["columns"]:
-        if not column["nan"]:
-            del column["nan"]
+        for name in ("nan", "type_name"):
+            if not column[name]:
+                del column[name]
     return structure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -189,11 +189,16 @@ class BoundAggregate:
 
 @dataclass(frozen=True)
 class BoundOutput:
-    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates."""
+    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates.
+
+    Attributes:
+      enum: the type of labels.
+    """
 
     name: str
     type: ResultType
     expression: ReleasedExpression
+    enum: SqlType | None = None
 
 
 @dataclass(frozen=True)
@@ -252,7 +257,8 @@ def column_type(table: Table, name: str) -> SqlType:
     """The type of a column that the table has."""
     column = table.column(name)
     assert column is not None, "bound columns exist"
-    return sql_type(column.type)
+    kind = sql_type(column.type)
+    return replace(kind, enum=column.type_name) if column.type_name else kind
 
 
 def column_copy(column: exp.Column) -> exp.Column:

@@ -57,6 +57,15 @@ class GroupKeys:
             return self._enter(_bind_key(node, self._scope, (), position_of(node)))
         return place
 
+    def enum(self, place: int) -> SqlType | None:
+        """The enum of a key; with the label of all other values, where a policy has one, it is no type of the
+        database's. None for any other key."""
+        key = self._keys[place]
+        if key.type.family is not Family.ENUM:
+            return None
+        other = self._scope.declared(key.value)[1].other if isinstance(key.value, exp.Column) else None
+        return key.type if other is None else replace(key.type, labels=(*key.type.labels, str(other)), enum="")
+
     def _enter(self, key: BoundKey) -> int:
         place = self._places[key.written] = len(self._keys)
         self._keys.append(key)

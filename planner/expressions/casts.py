@@ -13,6 +13,7 @@ from planner.expressions.coercion import fits_float, settle
 from planner.expressions.datetimes import converted, literal, not_a_number
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
+from planner.sql.labels import OF_TYPE, is_named, type_written
 from planner.sql.sql_nodes import cast_sql, field_of
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
 from planner.sql.trees import copied, position_of
@@ -41,10 +42,13 @@ _ADVICE = {Family.TIME: "compare the parts of a time: extract(hour FROM x) >= 12
 
 def cast(node: exp.Expr, binder: Binder) -> Scalar:
     """`CAST(x AS type)`, `x::type`, `type 'literal'`. Raises: UnsupportedSQL."""
-    target = _target(node)
     written = node.this
     while isinstance(written, exp.Paren):
         written = written.this
+    enum = type_written(node.args["to"])
+    if enum is not None:
+        return _of_enum(node, written, enum, binder)
+    target = _target(node)
     if isinstance(written, exp.Literal) and written.is_string and target.is_moment:
         known = literal(node)
         assert known is not None, "a quoted literal is a datetime, or refused"
@@ -71,6 +75,18 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
     if part.type.family is Family.BOOL and target.family is Family.INTEGER:
         return arithmetic.whole_number(node, cast_sql(part.sql, "INT"), 0, 1)
     raise _refused(node, f"a cast from {part.kind} to {target.shown}", _ADVICE.get(target.family))
+
+
+def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Scalar:
+    """`'ok'::mood`: the literal, which only stands beside a value of that type; a value that has the type already."""
+    part = binder.scalar(written)
+    if part.is_null or (part.type is not None and is_named(part.type, name)):
+        return part
+    if part.type is not None or not isinstance(part.plain, (exp.Literal, exp.Parameter)):
+        raise _refused(node, f"a cast to {name}", "compare the label with its text: status::text")
+    literal = part.plain.copy()  # with notes of its own
+    literal.meta[OF_TYPE] = name
+    return replace(part, plain=literal)
 
 
 def _whole(node: exp.Expr, part: Scalar, field: exp.Extract) -> Scalar:

@@ -12,6 +12,7 @@ from planner.expressions.scalar import Binder, Scalar
 from planner.sql import literals
 from planner.sql.array_texts import BOUND_ARRAY
 from planner.sql.constants import constant
+from planner.sql.labels import check_type
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import position_of
 
@@ -29,6 +30,8 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     if part.type is not None or part.is_null:
         return part
     written = part.plain
+    if written is not None:
+        check_type(written, kind)
     if isinstance(written, exp.Parameter):
         return settle(binder.scalar(sample(written, kind)), kind, binder)
     assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
@@ -106,8 +109,8 @@ def _comparable(left: SqlType, right: SqlType) -> bool:
 def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
     """Refuse to ask which is less, of values without an order here. Raises: UnsupportedSQL."""
     if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
-        hint = "compare it with =, <> or IN; as text it has another order: status::text < 'm'"
-        raise UnsupportedSQL("the order of an enum's labels is not used here", hint=hint, position=position_of(node))
+        hint = "write CASE WHEN status < 'done' THEN ...; as text it has another order: status::text"
+        raise UnsupportedSQL("the greatest of labels is not supported", hint=hint, position=position_of(node))
 
 
 def fits_float(kind: SqlType) -> bool:

@@ -9,12 +9,13 @@ from decimal import Decimal
 from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.expressions.coercion import align, check_ordered, text, text_literal
+from planner.expressions.coercion import align, text, text_literal
 from planner.expressions.datetimes import not_a_number
 from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
 from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
+from planner.sql.labels import label_place, ordered_labels
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import copied, position_of
@@ -105,12 +106,38 @@ def _is_constant(condition: exp.Expr, value: bool) -> bool:
 
 def compared(node: exp.Expr, binder: Binder) -> Scalar:
     """`=`, `<>`, `<`, `<=`, `>`, `>=` of two values of types that compare exactly."""
+    parts = [binder.scalar(part) for part in (node.this, node.args["expression"])]
+    if isinstance(node, _ORDERED) and any(_is_enum(part) for part in parts):
+        return truth(node, _of_labels(node, parts, binder))
     sides = _aligned(node, [node.this, node.args["expression"]], binder)
     if sides is None:
         return truth(node, unknown())
     left, right = sides
     decided = _decided(node, left, right)
     return truth(node, type(node)(this=left, expression=right) if decided is None else exp.Boolean(this=decided))
+
+
+def _is_enum(part: Scalar) -> bool:
+    return part.type is not None and part.type.family is Family.ENUM
+
+
+def _of_labels(node: exp.Expr, parts: list[Scalar], binder: Binder) -> exp.Expr:
+    """`<` and the like of labels, in the order of their declaration."""
+    if any(part.is_null for part in parts):
+        return unknown()
+    left, right = align(node, parts, binder)
+    kind, operator = left.type, type(node)
+    assert kind is not None, "aligned"
+    for label, literal, read in ((left, right, operator), (right, left, _MIRRORED[operator])):
+        if isinstance(literal.plain, exp.Literal) and not isinstance(label.plain, exp.Literal):
+            return ordered_labels(read, wrap(label.sql), literal.plain.name, kind)
+    places = [label_place(wrap(part.sql), kind, node) for part in (left, right)]
+    return operator(this=places[0], expression=places[1])
+
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
 
 
 def _decided(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> bool | None:
@@ -129,6 +156,8 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
     do both say what it is.
     """
     middle, start, end = (node.args[part] for part in ("this", "low", "high"))
+    if any(_is_enum(binder.scalar(part)) for part in (middle, start, end)):
+        return _between_labels(node, middle, start, end, binder)
     if isinstance(middle.unnest(), (exp.Literal, exp.Parameter)):
         known = _aligned(node, [middle, start, end], binder)
         if known is None:
@@ -145,6 +174,17 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
         turned = exp.Between(this=copied(value), low=copied(high), high=copied(low))
         inside = exp.or_(exp.Paren(this=inside), exp.Paren(this=turned), copy=False)
     return truth(node, inside)
+
+
+def _between_labels(node: exp.Expr, middle: exp.Expr, start: exp.Expr, end: exp.Expr, binder: Binder) -> Scalar:
+    def inside(low: exp.Expr, high: exp.Expr) -> exp.Expr:
+        ends = (exp.GTE(this=copied(middle), expression=low), exp.LTE(this=copied(middle), expression=high))
+        return joined([binder.predicate(one) for one in ends], both=True)
+
+    found = inside(copied(start), copied(end))
+    if node.args.get("symmetric"):
+        found = joined([found, inside(copied(end), copied(start))], both=False)
+    return truth(node, found)
 
 
 def _half_known(node: exp.Expr, below: list[exp.Expr] | None, above: list[exp.Expr] | None) -> Scalar:
@@ -265,8 +305,6 @@ def _aligned(
     scalars = [binder.scalar(part) for part in parts]
     if any(part.is_null for part in scalars):
         return None
-    if isinstance(node, _ORDERED):
-        check_ordered(node, scalars)
     aligned = align(node, scalars, binder)
     aligned = all_real(node, aligned) if of_one_type else aligned
     sides = [_canonical(part, aligned) for part in aligned]

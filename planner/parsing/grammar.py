@@ -248,6 +248,8 @@ def unknown_construct(node: exp.Expr) -> Refusal:
 
 def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]]) -> Refusal | None:
     """A part of a construct that its row of the table does not name."""
+    if isinstance(node, exp.Dot) and not isinstance(node.parent, exp.DataType):  # it names a type's schema, too
+        return unknown_construct(node)
     allowed = table[type(node)]
     for part, value in node.args.items():
         if value and part not in allowed:

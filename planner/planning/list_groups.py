@@ -39,7 +39,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
         releases=(),
         group_keys=keys,
         domains=domains,
-        outputs=tuple(Output(output.name, output.type, output.expression) for output in bound.outputs),
+        outputs=tuple(Output(output.name, output.type, output.expression, output.enum) for output in bound.outputs),
         having=bound.having,
         order=bound.order,
         limit=bound.limit,

@@ -175,7 +175,9 @@ def _plan(
         releases=asked,
         group_keys=keys,
         domains=domains,
-        outputs=tuple(Output(output.name, output.type, shown(output.expression)) for output in bound.outputs),
+        outputs=tuple(
+            Output(output.name, output.type, shown(output.expression), output.enum) for output in bound.outputs
+        ),
         having=None if bound.having is None else shown(bound.having),
         order=tuple(replace(key, expression=shown(key.expression)) for key in bound.order),
         limit=bound.limit,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
 
@@ -18,6 +18,7 @@ from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import named_sql, table_sql
+from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 Cell = str | int | float | bool | None
@@ -31,20 +32,24 @@ class Relation:
       name: see `planner.postprocessing.composed.relation_name`.
       columns: name and type, as the answer has them.
       rows: of cells; none while only the types of the result are asked for.
+      enums: by name, the type of each column of labels, which are compared and sorted in their order.
     """
 
     name: str
     columns: tuple[tuple[str, ResultType], ...]
     rows: tuple[tuple[Cell, ...], ...] = ()
+    enums: Mapping[str, SqlType] = field(default_factory=dict, hash=False)
 
     def sql(self, dialect: Dialect) -> str:
         """A query in WITH that is these rows. Cost: linear."""
-        types = DIALECTS[dialect].types
+        written = DIALECTS[dialect]
         names = [_quoted(name) for name, _ in self.columns]
         places = [f"c{place}" for place in range(len(self.columns))]
-        cast = ", ".join(
-            f"CAST({place} AS {types[kind]})" for place, (_, kind) in zip(places, self.columns, strict=True)
-        )
+        kinds = [
+            written.types[kind] if name not in self.enums else written.enum(self.enums[name]) or written.types[kind]
+            for name, kind in self.columns
+        ]
+        cast = ", ".join(f"CAST({place} AS {kind})" for place, kind in zip(places, kinds, strict=True))
         rows = ", ".join(f"({', '.join(map(_literal, row))})" for row in self.rows or [(None,) * len(places)])
         kept = "" if self.rows else " WHERE FALSE"
         values = f"(VALUES {rows}) AS v({', '.join(places)})"
@@ -123,6 +128,8 @@ def write_outer(
         tables.add(table.name, table, None)
         reads[table.name] = table
         node.replace(_shown_columns(node, table))
+    if DIALECTS[dialect].labels_as_texts:
+        _check_labels(outer, relations, reads.values())
     for function in functions_of_from(outer):
         _as_rows(function)
     # Comments are the analyst's words, and nothing checks them.
@@ -183,6 +190,26 @@ def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
         listed = alias.args.get("columns") if alias is not None else None
         alias = exp.TableAlias(this=exp.to_identifier(fold(node.this), quoted=True), columns=listed)
     return exp.Subquery(this=select, alias=alias, joins=node.args.get("joins"))
+
+
+_ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Least, exp.Greatest)
+
+
+def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Iterable[Table]) -> None:
+    """Refuse to compare a text with what may be a label: DuckDB would do so in the order of texts.
+
+    Raises: UnsupportedSQL.
+    """
+    families = (sql_type(column.type).family for table in tables for column in table.columns)
+    if not any(relation.enums for relation in relations) and Family.ENUM not in families:
+        return
+    for node in outer.find_all(*_ORDERED):
+        if any(
+            isinstance(part.unnest(), exp.Literal) and part.unnest().is_string for part in node.iter_expressions()
+        ):
+            hint = "write IN with the labels that are meant, or compare it inside, in WHERE or HAVING"
+            message = "the order of texts beside labels of an enum is not supported here"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
 
 
 def _value(table: Table, name: str) -> exp.Expr:

@@ -135,7 +135,7 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
         return SqlType(Family.TEXT)
     if families == {Family.DATE, Family.TIMESTAMP}:
         return SqlType(Family.TIMESTAMP)
-    if left.family is right.family:
+    if left.family is right.family and left.labels == right.labels:
         return left
     names = f"{left.shown} and {right.shown}"
     raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", position=position_of(node))

@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner.public.tables import PublicTables
 from planner.schema import Column, Table
 from planner.sql.columns import bound_column
+from planner.sql.labels import label_place
 from planner.sql.sql_nodes import named_sql
 from planner.sql.sql_types import REAL, Family, SqlType
 
@@ -97,7 +98,9 @@ class Relation:
             from_=exp.From(this=aliased(self.body, name)),
         )
         if sort and self.order:
-            select.set("order", exp.Order(expressions=[_ordered(name, key) for key in self.order]))
+            kinds = {f"c{place}": kind for place, kind in enumerate((*self.types, *self.hidden))}
+            ordered = [_ordered(name, key, kinds[key.column]) for key in self.order]
+            select.set("order", exp.Order(expressions=ordered))
         limits = [count for count in (self.limit, at_most) if count is not None]
         if limits:
             select.set("limit", exp.Limit(expression=exp.Literal.number(min(limits))))
@@ -129,8 +132,15 @@ def type_words(kind: SqlType) -> str:
         return "numeric" if kind.precision is None else f"numeric({kind.precision},{kind.scale or 0})"
     if kind.is_string:
         return "text" if kind.precision is None else f"varchar({kind.precision})"
+    if kind.family is Family.ENUM:
+        labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
+        return f"enum({labels})"
     return "real" if kind == REAL else _WORDS[kind.family]
 
 
-def _ordered(alias: str, key: SortColumn) -> exp.Ordered:
-    return exp.Ordered(this=bound_column(alias, key.column), desc=key.desc, nulls_first=key.nulls_first)
+def _ordered(alias: str, key: SortColumn, kind: SqlType) -> exp.Ordered:
+    """A column, a label of an enum by its place in the declaration."""
+    column: exp.Expr = bound_column(alias, key.column)
+    if kind.family is Family.ENUM:
+        column = label_place(column, kind, column)
+    return exp.Ordered(this=column, desc=key.desc, nulls_first=key.nulls_first)

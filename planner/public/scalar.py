@@ -139,7 +139,7 @@ class GroupBinder(PublicBinder):
         if holds(node, exp.AggFunc, exp.Query):
             return None
         row = self._rows.scalar(node)
-        return next((key for key in self._keys if key.plain == row.plain), None)
+        return next((key for key in self._keys if key.plain == row.plain and key.type == row.type), None)
 
     def _column(self, node: exp.Column) -> Scalar:
         found = super()._column(node)

@@ -142,14 +142,16 @@ class _Select:
                 sql = key.sql
                 if not holds(sql, exp.Column, exp.AggFunc):
                     continue  # the same for all rows
-                if sql not in shown and distinct:
+                columns = list(zip(shown, (*(output.type for output in outputs), *hidden), strict=True))
+                if (sql, key.type) not in columns and distinct:
                     hint = "select it, too"
                     message = "SELECT DISTINCT sorted by something that is not selected"
                     raise UnsupportedSQL(message, hint=hint, position=position_of(item))
-                if sql not in shown:
+                if (sql, key.type) not in columns:
+                    columns.append((sql, key.type))
                     shown.append(sql)
                     hidden.append(key.type)
-                place = shown.index(sql)
+                place = columns.index((sql, key.type))
             yield sort_column(item, place)
 
 
@@ -182,6 +184,8 @@ def _output(name: str, value: Scalar) -> _Output:
         return _Output(name, cast_sql(exp.Null(), "TEXT"), _TEXT)
     if value.type.family is Family.FLOAT:
         return _Output(name, as_double(value), value.type)
+    if value.type.family is Family.ENUM:
+        return _Output(name, value.sql, value.type)
     value = as_text(value)
     assert value.type is not None, "typed"
     if value.zoned:  # computed at UTC

@@ -29,7 +29,7 @@ class Family(Enum):
     UUID = "uuid"
     TIME = "time"
     INET = "inet"
-    ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, and has no order
+    ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, ordered by `planner.sql.labels`
     OTHER = "other"  # counted, and never compared
 
 
@@ -43,6 +43,7 @@ class SqlType:
       scale: of a numeric, the digits after the point.
       labels: of an enum, in its order.
       name: of family OTHER: what the database calls it.
+      enum: the canonical name of an enum's type; empty where it is not known.
     """
 
     family: Family
@@ -50,6 +51,7 @@ class SqlType:
     scale: int | None = None
     labels: tuple[str, ...] = ()
     name: str = field(default="", repr=False)
+    enum: str = field(default="", compare=False, repr=False)
 
     @property
     def shown(self) -> str:

@@ -42,7 +42,9 @@ _COLUMNS = """
            array(
              SELECT pg_get_expr(k.conbin, k.conrelid) FROM pg_constraint k
              WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.convalidated AND NOT k.connoinherit
-               AND k.conkey = ARRAY[a.attnum] AND c.relkind IN ('r', 'p'))
+               AND k.conkey = ARRAY[a.attnum] AND c.relkind IN ('r', 'p')),
+           CASE WHEN t.typtype = 'e' THEN (SELECT ARRAY[s.nspname::text, t.typname::text]
+                                           FROM pg_namespace s WHERE s.oid = t.typnamespace) END
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
@@ -155,10 +157,10 @@ def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] =
     places: dict[str, str] = {}
     columns: defaultdict[str, list[Column]] = defaultdict(list)
     without_nan: defaultdict[str, set[str]] = defaultdict(set)
-    for namespace, relation, name, type_name, nullable, checks in connection.execute(_COLUMNS, parameters):
+    for namespace, relation, name, kind, nullable, checks, enum in connection.execute(_COLUMNS, parameters):
         table = table_name(namespace, relation)
         places[table] = namespace
-        columns[table].append(Column(name, type_name, nullable))
+        columns[table].append(Column(name, kind, nullable, type_name="" if enum is None else table_name(*enum)))
         if any(_keeps_nan_out(check, name) for check in checks):
             without_nan[table].add(name)
     unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)

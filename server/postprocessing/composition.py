@@ -29,6 +29,7 @@ from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import NUMBERS, ResultType
+from planner.sql.sql_types import SqlType
 from planner.sql.trees import nodes
 from server.query import QueryRequest
 from server.question import Question
@@ -152,7 +153,9 @@ class Composer:
     def _composition(self, split: Composed, parts: tuple[ComposedPart, ...], request: QueryRequest) -> Composition:
         whole = {part.relation: frozenset(_whole_names(part.question)) for part in parts}
         noisy = {part.relation: frozenset(_noisy_names(part.question)) for part in parts}
-        relations = [Relation(part.relation, columns_of(part.question)) for part in parts]
+        relations = [
+            Relation(part.relation, columns_of(part.question), enums=_enums_of(part.question)) for part in parts
+        ]
         return Composition(parts, *self._written(split.outer, relations, whole, noisy, request.search_path))
 
     def _written(
@@ -201,7 +204,7 @@ class Composer:
             )
             counts = frozenset(name for name, kind in found.columns if kind == "int8")
             whole[part.relation] = noisy[part.relation] & counts
-            relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy)))
+            relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy), enums=found.enums))
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
         return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, noisy, search_path))
@@ -238,6 +241,11 @@ def columns_of(question: Question) -> tuple[tuple[str, ResultType], ...]:
     outputs = question.plan.outputs
     noisy = set(_noisy_names(question))
     return relation_columns([(one.name, one.type) for one in outputs], [one.name in noisy for one in outputs])
+
+
+def _enums_of(question: Question) -> Mapping[str, SqlType]:
+    """By name, the type of each column of labels."""
+    return {output.name: output.enum for output in question.plan.outputs if output.enum is not None}
 
 
 def noisy_places(question: Question) -> list[int]:

@@ -76,7 +76,7 @@ class AnswerColumns(ReleasedArithmetic):
         if len({output.expression for output in found}) > 1:
             message = f"the subquery has several columns {name!r}"
             raise UnsupportedSQL(message, hint="give each an alias of its own", position=position_of(column))
-        return Released(found[0].expression, found[0].type)
+        return Released(found[0].expression, found[0].type, found[0].enum)
 
 
 def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:

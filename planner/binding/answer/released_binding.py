@@ -11,12 +11,14 @@ from sqlglot import exp
 
 from planner.binding.group_keys import GroupKeys
 from planner.binding.statistics.aggregates import Aggregates
-from planner.errors import UnsupportedSQL
+from planner.errors import UnreadableValue, UnsupportedSQL
 from planner.released_expression import Apply, Constant, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from planner.sql import literals
 from planner.sql.datetime_texts import moment_text
+from planner.sql.labels import type_written
 from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.result_types import RESULT_TYPES, moment_type
+from planner.sql.sql_types import SqlType
 from planner.sql.trees import position_of
 
 _ARITHMETIC: dict[type[exp.Expr], Operator] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -37,15 +39,33 @@ _CHOICES: dict[type[exp.Expr], Operator] = {
 
 @dataclass(frozen=True)
 class Released:
-    """An expression over released values, and its type; None for NULL, which takes any."""
+    """An expression over released values.
+
+    Attributes:
+      type: None for NULL, which takes any.
+      enum: the type of labels, whose values are their texts.
+    """
 
     expression: ReleasedExpression
     type: ResultType | None
+    enum: SqlType | None = None
 
     @property
     def is_number(self) -> bool:
         """May it stand in arithmetic?"""
         return self.type is None or self.type in NUMBERS
+
+    @property
+    def ordered(self) -> Released:
+        """What it is sorted by: of a label its place; behind them all what a policy calls the other values."""
+        return self if self.enum is None else self.placed_among(self.enum.labels)
+
+    def placed_among(self, labels: Sequence[str]) -> Released:
+        """The place of a text among labels."""
+        cases: list[ReleasedExpression] = [Apply("is null", (self.expression,)), Given(None)]
+        for place, label in enumerate(labels):
+            cases += [Apply("=", (self.expression, Given(label))), Given(place)]
+        return Released(Apply("case", (*cases, Given(len(labels)))), "int8")
 
 
 class ReleasedArithmetic(ABC):
@@ -86,11 +106,15 @@ class ReleasedArithmetic(ABC):
         choice = _CHOICES.get(type(node))
         if choice is not None:
             parts = [self.bind(part) for part in (node.this, *node.expressions)]
-            return Released(Apply(choice, tuple(part.expression for part in parts)), _common(parts, node))
+            if choice != "coalesce" and _enum(parts, node) is not None:
+                raise UnsupportedSQL("the greatest of labels is not supported", position=position_of(node))
+            chosen = Apply(choice, tuple(part.expression for part in parts))
+            return Released(chosen, _common(parts, node), _enum(parts, node))
         if isinstance(node, exp.Nullif):
             parts = [self.bind(node.this), self.bind(node.expression)]
             _compare("=", parts, node)
-            return Released(Apply("nullif", tuple(part.expression for part in parts)), parts[0].type)
+            nullified = Apply("nullif", tuple(part.expression for part in parts))
+            return Released(nullified, parts[0].type, parts[0].enum)
         if isinstance(node, exp.Neg):
             return self._number("negate", node)
         if isinstance(node, exp.Abs):
@@ -167,9 +191,12 @@ class ReleasedArithmetic(ABC):
             arguments.append(results[-1].expression)
         default = node.args.get("default")
         results.append(Released(Given(None), None) if default is None else self.bind(default))
-        return Released(Apply("case", (*arguments, results[-1].expression)), _common(results, node))
+        chosen = Apply("case", (*arguments, results[-1].expression))
+        return Released(chosen, _common(results, node), _enum(results, node))
 
     def _cast(self, node: exp.Cast) -> Released:
+        if type_written(node.args["to"]) is not None:
+            return self._label(node)
         moment = literals.moment(node) if isinstance(node.this, exp.Literal) and node.this.is_string else None
         if moment is not None:
             return _moment(moment)
@@ -189,6 +216,14 @@ class ReleasedArithmetic(ABC):
         hint = "released values can be cast to double precision, numeric and bigint"
         raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
 
+    def _label(self, node: exp.Cast) -> Released:
+        """A label that says its type, or a key that has it."""
+        inner = self.bind(node.this)
+        if inner.enum is None and not (isinstance(inner.expression, Given) and inner.type in ("text", None)):
+            hint = "cast a label to its enum"
+            raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
+        return inner
+
 
 class ReleasedBinder(ReleasedArithmetic):
     """Binds expressions over group keys and aggregates."""
@@ -206,7 +241,8 @@ class ReleasedBinder(ReleasedArithmetic):
         """
         place = self._groups.place(node)
         if place is not None:
-            return Released(KeyValue(place), self._groups.keys[place].result)
+            key = self._groups.keys[place]
+            return Released(KeyValue(place), key.result, self._groups.enum(place))
         if isinstance(node, exp.Paren):
             return self.bind(node.this)
         aggregate = self._aggregates.bind(node)
@@ -256,11 +292,24 @@ def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Re
     """A comparison of one type; a quoted literal takes the other side's."""
     _check_moments(operands, node)
     left, right = _aligned(operands[0], operands[1], node), _aligned(operands[1], operands[0], node)
+    enum = _enum(operands, node)
+    if enum is not None and operator in ("<", "<=", ">", ">="):
+        left, right = (one if one.type is None else one.placed_among(enum.labels) for one in (left, right))
     comparable = left.type == right.type or None in (left.type, right.type) or (left.is_number and right.is_number)
     if not comparable:
         message = f"{left.type} and {right.type} are not compared here"
         raise UnsupportedSQL(message, hint="compare values of one type", position=position_of(node))
     return Released(Apply(operator, (left.expression, right.expression)), "bool")
+
+
+def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
+    """The enum that some part is of, so that texts beside it are its labels. Raises: UnreadableValue."""
+    enum = next((part.enum for part in parts if part.enum is not None), None)
+    for part in parts:
+        text = part.expression.value if isinstance(part.expression, Given) else None
+        if enum is not None and isinstance(text, str) and text not in enum.labels:
+            raise UnreadableValue("a text that is no label of the enum", position=position_of(node))
+    return enum
 
 
 def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:

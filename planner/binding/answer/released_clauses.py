@@ -33,7 +33,7 @@ class ReleasedClauses(ABC):
     def output(self, item: exp.Expr) -> BoundOutput:
         """An item of the select list."""
         released = self._bind(item.unalias())
-        return BoundOutput(output_name(item), released.type or "text", released.expression)
+        return BoundOutput(output_name(item), released.type or "text", released.expression, released.enum)
 
     def condition(self, part: str, words: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
         """What WHERE or HAVING (`part`) keeps of what `over` binds. `words` names it in errors.
@@ -69,20 +69,20 @@ class ReleasedClauses(ABC):
     def _sort_key(self, item: exp.Ordered, outputs: Sequence[BoundOutput]) -> SortKey:
         """A position or an alias of the select list, as in PostgreSQL before any column; or an expression."""
         node = item.this.unnest()
-        expression = None
+        value = None
         place = constant_place(len(outputs), node, "ORDER BY")
         if place is not None:
-            expression = outputs[place].expression
+            value = outputs[place]
         elif (
             isinstance(node, exp.Column) and node.args.get("table") is None and isinstance(node.this, exp.Identifier)
         ):
-            named = {output.expression for output in outputs if output.name == fold(node.this)}
+            named = {output.expression: output for output in outputs if output.name == fold(node.this)}
             if len(named) > 1:
                 hint = "sort by its position"
                 raise UnsupportedSQL(
                     "ORDER BY a name that several columns have", hint=hint, position=position_of(node)
                 )
-            expression = next(iter(named), None)
-        if expression is None:
-            expression = self._bind(node).expression
+            value = next(iter(named.values()), None)
+        sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
+        expression = sorted_by.ordered.expression
         return SortKey(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))

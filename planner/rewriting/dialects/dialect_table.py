@@ -13,9 +13,10 @@ from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
 from planner.rewriting.dialects.mirror import mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
-from planner.schema import Schema, Table
+from planner.schema import Schema, Table, name_parts
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
+from planner.sql.sql_types import SqlType
 
 _TYPES: Mapping[ResultType, str] = {
     "int8": "BIGINT",
@@ -30,6 +31,16 @@ _TYPES: Mapping[ResultType, str] = {
 }
 
 
+def _enum_by_name(kind: SqlType) -> str | None:
+    parts = name_parts(kind.enum) if kind.enum else ()
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts) or None
+
+
+def _enum_by_labels(kind: SqlType) -> str:
+    labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
+    return f"ENUM({labels})"
+
+
 @dataclass(frozen=True)
 class DialectSql:
     """What is written for one database.
@@ -42,6 +53,8 @@ class DialectSql:
       refused: constructs that may surround answers elsewhere, and not here.
       loads: what stands around what every unit has, as text.
       around: may anything surround answers there?
+      enum: the type of an enum's labels in a relation of released answers; None where the database has none.
+      labels_as_texts: does it compare a label with a text in the order of texts?
     """
 
     question: Callable[[exp.Expr, Schema | None], str]
@@ -51,6 +64,8 @@ class DialectSql:
     refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
     loads: Callable[[exp.Expr], str] = postgres_sql
     around: bool = True
+    enum: Callable[[SqlType], str | None] = _enum_by_name
+    labels_as_texts: bool = False
 
 
 def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
@@ -98,6 +113,8 @@ _DUCKDB = DialectSql(
     duckdb_public_sql,
     {**_TYPES, "numeric": "DOUBLE", "float4": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
     refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
+    enum=_enum_by_labels,
+    labels_as_texts=True,
 )
 
 DIALECTS: Mapping[Dialect, DialectSql] = {

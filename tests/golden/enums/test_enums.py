@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,14 +19,20 @@ from planner.public.bind import bind_public
 from planner.rewriting.rewrite import rewrite
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema
+from server.backends.backend import Backend
 from server.backends.catalog import read_schema
+from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
-from server.query import Budget
+from server.pipeline import Pipeline
+from server.query import Budget, QueryRequest
 from server.results.response import response
 from server.workers.measure import measure, plan_measurements
+from tests.golden.collected.before_noise import answered
 from tests.golden.databases import Engine, engines, in_file, on_server
-from tests.golden.untruncated import assert_same, untruncated
+from tests.golden.released_arithmetic import plain
+from tests.golden.untruncated import Run, assert_same, untruncated
+from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import planned
 
 TABLES = (
@@ -99,6 +106,12 @@ def both(wards_url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Engi
 
 
 @pytest.fixture(scope="module")
+def backends(wards_url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Backend, Backend]:
+    path = in_file(tmp_path_factory.mktemp("wards") / "tables.duckdb", (*TABLES, *ROWS))
+    return PostgresBackend(wards_url), DuckdbBackend(path, "public")
+
+
+@pytest.fixture(scope="module")
 def schema(both: tuple[Engine, Engine]) -> Schema:
     """PostgreSQL's."""
     return both[0].schema
@@ -151,9 +164,10 @@ def test_what_has_no_meaning_here_is_refused_with_what_to_write(schema: Schema) 
     for condition, error, words in [
         ("state = 'wating'", UnreadableValue, "did you mean waiting"),
         ("state IN ('in', 'gone for good')", UnreadableValue, "write one of its labels: 'waiting', 'in'"),
-        ("state < 'in'", UnsupportedSQL, "compare it with =, <> or IN"),
-        ("state BETWEEN 'in' AND 'lost'", UnsupportedSQL, "compare it with"),
-        ("greatest(state, 'in') = 'in'", UnsupportedSQL, "compare it with"),
+        ("state < 'inn'", UnreadableValue, "did you mean in"),
+        ("greatest(state, 'in') = 'in'", UnsupportedSQL, "write CASE"),
+        ("state = 'in'::kind", UndefinedOperator, "its own type"),
+        ("note = 'in'::state", UnsupportedSQL, "a column of that type"),
         ("state = kind", UndefinedOperator, "status::text"), ("state = note", UndefinedOperator, "as text"),
         ("upper(state) = 'IN'", UnsupportedSQL, "status::text"), ("state LIKE 'i%'", UnsupportedSQL, "status::text"),
     ]:  # fmt: skip
@@ -197,13 +211,89 @@ def test_public_tables_are_answered_exactly(both: tuple[Engine, Engine]) -> None
             assert run(write_public(query, dialect=dialect).sql) == expected
 
 
-def test_labels_sort_as_texts(both: tuple[Engine, Engine]) -> None:
-    """In the databases b comes before a."""
+ORDERED = (
+    "state < 'in'", "state <= 'in'", "state > 'in'", "state >= 'lost'", "'in' < state", "state < 'waiting'",
+    "state BETWEEN 'in' AND 'lost'", "state NOT BETWEEN 'waiting' AND 'in'", "NOT state > 'in'", "state < NULL",
+    "state BETWEEN SYMMETRIC 'lost' AND 'in'", "state > 'in'::state", "p.kind < 'a'",
+    "p.kind > visit.kind", "CASE WHEN state < 'lost' THEN p.kind ELSE 'a' END > 'b'", "state <> 'in'::state",
+    "state = CAST('in' AS \"state\")", "state = 'in'::public.state",
+    "state IN ('in'::state, 'lost')", "state::state = 'in'", "coalesce(state, 'lost'::state) > 'in'",
+)  # fmt: skip
+
+
+def test_labels_are_compared_in_the_order_of_their_declaration(both: tuple[Engine, Engine]) -> None:
+    counted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in ORDERED)
+    sql = f"SELECT {counted} FROM visit JOIN patient p ON visit.patient = p.id"
+    expected = both[0].run(sql)
+    for schema, run, dialect in both:
+        plan = planned(sql, schema, POLICY)
+        assert_same(untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema)), plan, expected)
+
+
+def test_groups_of_labels_sort_in_the_order_of_their_declaration(both: tuple[Engine, Engine]) -> None:
+    known = "WHERE state IS NOT NULL"
+    for sql in [
+        "SELECT kind, count(*) FROM visit GROUP BY kind ORDER BY kind LIMIT 1",
+        "SELECT kind AS k, count(*) FROM visit GROUP BY kind ORDER BY k DESC LIMIT 1",
+        "SELECT kind, count(*) FROM visit GROUP BY kind ORDER BY 1",
+        f"SELECT state, count(*) FROM visit {known} GROUP BY state HAVING state > 'waiting' ORDER BY state",
+        f"SELECT state, count(*) FROM visit {known} GROUP BY state HAVING state < 'in'::state",
+        "SELECT k FROM (SELECT kind AS k, count(*) AS n FROM visit GROUP BY kind) a WHERE k < 'a' ORDER BY k",
+        "SELECT kind FROM visit GROUP BY kind ORDER BY kind",
+    ]:
+        expected = both[0].run(sql)
+        for schema, run, dialect in both:
+            plan = planned(sql, schema, POLICY)
+            answer = untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema))
+            shown = [row[0] for group, row in answer.rows.items() if group not in answer.empty or not plan.releases]
+            assert shown == [row[0] for row in expected], sql
+
+
+def test_public_labels_sort_in_the_order_of_their_declaration(both: tuple[Engine, Engine]) -> None:
+    """b comes before a."""
     for sql in [
         "SELECT kind FROM ward WHERE id = 1 UNION SELECT kind FROM ward WHERE kind = 'b' ORDER BY 1",
         "SELECT kind, count(*) FROM ward GROUP BY kind ORDER BY kind",
-    ]:  # fmt: skip
+        "SELECT DISTINCT kind FROM ward ORDER BY kind DESC",
+        "SELECT id FROM ward ORDER BY kind",
+        "SELECT id FROM ward WHERE kind < 'a'",
+        "SELECT id FROM ward WHERE kind = 'a'::kind OR kind IN (SELECT kind FROM ward WHERE id = 1)",
+        "SELECT x FROM (SELECT kind AS x FROM ward ORDER BY kind LIMIT 1) s WHERE x < 'a'",
+    ]:
+        expected = both[0].run(sql)
         for schema, run, dialect in both:
             query = bind_public(read(sql).tree, schema, POLICY)
-            rows = run(write_public(query, dialect=dialect).sql)
-            assert [row[0] for row in rows] == ["a", "b"]
+            assert run(write_public(query, dialect=dialect).sql) == expected, sql
+
+
+BY_KIND = "(SELECT kind, count(*) AS n FROM visit GROUP BY kind) a"
+AROUND = (
+    f"SELECT kind, n, rank() OVER (ORDER BY kind) AS place FROM {BY_KIND} ORDER BY kind",
+    f"SELECT max(kind) AS last, min(kind) AS first FROM {BY_KIND}",
+    f"SELECT a.kind, w.id, rank() OVER (ORDER BY w.kind) FROM {BY_KIND} JOIN ward w USING (kind) ORDER BY a.kind",
+    f"SELECT kind, sum(n) OVER (ORDER BY kind) FROM {BY_KIND} WHERE kind IN ('a', 'b') ORDER BY 1 DESC",
+)
+
+
+def test_labels_keep_their_order_around_answers(
+    both: tuple[Engine, Engine], backends: tuple[Backend, Backend]
+) -> None:
+    for sql in AROUND:
+        expected = [tuple(map(plain, row)) for row in both[0].run(sql)]
+        for (schema, run, _), backend in zip(both, backends, strict=True):
+            assert [tuple(map(plain, row)) for row in _computed(sql, schema, run, backend)] == expected, sql
+
+
+def test_a_text_beside_labels_around_answers_means_a_label_or_is_refused(
+    both: tuple[Engine, Engine], backends: tuple[Backend, Backend]
+) -> None:
+    sql = f"SELECT kind, rank() OVER (ORDER BY n) FROM {BY_KIND} WHERE kind < 'a'"
+    (schema, run, _), (file_schema, file_run, _) = both
+    assert [row[0] for row in _computed(sql, schema, run, backends[0])] == ["b"]
+    with pytest.raises(UnsupportedSQL, match="the order of texts beside labels"):
+        _computed(sql, file_schema, file_run, backends[1])
+
+
+def _computed(sql: str, schema: Schema, run: Run, backend: Backend) -> list[tuple[Any, ...]]:
+    pipeline = Pipeline(POLICY, schema, backend, MemoryLedger({"ada": 1e6}), None)  # type: ignore[arg-type]
+    return answered(pipeline.find(QueryRequest("ada", sql, request_id="r")), run, backend)
