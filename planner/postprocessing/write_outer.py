@@ -18,7 +18,7 @@ from planner.schema import Schema, Table
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import named_sql, table_sql
-from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.sql_types import REAL, Family, SqlType, sql_type
 from planner.sql.trees import copied, fold, position_of, quoted, tables_of
 
 Cell = str | int | float | bool | None
@@ -120,6 +120,7 @@ def write_outer(
     Raises: UnknownTable; UnsupportedSQL for a table that is not public; StatementTooComplex for too many.
     """
     tables = PublicTables(schema, policy, search_path)
+    names = {"*" if isinstance(node, exp.Star) else node.name: node for node in outer.find_all(exp.Column, exp.Star)}
     reads: dict[str, Table] = {}
     for node in tables_of(outer):
         if is_relation(node) or not isinstance(node.this, exp.Identifier) or means_cte(node):
@@ -128,8 +129,9 @@ def write_outer(
         tables.add(table.name, table, None)
         reads[table.name] = table
         node.replace(_shown_columns(node, table))
-    if DIALECTS[dialect].labels_as_texts:
+    if DIALECTS[dialect].compares_otherwise:
         _check_labels(outer, relations, reads.values())
+        _check_reals(names, reads.values())
     for function in functions_of_from(outer):
         _as_rows(function)
     # Comments are the analyst's words, and nothing checks them.
@@ -210,6 +212,21 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
             hint = "write IN with the labels that are meant, or compare it inside, in WHERE or HAVING"
             message = "the order of texts beside labels of an enum is not supported here"
             raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+
+
+def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None:
+    """Refuse reals of public tables, which DuckDB compares otherwise with numbers. Raises: UnsupportedSQL.
+
+    Args:
+      names: of the columns that are read, and `*`, each where it stands.
+    """
+    for table in tables:
+        reals = [column.name for column in table.columns if sql_type(column.type) == REAL]
+        read = next((names[name] for name in (*reals, "*") if reals and name in names), None)
+        if read is not None:
+            message = f"{table.name}.{reals[0]}, which is a real, is not supported around answers on DuckDB"
+            hint = "name other columns, or ask about the public table by itself"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(read))
 
 
 def _value(table: Table, name: str) -> exp.Expr:

@@ -54,7 +54,7 @@ class DialectSql:
       loads: what stands around what every unit has, as text.
       around: may anything surround answers there?
       enum: the type of an enum's labels in a relation of released answers; None where the database has none.
-      labels_as_texts: does it compare a label with a text in the order of texts?
+      compares_otherwise: does it compare a label with a text as texts, and a real with a number as reals?
     """
 
     question: Callable[[exp.Expr, Schema | None], str]
@@ -65,7 +65,7 @@ class DialectSql:
     loads: Callable[[exp.Expr], str] = postgres_sql
     around: bool = True
     enum: Callable[[SqlType], str | None] = _enum_by_name
-    labels_as_texts: bool = False
+    compares_otherwise: bool = False
 
 
 def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
@@ -114,7 +114,7 @@ _DUCKDB = DialectSql(
     {**_TYPES, "numeric": "DOUBLE", "float4": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
     refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
     enum=_enum_by_labels,
-    labels_as_texts=True,
+    compares_otherwise=True,
 )
 
 DIALECTS: Mapping[Dialect, DialectSql] = {

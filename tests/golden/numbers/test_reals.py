@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,16 @@ from planner.policy.policy import parse_policy
 from planner.public.bind import bind_public
 from planner.rewriting.rewrite import rewrite
 from planner.rewriting.write_public import write_public
+from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres import PostgresBackend
 from server.backends.public_rows import public_rows
+from server.pipeline import Pipeline
+from server.query import QueryRequest
+from tests.golden.collected.before_noise import answered
 from tests.golden.databases import Engine, engines, in_file, on_server
 from tests.golden.untruncated import Rows, assert_same, untruncated
+from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import planned
 
 TABLES = (
@@ -158,3 +165,20 @@ def test_a_number_that_is_no_real_is_refused(both: tuple[Engine, Engine]) -> Non
         with pytest.raises(UnsupportedSQL) as refused:
             planned(f"SELECT count(*) FROM lab WHERE r = {number}::real", both[0].schema, POLICY)
         assert refused.value.hint == "write a number between 1e-45 and 3.4e38"
+
+
+def test_around_answers_reals_are_postgresqls_or_refused(
+    both: tuple[Engine, Engine], reals_url: str, tmp_path: Path
+) -> None:
+    sql = "SELECT d.id, rank() OVER (ORDER BY c) FROM (SELECT count(*) AS c FROM lab) a, dose d WHERE {} ORDER BY 1"
+    backends = (PostgresBackend(reals_url), DuckdbBackend(in_file(tmp_path / "tables.duckdb", TABLES), "public"))
+    on_server, in_a_file = (
+        Pipeline(POLICY, engine.schema, backend, MemoryLedger({"ada": 1e6}), None)  # type: ignore[arg-type]
+        for engine, backend in zip(both, backends, strict=True)
+    )
+    found = on_server.find(QueryRequest("ada", sql.format("r = 0.3::real"), request_id="r"))
+    assert answered(found, both[0].run, backends[0]) == [(2, 1)]
+    in_a_file.find(QueryRequest("ada", sql.format("d.n = 0.3"), request_id="r"))
+    for condition in ("r = 0.3", "d.id IN (SELECT id FROM (SELECT * FROM dose) x)"):
+        with pytest.raises(UnsupportedSQL, match="which is a real"):
+            in_a_file.find(QueryRequest("ada", sql.format(condition), request_id="r"))
