@@ -599,7 +599,7 @@ class Pipeline:
         return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
 
     def _asked(self, request: QueryRequest) -> Asked:
-        now = snapped(self.clock(), self.policy.time_grain)
+        now = snapped(self.clock(), self.policy.time_grain, request.zone)
         return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
 
     def _question(self, statement: Statement, request: QueryRequest, data_version: int) -> Question:
@@ -654,7 +654,7 @@ class Pipeline:
         return self._planned_question(self._part_bound(select, request), request, self.ledger.data_version())
 
     def _part_bound(self, select: exp.Select, request: QueryRequest) -> BoundQuery:
-        return bind(select, self.schema, self.policy, self.clock(), request.search_path)
+        return bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
 
     def _computed(
         self, composition: Composition, request: QueryRequest, cancelled: threading.Event | None
@@ -785,7 +785,7 @@ class Pipeline:
     def _bound(self, statement: Statement, request: QueryRequest) -> BoundQuery:
         """Bind a statement whose placeholders are written as the values that came with it."""
         select = substitute(private_select(statement), request.parameters)
-        return bind(select, self.schema, self.policy, self.clock(), request.search_path)
+        return bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
 
     def _names_private_table(self, statement: Statement, request: QueryRequest) -> bool:
         return names_private_table(statement.tree, self.schema, self.policy, request.search_path)
@@ -794,7 +794,7 @@ class Pipeline:
         check_public_grammar(statement.tree, statement.tokens)
         check_syntax(statement.lexemes)
         tree = substitute(statement.tree, request.parameters)
-        query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path)
+        query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path, request.zone)
         return query, write_public(query, dialect=self.backend.dialect)
 
     def _planned(self, bound: BoundQuery, request: QueryRequest, policy: Policy | None = None) -> Plan:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from planner.sql.result_names import ResultType
+from planner.sql.zones import UTC
 from privacy.registry import MechanismName
 from server.answer_columns import LazyRows
 
@@ -53,6 +54,7 @@ class QueryRequest:
       max_relative_error, max_absolute_error: how far an interval's end may be from its value, in multiples of it or
         in its unit, one of the two at most: the least epsilon that is expected to do is spent, and `epsilon` is the
         most that may be (`server/proposals/by_accuracy.py`). None: `epsilon` is spent.
+      zone: the session's time zone, as `planner.sql.zones` names it; UTC for all of UTC's names.
       reuse: whether the answer may follow from others that the analyst has paid for, or must.
       as_accurate: must it be no wider than a fresh one, where it is put together from parts? So it must where its
         epsilon was found for an accuracy.
@@ -77,6 +79,7 @@ class QueryRequest:
         """Is it an accuracy that decides about epsilon?"""
         return (self.max_relative_error, self.max_absolute_error) != (None, None)
 
+    zone: str = UTC
     reuse: Reuse = "auto"
     as_accurate: bool = False
 

@@ -16,6 +16,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.periods.exact_days import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
+from planner.sql.zones import UTC
 from privacy.accounting.event import Composed, PrivacyEvent
 from privacy.mechanisms.start_from import Expected
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
@@ -82,6 +83,7 @@ def _words(request: QueryRequest) -> tuple[object, ...]:
     more = (request.search_path, request.nobody_adds_more_than)
     said: tuple[object, ...] = words if more == (None, None) else (*words, *more)
     said = said if request.reuse == "auto" else (*said, request.reuse)
+    said = said if request.zone == UTC else (*said, "zone", request.zone)
     accuracy = request.max_relative_error, request.max_absolute_error
     return (*said, "accuracy", *accuracy) if request.by_accuracy else said
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from planner.binding.answer.outer_select import OuterSelect, inner_answer
 from planner.binding.answer.released_binding import Released, ReleasedBinder
-from planner.binding.answer.released_clauses import ReleasedClauses
+from planner.binding.answer.released_clauses import ReleasedClauses, check_released_moments
 from planner.binding.bound_query import BoundOutput, BoundQuery
 from planner.binding.clock import replace_clock
 from planner.binding.duplicates import without_duplicates
@@ -29,6 +29,7 @@ from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import KeyValue
 from planner.schema import Schema
 from planner.sql.trees import holds, position_of
+from planner.sql.zones import UTC
 
 
 def bind(
@@ -37,6 +38,7 @@ def bind(
     policy: Policy,
     now: datetime | None = None,
     search_path: Sequence[str] | None = None,
+    zone: str = UTC,
 ) -> BoundQuery:
     """Resolve every name of a SELECT and flatten its joins.
 
@@ -46,11 +48,14 @@ def bind(
       policy: names the tables that can be queried.
       now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
       search_path: where tables without a schema are looked for; None: as the policy says.
+      zone: the session's time zone, which becomes part of what is asked.
     Returns: the query in normal form.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
-    again = partial(_bind, replace_clock(select, now, policy.time_grain), schema, policy, search_path)
+    again = partial(_bind, replace_clock(select, now, policy.time_grain, zone), schema, policy, search_path, zone)
     bound = again()
+    if zone != UTC:
+        check_released_moments(bound, zone)
     return replace(bound, again=again) if any(entry.person for entry in bound.tables) else bound
 
 
@@ -59,19 +64,20 @@ def _bind(
     schema: Schema,
     policy: Policy,
     search_path: Sequence[str] | None,
+    zone: str,
     proved: Mapping[str, TablePolicy] = MappingProxyType({}),
 ) -> BoundQuery:
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
     inner = inner_answer(select)
     if inner is not None and not groups_persons(inner, schema, policy, search_path):
-        outer = OuterSelect(select, _bind(inner, schema, policy, search_path, proved))
+        outer = OuterSelect(select, _bind(inner, schema, policy, search_path, zone, proved))
         if outer.keeps_rows():
             return outer.query()
         if outer.counts_rows():
             return outer.count()
     select = without_duplicates(distinct_as_groups(select))
-    flat = Flattened(Tables(schema, policy, search_path, proved))
+    flat = Flattened(Tables(schema, policy, search_path, proved, zone))
     scope = bind_from(select, flat, {})
     check_connected(scope.tables, flat.predicates, flat.crossed, policy.is_public, flat.tables.positions)
     keys = GroupKeys(select, scope, flat.predicates)

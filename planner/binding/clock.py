@@ -11,7 +11,10 @@ from typing import TypeVar
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
+from planner.sql import zones
+from planner.sql.datetime_texts import moment_text
 from planner.sql.literals import date_sql, timestamp_sql
+from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import copied, holds, position_of
 
 Query = TypeVar("Query", bound=exp.Query)
@@ -19,13 +22,14 @@ Query = TypeVar("Query", bound=exp.Query)
 _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
 
-def replace_clock(select: Query, now: datetime | None, grain: str) -> Query:
+def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = zones.UTC) -> Query:
     """Write the clock's functions as literals.
 
     Args:
       select: a statement; it is not changed.
       now: with a time zone; None: there is no clock.
       grain: one of GRAINS.
+      zone: the session's time zone, in which days begin.
     Returns: the statement itself where it asks for no clock, a copy otherwise.
     Raises: UnsupportedSQL without a clock.
 
@@ -41,15 +45,18 @@ def replace_clock(select: Query, now: datetime | None, grain: str) -> Query:
         if now is None:
             hint = "write the date, DATE '2024-01-31'"
             raise UnsupportedSQL("there is no clock here", hint=hint, position=position_of(node))
-        moment = snapped(now, grain)
-        literal = date_sql(moment.date()) if isinstance(node, exp.CurrentDate) else timestamp_sql(moment)
+        moment = snapped(now, grain, zone)
+        local = moment if zone == zones.UTC else zones.local_time(moment, zone)
+        literal = date_sql(local.date()) if isinstance(node, exp.CurrentDate) else timestamp_sql(local)
+        if zone != zones.UTC and isinstance(node, exp.CurrentTimestamp):
+            literal = cast_sql(exp.Literal.string(f"{moment_text(moment)}+00"), "TIMESTAMPTZ")
         literal.meta.update(node.meta)
         node.replace(literal)
     return copy
 
 
-def snapped(now: datetime, grain: str) -> datetime:
-    """The last moment at UTC that is a whole grain, without a zone.
+def snapped(now: datetime, grain: str, zone: str = zones.UTC) -> datetime:
+    """The last moment at UTC that is a whole grain by the clocks of a zone; it has no tzinfo.
 
     >>> moment = datetime(2024, 5, 17, 13, 30, 59, tzinfo=UTC)
     >>> [str(snapped(moment, grain)) for grain in ("minute", "week", "month")]
@@ -58,6 +65,12 @@ def snapped(now: datetime, grain: str) -> datetime:
     moment = now.astimezone(UTC).replace(tzinfo=None, second=0, microsecond=0)
     if grain == "minute":
         return moment
+    if zone != zones.UTC:
+        return zones.instant(_snapped(zones.local_time(moment, zone), grain), zone)
+    return _snapped(moment, grain)
+
+
+def _snapped(moment: datetime, grain: str) -> datetime:
     moment = moment.replace(minute=0)
     if grain == "hour":
         return moment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
@@ -17,11 +17,13 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Scalar, repeated, wrap
 from planner.limits import MAX_GROUPS
 from planner.sql.calendar_steps import steps
+from planner.sql.datetime_texts import moment_text
 from planner.sql.literals import number_sql
 from planner.sql.result_types import KeyCell, day_key
 from planner.sql.sql_nodes import cast_sql, field_of
 from planner.sql.sql_types import Family
 from planner.sql.trees import children, copied, holds
+from planner.sql.zones import UTC, instant
 
 Values = tuple[KeyCell, ...]
 
@@ -189,7 +191,8 @@ def _whole_numbers(scalar: Scalar) -> Values | None:
 
 def _moments(scalar: Scalar) -> Values | None:
     """The steps of its calendar within its span."""
-    calendar, span = scalar.calendar, scalar.span
+    calendar = scalar.calendar
+    span = scalar.span if calendar is None or calendar.within is None else calendar.within
     if calendar is None or span is None or scalar.type is None:
         return None
     moved = timedelta(days=calendar.days)
@@ -198,6 +201,10 @@ def _moments(scalar: Scalar) -> Values | None:
         if last == ALWAYS[1]:
             return None
         found = [day + moved for day in islice(steps(first, last, calendar.unit), MAX_GROUPS + 1)]
+        if calendar.zone != UTC:
+            midnights = (datetime(day.year, day.month, day.day) for day in found[: MAX_GROUPS + 1])
+            moments = tuple(moment_text(instant(midnight, calendar.zone)) for midnight in midnights)
+            return None if len(moments) > MAX_GROUPS else moments
     except OverflowError:
         return None
     if len(found) > MAX_GROUPS:

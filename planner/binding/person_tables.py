@@ -29,7 +29,7 @@ from planner.binding.scope import Scope, Tables
 from planner.binding.statistics.aggregates import Aggregates, nested_aggregate
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
-from planner.expressions.scalar import Scalar, unfit
+from planner.expressions.scalar import Calendar, Scalar, unfit
 from planner.parsing.keyword_positions import LABEL
 from planner.policy.policy import ColumnPolicy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
@@ -304,7 +304,8 @@ def _declared(scalar: Scalar) -> ColumnPolicy:
             return ColumnPolicy()
         return ColumnPolicy(range=(bounds.lo, bounds.hi))
     span = scalar.span or scalar.declared
-    step = scalar.calendar.unit if scalar.calendar is not None and scalar.calendar.days == 0 else None
+    calendar = scalar.calendar
+    step = calendar.unit if calendar is not None and calendar == Calendar(calendar.unit) else None
     return ColumnPolicy(dates=span, step=step) if span is not None else ColumnPolicy()
 
 

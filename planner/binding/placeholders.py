@@ -6,7 +6,7 @@ A value never becomes text of a statement: it becomes a node, which the binder r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.parsing.constant_datetimes import written_intervals
 from planner.sql.array_texts import BOUND_ARRAY, array_elements
+from planner.sql.datetime_texts import moment_text
 from planner.sql.literals import moment_sql
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import copied, nodes, position_of
@@ -150,6 +151,9 @@ def _literal(value: Value, index: int) -> exp.Expr:
             raise InvalidSetting(f"the value of ${index} is too long, or holds a character that no text can")
         text = exp.Literal.string(value)
         return cast_sql(text, "INTERVAL") if isinstance(value, IntervalText) else text
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        at_utc = moment_text(value.astimezone(UTC).replace(tzinfo=None))
+        return cast_sql(exp.Literal.string(f"{at_utc}+00"), "TIMESTAMPTZ")
     if isinstance(value, date):
         return moment_sql(value)
     number = Decimal(digits_of(value))

@@ -29,6 +29,7 @@ from planner.schema import ForeignKey, Schema, Table
 from planner.sql.columns import bound_column, column_ref
 from planner.sql.sql_types import SqlType
 from planner.sql.trees import LEAVES, copied, fold, nodes, position_of
+from planner.sql.zones import UTC
 from planner.suggestions import did_you_mean
 
 _MAX_DERIVED_NODES = 4096
@@ -52,13 +53,16 @@ class Tables:
         policy: Policy,
         search_path: Sequence[str] | None = None,
         proved: Mapping[str, TablePolicy] = MappingProxyType({}),
+        zone: str = UTC,
     ) -> None:
         """The tables of a statement.
 
         Args:
           schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
           proved: of per-person tables, by name, what is known of their columns once their owners are proved.
+          zone: the session's time zone.
         """
+        self.zone = zone
         self._schema = schema
         self._policy = policy
         self._search_path = search_path
@@ -120,7 +124,7 @@ class Tables:
 
     def apart(self) -> Tables:
         """The tables of a subquery that is grouped by itself: none of these, of the same catalog."""
-        tables = Tables(self._schema, self._policy, self._search_path, self._proved)
+        tables = Tables(self._schema, self._policy, self._search_path, self._proved, self.zone)
         tables._aside = len(self.entries) + len(self._around or ()) + self._aside
         tables._persons = self._persons
         return tables
@@ -389,6 +393,11 @@ class Scope:
     def type_of(self, column: exp.Column) -> SqlType:
         """The type of a bound column."""
         return self._tables.type_of(column)
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        return self._tables.zone
 
     def written_type(self, column: exp.Column) -> str:
         """The type of a bound column, in the database's words."""

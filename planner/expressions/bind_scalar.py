@@ -30,6 +30,10 @@ _FAR = 1e30
 class Names(Protocol):
     """What the columns of an expression may mean: a `planner.binding.scope.Scope`."""
 
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+
     def resolve(self, column: exp.Column) -> exp.Expr:
         """The bound column, or an expression over bound columns that a derived column stands for."""
 
@@ -100,6 +104,10 @@ class _Binder:
         self._known: Known = known or {}
         self._tests = tests
         self._bounded = bounded
+
+    @property
+    def zone(self) -> str:
+        return self._scope.zone
 
     def where(self, condition: exp.Expr, *, holds: bool = True) -> _Binder:
         known = known_where(condition, self._scope.resolve, self._known, holds=holds)

@@ -10,13 +10,14 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals, reals
 from planner.expressions.coercion import fits_float, settle
-from planner.expressions.datetimes import converted, literal, not_a_number
+from planner.expressions.datetimes import converted, literal, meant_in, not_a_number, shown_in
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
 from planner.sql.labels import OF_TYPE, is_named, type_written
 from planner.sql.sql_nodes import cast_sql, field_of
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
 from planner.sql.trees import copied, position_of
+from planner.sql.zones import UTC
 
 _TARGETS: dict[str, Family] = {
     "SMALLINT": Family.INTEGER,
@@ -50,7 +51,7 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         return _of_enum(node, written, enum, binder)
     target = _target(node)
     if isinstance(written, exp.Literal) and written.is_string and target.is_moment:
-        known = literal(node)
+        known = literal(node, binder)
         assert known is not None, "a quoted literal is a datetime, or refused"
         return replace(known, zoned=target.family is Family.TIMESTAMPTZ)
     part = settle(binder.scalar(written), target, binder)
@@ -61,15 +62,17 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         part = _whole(node, part, field)
     assert part.type is not None, "typed"
     same = part.type == target or part.type.family is target.family not in (Family.NUMERIC, Family.FLOAT)
-    if same and not (target.precision and target != REAL):
+    if same and not (target.precision and target != REAL) and not (binder.zone != UTC and part.zoned):
         return replace(part, zoned=False)
     if part.is_number and target.is_number:
         return _number(node, part, target)
     if target.is_string:
-        written = to_text(node, part)
+        written = to_text(node, part, binder.zone)
         if written is not None:
             return _cut(node, written, target)
-    if part.type.is_moment and target.is_moment:  # of a zone: at UTC
+    if part.type.is_moment and target.is_moment:
+        if binder.zone != UTC and part.has_zone is not (target.family is Family.TIMESTAMPTZ):
+            return shown_in(part, target, binder.zone) if part.has_zone else meant_in(part, binder.zone)
         moment = converted(part, target if target.family is Family.DATE else SqlType(Family.TIMESTAMP))
         return replace(moment, zoned=target.family is Family.TIMESTAMPTZ)
     if part.type.family is Family.BOOL and target.family is Family.INTEGER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from planner.sql.constants import constant
 from planner.sql.labels import check_type
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import position_of
+from planner.sql.zones import UTC, instant
 
 _TEXT = SqlType(Family.TEXT)
 
@@ -35,14 +37,16 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     if isinstance(written, exp.Parameter):
         return settle(binder.scalar(sample(written, kind)), kind, binder)
     assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
-    sql = literals.typed(written, kind)
+    sql = literals.typed(written, kind, binder.zone)
     if kind.is_number:
         read = binder.scalar(sql)
         return as_real(part.node, read) if kind == REAL else read
-    if kind.family is Family.TIMESTAMPTZ:  # read at UTC
+    zoned = kind.family is Family.TIMESTAMPTZ and binder.zone != UTC
+    if kind.family is Family.TIMESTAMPTZ:  # its value at UTC
         kind = SqlType(Family.TIMESTAMP)
     length = len(written.name) if kind.is_string else None
-    return Scalar(part.node, SqlType(kind.family, length) if length is not None else kind, sql, part.clamped)
+    settled = SqlType(kind.family, length) if length is not None else kind
+    return Scalar(part.node, settled, sql, part.clamped, zoned=zoned)
 
 
 def number(part: Scalar, binder: Binder) -> Scalar:
@@ -92,7 +96,37 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
                 hint = "compare an enum with its labels, or as text: status::text"
             raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
         aligned.append(settle(part, read_as, binder))
-    return aligned
+    return aligned if binder.zone == UTC else in_one_zone(node, aligned, binder.zone)
+
+
+def in_one_zone(node: exp.Expr, parts: Sequence[Scalar], zone: str) -> list[Scalar]:
+    """Datetimes that meet where the session's zone is not UTC: constants become moments, as the others are.
+
+    Raises: UnsupportedSQL for a column without time zone beside one with it, which the zone would have to convert.
+    """
+    if not any(part.has_zone for part in parts):
+        return list(parts)
+    return [part if part.has_zone or not _is_moment(part) else _as_moment(node, part, zone) for part in parts]
+
+
+def _is_moment(part: Scalar) -> bool:
+    return part.type is not None and part.type.is_moment
+
+
+def _as_moment(node: exp.Expr, part: Scalar, zone: str) -> Scalar:
+    """A constant date or timestamp as the moment that it is in the session's zone."""
+    place = position_of(node)
+    written = part.plain
+    if not (isinstance(written, exp.Cast) and isinstance(written.this, exp.Literal)):
+        hint = f"write x AT TIME ZONE '{zone}' for the one without, or SET TimeZone = 'UTC'"
+        message = f"a time without time zone beside one with it is not supported in the time zone {zone}"
+        raise UnsupportedSQL(message, hint=hint, position=place)
+    value = literals.moment(written)
+    assert value is not None, "a literal is one"
+    moment = literals.in_calendar(instant, literals.midnight(value), zone, place)
+    day = moment.date()
+    sql = literals.timestamp_sql(moment)
+    return replace(part, type=SqlType(Family.TIMESTAMP), plain=sql, span=(day, day), zoned=True, calendar=None)
 
 
 def _comparable(left: SqlType, right: SqlType) -> bool:

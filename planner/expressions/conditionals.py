@@ -13,7 +13,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals
 from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import align, check_ordered, fits_float
-from planner.expressions.datetimes import converted, has_zone, not_a_number
+from planner.expressions.datetimes import converted, not_a_number
 from planner.expressions.intervals import Bounds
 from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
@@ -242,6 +242,6 @@ def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> li
         return [part if part.type is None else as_text(part) for part in aligned]
     if len(families) > 1 and families <= {Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ}:
         stamps = [part if part.type is None else converted(part, SqlType(Family.TIMESTAMP)) for part in aligned]
-        zoned = any(map(has_zone, aligned))
+        zoned = any(part.has_zone for part in aligned)
         return [part if part.type is None else replace(part, zoned=zoned) for part in stamps]
     return all_real(node, aligned)

@@ -14,15 +14,17 @@ from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from planner.errors import UnsupportedSQL
+from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import settle, text_literal, whole_literal
 from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated, wrap
 from planner.sql import literals
 from planner.sql.calendar_steps import floor
+from planner.sql.calls import instant_sql, local_sql
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
+from planner.sql.zones import UTC, days_shown, instant, is_utc, local_time, zone_named
 
 ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
 """The years that every engine and every driver agrees on."""
@@ -49,16 +51,19 @@ _YEARS: dict[str, Callable[[date], int]] = {
 _TIMES_OF_DAY = frozenset({"HOUR", "MINUTE", "SECOND"})
 _TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
-_UTC = frozenset({"UTC", "ETC/UTC", "UCT", "GMT", "ETC/GMT", "Z", "ZULU", "+00", "+00:00"})
-"""PostgreSQL's names of UTC that tools write."""
+
+_FIRST_AND_LAST = ("00:00:00", "23:59:59.999999")
 
 _SPELLINGS = {"DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", "WEEKOFYEAR": "WEEK"}
 
 
-def literal(node: exp.Expr) -> Scalar | None:
+def literal(node: exp.Expr, binder: Binder) -> Scalar | None:
     """`DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
-    value = literals.moment(node)
-    return None if value is None else _known(node, value)
+    if binder.zone == UTC:
+        value = literals.moment(node)
+        return None if value is None else _known(node, value)
+    found = literals.moment_in(node, binder.zone)
+    return None if found is None else replace(_known(node, found[0]), zoned=found[1])
 
 
 def _known(node: exp.Expr, value: date | datetime) -> Scalar:
@@ -84,7 +89,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     assert part.type is not None, "typed"
     if field in _TIMES_OF_DAY and part.type.family is Family.DATE:
         raise UnsupportedSQL(f"{field} of a date, which has none", position=position_of(node))
-    sql, span = moored(part)
+    sql, span = moored(part) if field == "EPOCH" else local(part, binder.zone)
     if field == "EPOCH":
         return _epoch(node, sql, span)
     if field == "SECOND":
@@ -127,54 +132,113 @@ def _is_bucket(node: exp.Expr) -> bool:
 def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     """date_trunc('unit', datetime): a timestamp. Raises: UnsupportedSQL."""
     unit = field_name(node.args["unit"])
-    zone = node.args.get("zone")
-    if zone is not None:
-        check_utc(zone)
+    written = node.args.get("zone")
+    zone = binder.zone if written is None else read_zone(written)
     if unit not in _UNITS:
         hint = f"use {', '.join(sorted(name.lower() for name in _UNITS))}"
         raise UnsupportedSQL(f"the unit {unit.lower()!r} is not supported", hint=hint, position=position_of(node))
     part = moment_argument(node.this, binder)
     if part.is_null:
         return part
-    sql, span = moored(part)
+    if written is not None and UTC not in (zone, binder.zone) and not part.has_zone:
+        hint = "leave the zone out: the time has none"
+        raise UnsupportedSQL(
+            "date_trunc() of a time without time zone in a zone", hint=hint, position=position_of(node)
+        )
+    sql, span = local(part, zone)
     stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
     sql = exp.TimestampTrunc(this=stamp, unit=exp.var(unit))
-    zoned = has_zone(part) or zone is not None
+    zoned = part.has_zone or written is not None
+    elsewhere = part.has_zone and zone != UTC
+    if elsewhere:
+        sql = instant_sql(sql, zone)
     if unit in _TIMES:
-        return _moment(node, _TIMESTAMP, sql, span, zoned=zoned)
-    first = floor(span[0], unit.lower())
-    return _moment(node, _TIMESTAMP, sql, (first, span[1]), zoned=zoned, calendar=Calendar(unit.lower()))
+        return _moment(node, _TIMESTAMP, sql, _widened(span, 0) if elsewhere else span, zoned=zoned)
+    days = floor(span[0], unit.lower()), span[1]
+    if not elsewhere:
+        return _moment(node, _TIMESTAMP, sql, days, zoned=zoned, calendar=Calendar(unit.lower()))
+    midnights = Calendar(unit.lower(), zone=zone, within=days)
+    return _moment(node, _TIMESTAMP, sql, _widened(days, 0), zoned=True, calendar=midnights)
 
 
-def has_zone(part: Scalar) -> bool:
-    """Is it a timestamp with time zone in PostgreSQL?"""
-    return part.zoned or (part.type is not None and part.type.family is Family.TIMESTAMPTZ)
+def read_zone(node: exp.Expr) -> str:
+    """The name of a time zone that is written out; `zones.UTC` for all of that one's. Raises: InvalidSetting."""
+    written = text_literal(node, "a time zone", UTC)
+    zone = zone_named(written)
+    if zone is None:
+        hint = "write a name of the time zone database, such as 'Europe/Zurich'"
+        raise InvalidSetting(f"time zone {written!r} is not known", hint=hint, position=position_of(node))
+    return UTC if is_utc(zone) else zone
 
 
-def check_utc(zone: exp.Expr) -> None:
-    """Refuse every time zone but UTC: of others, days and months begin elsewhere. Raises: UnsupportedSQL."""
-    if text_literal(zone, "a time zone", "UTC").strip().upper() not in _UTC:
-        hint = "write AT TIME ZONE 'UTC'; add an INTERVAL to shift its hours"
-        raise UnsupportedSQL("only the time zone UTC is supported", hint=hint, position=position_of(zone))
-
-
-def at_utc(node: exp.Expr, binder: Binder) -> Scalar:
+def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
     """`x AT TIME ZONE 'UTC'`: of a timestamp with time zone the one without, and the other way round.
 
-    Raises: UnsupportedSQL for any other time zone.
+    Raises: InvalidSetting for a time zone that is not known; UnsupportedSQL for a date in another one than UTC.
     """
-    check_utc(node.args["zone"])
+    zone = read_zone(node.args["zone"])
     part = moment_argument(node.this, binder)
     if part.is_null:
         return part
-    there = converted(part, _TIMESTAMP)
-    zoned = not has_zone(part) and part.type == _TIMESTAMP and not isinstance(node.this.unnest(), exp.Literal)
-    return replace(there, node=node, zoned=zoned)
+    is_text = isinstance(node.this.unnest(), exp.Literal)
+    if part.type == _DATE and (zone, binder.zone) != (UTC, UTC):
+        hint = f"write x::timestamp AT TIME ZONE '{zone}'"
+        raise UnsupportedSQL("AT TIME ZONE of a date", hint=hint, position=position_of(node))
+    if zone == UTC:
+        there = converted(part, _TIMESTAMP)
+        return replace(there, node=node, zoned=not part.has_zone and part.type == _TIMESTAMP and not is_text)
+    there = shown_in(part, _TIMESTAMP, zone) if part.has_zone or is_text else meant_in(part, zone)
+    return replace(there, node=node)
+
+
+def local(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
+    """As `moored`, but of a timestamp with time zone what clocks of the zone show."""
+    sql, span = moored(part)
+    if zone == UTC or not part.has_zone:
+        return sql, span
+    if span[0] <= ALWAYS[0] or span[1] >= ALWAYS[1]:  # a zone must not lead beyond the years
+        span = ALWAYS[0] + timedelta(days=1), ALWAYS[1] - timedelta(days=1)
+        ends = (
+            cast_sql(exp.Literal.string(text), "TIMESTAMP") for text in (f"{span[0]}", f"{span[1]} 23:59:59.999999")
+        )
+        inside = exp.Between(this=wrap(repeated(sql, part.node)), low=next(ends), high=next(ends))
+        sql = exp.Case().when(inside, copied(sql), copy=False)
+    return local_sql(sql, zone), days_shown(*span, zone)
+
+
+def shown_in(part: Scalar, kind: SqlType, zone: str) -> Scalar:
+    """A timestamp with time zone as the date or the time that clocks of another zone than UTC show."""
+    known = _literal_value(part)
+    if known is not None:
+        there = literals.in_calendar(local_time, literals.midnight(known), zone, position_of(part.node))
+        return _known(part.node, there.date() if kind == _DATE else there)
+    sql, span = local(part, zone)
+    step = Calendar("day") if kind == _DATE else None
+    if part.calendar is not None and part.calendar.zone == zone:  # midnights there
+        step = Calendar(part.calendar.unit, within=part.calendar.within)
+    return _moment(part.node, kind, cast_sql(sql, "DATE") if kind == _DATE else sql, span, calendar=step)
+
+
+def meant_in(part: Scalar, zone: str) -> Scalar:
+    """A date or a time that clocks of another zone than UTC show as the timestamp with time zone."""
+    known = _literal_value(part)
+    if known is not None:
+        moment = literals.in_calendar(instant, literals.midnight(known), zone, position_of(part.node))
+        return replace(_known(part.node, moment), zoned=True)
+    sql, span = moored(converted(part, _TIMESTAMP))
+    return _moment(part.node, _TIMESTAMP, instant_sql(sql, zone), _widened(span, 0), zoned=True)
+
+
+def _literal_value(part: Scalar) -> date | datetime | None:
+    """The value of a constant; None for anything else."""
+    written = part.plain
+    literal_cast = isinstance(written, exp.Cast) and isinstance(written.this, exp.Literal)
+    return literals.moment(written) if literal_cast and written is not None else None
 
 
 def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     """A datetime plus or minus an INTERVAL: a timestamp, as in PostgreSQL. Raises: UnsupportedSQL."""
-    known = literal(node)
+    known = literal(node, binder)
     if known is not None:
         return known
     start, interval = node.this.unnest(), node.expression.unnest()
@@ -187,16 +251,20 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     part = moment_argument(start, binder)
     if part.is_null:
         return part
-    sql, span = moored(part)
+    by_calendar = unit not in _TIMES and part.has_zone and binder.zone != UTC
+    sql, span = local(part, binder.zone) if by_calendar else moored(part)
     assert part.type is not None, "typed"
-    stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
+    stamp = sql if part.type != _DATE else cast_sql(sql, "TIMESTAMP")
     step = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
-    moved = type(node)(this=wrap(stamp), expression=step)
+    moved: exp.Expr = type(node)(this=wrap(stamp), expression=step)
+    if by_calendar:  # a day may have 23 hours
+        days = _reach(abs(amount) * (7 if unit == "WEEK" else 1), unit)
+        return _moment(node, _TIMESTAMP, instant_sql(moved, binder.zone), _widened(span, days + 1), zoned=True)
     if unit in ("DAY", "WEEK"):
         days = amount * (7 if unit == "WEEK" else 1) * (-1 if isinstance(node, exp.Sub) else 1)
         calendar = None if part.calendar is None else Calendar(part.calendar.unit, part.calendar.days + days)
-        return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=has_zone(part), calendar=calendar)
-    return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=has_zone(part))
+        return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=part.has_zone, calendar=calendar)
+    return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=part.has_zone)
 
 
 def _interval(node: exp.Interval) -> tuple[int, str]:

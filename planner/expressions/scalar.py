@@ -15,6 +15,7 @@ from planner.expressions.intervals import Bounds
 from planner.schema import sql_identifier
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, nodes, position_of
+from planner.sql.zones import UTC
 
 Measured = tuple[exp.Expr, Bounds | None]
 """SQL of a double (NULL allowed, never NaN) and its bounds; None where it is always NULL."""
@@ -32,10 +33,14 @@ class Calendar:
     Attributes:
       unit: as `planner.sql.calendar_steps` names it.
       days: by how many days each step is moved.
+      zone: whose clocks show midnight then; the steps are moments at UTC.
+      within: the days of that zone that they are in; None: those of the value's span.
     """
 
     unit: str
     days: int = 0
+    zone: str = UTC
+    within: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,11 @@ class Scalar:
         return self.bounds is not None and self.bounds.integral
 
     @property
+    def has_zone(self) -> bool:
+        """Is it a timestamp with time zone in PostgreSQL?"""
+        return self.zoned or (self.type is not None and self.type.family is Family.TIMESTAMPTZ)
+
+    @property
     def kind(self) -> str:
         """Its type's name, for messages."""
         return "text" if self.type is None else self.type.shown
@@ -152,6 +162,10 @@ class Scalar:
 
 class Binder(Protocol):
     """Binds the parts of an expression; what the handlers of `planner.expressions.functions` need."""
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
 
     def scalar(self, node: exp.Expr) -> Scalar:
         """Bind an expression of any type."""

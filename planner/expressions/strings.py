@@ -7,11 +7,12 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import text, text_literal, whole_literal
-from planner.expressions.datetimes import has_zone, moored, not_a_number
+from planner.expressions.datetimes import moored, not_a_number
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import position_of
+from planner.sql.zones import UTC
 
 MAX_TEXT = 1 << 20
 """Characters of a text that a function which could outgrow memory sees; the rest of a longer one is cut."""
@@ -112,7 +113,7 @@ def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
     return Scalar(node, SqlType(Family.BOOL), sql, lambda: not_a_number(node, SqlType(Family.BOOL)))
 
 
-def to_text(node: exp.Expr, part: Scalar) -> Scalar | None:
+def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
     """A value as text, as PostgreSQL's cast writes it; None where the same value may be written in two ways.
 
     Dates and times outside the years 1 to 9999 are NULL, as in other functions.
@@ -120,6 +121,8 @@ def to_text(node: exp.Expr, part: Scalar) -> Scalar | None:
     Args:
       node: the construct as written.
       part: bound, with a type.
+      zone: the session's.
+    Raises: UnsupportedSQL for a moment with time zone in another zone than UTC.
     """
     assert part.type is not None, "typed"
     family = part.type.family
@@ -132,9 +135,13 @@ def to_text(node: exp.Expr, part: Scalar) -> Scalar | None:
         digits = max(precision, scale, precision - scale)  # numeric(2, 5) is 0.00012, numeric(2, -3) is 99000
         return text_of(node, cast_sql(part.sql, "TEXT"), digits + 3)
     if part.type.is_moment:
+        if part.has_zone and zone != UTC:
+            hint = "write to_char(x, 'YYYY-MM-DD HH24:MI:SS')"
+            message = f"the text of a timestamp with time zone is not supported in the time zone {zone}"
+            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
         sql, _ = moored(part)
         written = cast_sql(sql, "TEXT")
-        if has_zone(part):
+        if part.has_zone:
             return text_of(node, exp.DPipe(this=written, expression=exp.Literal.string("+00"), safe=True), _MAX_WORD)
         return text_of(node, written, _MAX_WORD)
     return None

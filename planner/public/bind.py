@@ -24,6 +24,7 @@ from planner.sql.result_types import shown_as
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import position_of, tables_of
+from planner.sql.zones import UTC
 
 
 def bind_public(
@@ -32,6 +33,7 @@ def bind_public(
     policy: Policy,
     now: datetime | None = None,
     search_path: Sequence[str] | None = None,
+    zone: str = UTC,
 ) -> PublicQuery:
     """Resolve every name of a statement and type every column of its answer.
 
@@ -41,11 +43,12 @@ def bind_public(
       policy: names the public tables; a statement that names any other is refused.
       now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
       search_path: where tables without a schema are looked for; None: as the policy says.
+      zone: the session's time zone.
     Returns: a statement of generated aliases, checked names and known functions only.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """
-    tables = PublicTables(schema, policy, search_path)
-    relation = _Queries(tables).query(replace_clock(tree, now, policy.time_grain), None, {})
+    tables = PublicTables(schema, policy, search_path, zone)
+    relation = _Queries(tables).query(replace_clock(tree, now, policy.time_grain, zone), None, {})
     alias = relation.enter(tables)
     shown = [shown_as(bound_column(alias, f"c{place}"), column.type) for place, column in enumerate(relation.columns)]
     statement = relation.selected(

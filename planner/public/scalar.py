@@ -44,6 +44,11 @@ class PublicBinder:
         self._subquery = subquery
         self._among = among
 
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        return self._scope.zone
+
     def where(self, condition: exp.Expr, *, holds: bool = True) -> PublicBinder:
         """What a condition proves narrows nothing here."""
         return self

@@ -13,6 +13,7 @@ from planner.limits import MAX_TABLES
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table
 from planner.sql.trees import copied, position_of
+from planner.sql.zones import UTC
 
 MAX_SUBQUERIES = 64
 """Subqueries, uses of a CTE and sides of a set operation in one public query."""
@@ -21,8 +22,10 @@ MAX_SUBQUERIES = 64
 class PublicTables(Tables):
     """Base tables, each of them public, and subqueries, which are tables without a namespace."""
 
-    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None) -> None:
-        super().__init__(schema, policy, search_path)
+    def __init__(
+        self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None, zone: str = UTC
+    ) -> None:
+        super().__init__(schema, policy, search_path, zone=zone)
         self._sizes = {True: 0, False: 0}
 
     def lookup(self, node: exp.Table) -> Table:

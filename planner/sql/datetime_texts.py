@@ -26,11 +26,13 @@ class MomentText:
       day: as written.
       local: as written, without its offset; None beyond the years 1 to 9999.
       utc: at UTC, the same where no offset is written; None beyond these years.
+      zoned: is an offset written?
     """
 
     day: date
     local: datetime | None
     utc: datetime | None
+    zoned: bool
 
 
 def read_moment(text: str) -> MomentText | None:
@@ -49,14 +51,15 @@ def read_moment(text: str) -> MomentText | None:
     parts = found.groupdict()
     digits = parts["digits"]
     written = (digits[:4], digits[4:6], digits[6:]) if digits else (parts["year"], parts["month"], parts["day"])
-    passed, offset = _time(parts), _offset(parts["zone"] or parts["day_zone"])
+    zone = parts["zone"] or parts["day_zone"]
+    passed, offset = _time(parts), _offset(zone)
     if passed is None or offset is None:
         return None
     try:
         day = date(int(written[0]), int(written[1]), int(written[2]))
     except ValueError:
         return None
-    return MomentText(day, _after(day, passed), _after(day, passed - offset))
+    return MomentText(day, _after(day, passed), _after(day, passed - offset), zone is not None)
 
 
 def moment_text(value: date | datetime) -> str:

@@ -6,12 +6,14 @@ import calendar
 import ipaddress
 import re
 import uuid
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UnreadableMoment, UnreadableValue, UnsupportedSQL
+from planner.sql import zones
 from planner.sql.datetime_texts import moment_text, read_moment
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
@@ -69,8 +71,8 @@ def canonical_sql(value: Decimal) -> exp.Expr:
     return exp.Neg(this=literal) if value < 0 else literal
 
 
-def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
-    """A quoted literal as the type that it is compared with.
+def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
+    """A quoted literal as the type that it is compared with; a moment of a time zone without an offset, in `zone`.
 
     Returns: SQL that cannot fail. Raises: InvalidSyntax when the text is no such value; UnsupportedSQL when
       the type takes no literal.
@@ -79,7 +81,7 @@ def typed(node: exp.Literal, kind: SqlType) -> exp.Expr:
     if kind.is_string:
         return exp.Literal.string(text)
     if kind.is_moment:
-        return moment_sql(written_moment(text, kind.family, position_of(node)))
+        return moment_sql(written_moment(text, kind.family, position_of(node), zone))
     if kind.family is Family.BOOL:
         return _truth(node)
     if kind.family is Family.UUID:
@@ -126,16 +128,72 @@ def timestamp_sql(value: datetime) -> exp.Expr:
     return cast_sql(exp.Literal.string(moment_text(value)), "TIMESTAMP")
 
 
-def written_moment(text: str, family: Family, position: int | None = None) -> date | datetime:
-    """The value of a text as a date, or as a timestamp; of one with time zone, at UTC. Raises: UnreadableMoment."""
+def written_moment(text: str, family: Family, position: int | None = None, zone: str = zones.UTC) -> date | datetime:
+    """The value of a text as a date, or as a timestamp; of one with time zone, at UTC.
+
+    Args:
+      zone: in which a text of a moment with time zone is meant that says no offset.
+    Raises: UnreadableMoment.
+    """
     read = read_moment(text)
     value: date | datetime | None = None
     if read is not None:
         value = {Family.DATE: read.day, Family.TIMESTAMP: read.local}.get(family, read.utc)
+        if isinstance(value, datetime) and family is Family.TIMESTAMPTZ and not read.zoned and zone != zones.UTC:
+            value = in_calendar(zones.instant, value, zone, position)
     if value is None:
         hint = "write '1994-01-31' or '1994-01-31 12:00:00'"
         raise UnreadableMoment("a date that cannot be read", hint=hint, position=position)
     return value
+
+
+def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
+    """As `moment`, where the session's zone is not UTC; and has it a time zone? Then its value is the one at UTC."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        return _cast_in(node, zone)
+    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(interval := node.expression.unnest(), exp.Interval):
+        found = moment_in(node.this, zone)
+        if found is None:
+            return None
+        start, zoned = found
+        sign = -1 if isinstance(node, exp.Sub) else 1
+        if not zoned or interval.text("unit").upper().removesuffix("S") in ("SECOND", "MINUTE", "HOUR"):
+            return _shift(start, interval, sign), zoned
+        place = position_of(node)
+        moved = _shift(in_calendar(zones.local_time, midnight(start), zone, place), interval, sign)
+        return in_calendar(zones.instant, moved, zone, place), True
+    return None
+
+
+def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
+    inner, family, place = node.this.unnest(), _MOMENTS.get(node.to.this), position_of(node)
+    if not isinstance(inner, exp.Cast) or family is None:
+        value = _cast(node)  # of a text
+        if family is Family.TIMESTAMPTZ:
+            value = written_moment(inner.name, family, position_of(inner), zone)
+        return value, family is Family.TIMESTAMPTZ
+    value, zoned = _cast_in(inner, zone)
+    if zoned and family is not Family.TIMESTAMPTZ:
+        value = in_calendar(zones.local_time, midnight(value), zone, place)
+    if family is Family.TIMESTAMPTZ and not zoned:
+        value = in_calendar(zones.instant, midnight(value), zone, place)
+    return _converted(value, family), family is Family.TIMESTAMPTZ
+
+
+def midnight(value: date | datetime) -> datetime:
+    """A date as its first moment; a time as it is."""
+    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+
+
+def in_calendar(
+    convert: Callable[[datetime, str], datetime], value: datetime, zone: str, position: int | None
+) -> datetime:
+    """A moment converted by `zones.instant` or `zones.local_time`. Raises: InvalidSyntax beyond the calendar."""
+    try:
+        return convert(value, zone)
+    except (OverflowError, ValueError):
+        raise InvalidSyntax("a date beyond the years 1 to 9999", position=position) from None
 
 
 def _cast(node: exp.Cast) -> date | datetime:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from planner.sql.zones import UTC
 from server.admission import Admission
 from server.connections.outgoing_bytes import Outgoing
 from server.pgwire.codec.result_rows import CatalogResult
@@ -107,6 +108,7 @@ class Gateway(Protocol):
         oids: Sequence[int],
         result_format: int,
         search_path: SearchPath = None,
+        zone: str = UTC,
     ) -> CatalogResult:
         """The answer of the catalog, in one format.
 
@@ -115,6 +117,7 @@ class Gateway(Protocol):
           sql: the statement.
           values, formats, oids: of the parameters, as they were sent.
           result_format: 0 for text, 1 for binary.
+          zone: the session's time zone.
         Raises: CatalogRefused.
         """
         ...

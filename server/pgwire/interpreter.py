@@ -273,9 +273,9 @@ class Interpreter:
         if question.catalog:
             values, formats = portal.raw
             oids, asked = portal.shape.parameters, as_client(question, self._analyst, self.number)
-            path, wanted = self.settings.search_path(), sorted(set(portal.formats)) or [0]
+            path, zone, wanted = self.settings.search_path(), self.settings.zone(), sorted(set(portal.formats)) or [0]
             found = [
-                await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path)
+                await self._gateway.catalog(self._analyst, asked, values, formats, oids, format_, path, zone)
                 for format_ in wanted
             ]
             return found[0] if len(found) == 1 else CatalogResult.mixed(found[0], found[1], portal.formats)
@@ -291,6 +291,7 @@ class Interpreter:
             parameters=portal.values,
             sampling_rate=self.settings.number("sampling_rate"),
             search_path=self.settings.search_path(),
+            zone=self.settings.zone(),
             nobody_adds_more_than=self.settings.number("nobody_adds_more_than"),
             max_relative_error=self.settings.number("max_relative_error"),
             max_absolute_error=self.settings.number("max_absolute_error"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.sql.zones import UTC
 from server.admission import Admission
 from server.connections.outgoing_bytes import Outgoing
 from server.pgwire.codec.result_rows import CatalogResult
@@ -99,14 +100,16 @@ class PipelineGateway:
         oids: Sequence[int],
         result_format: int,
         search_path: SearchPath = None,
+        zone: str = UTC,
     ) -> CatalogResult:
         """The answer of the catalog.
 
         Args:
-          analyst, sql, values, formats, oids, result_format, search_path: as of `Gateway.catalog`.
+          analyst, sql, values, formats, oids, result_format, search_path, zone: as of `Gateway.catalog`.
         """
         ask = self._known().ask
-        return await self._catalogs.call_for(analyst, ask, sql, values, formats, oids, result_format, search_path)
+        more = result_format, search_path, zone
+        return await self._catalogs.call_for(analyst, ask, sql, values, formats, oids, *more)
 
     def _known(self) -> ShadowDatabase:
         if self._shadow is None:

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from planner.binding.clock import replace_clock
 from planner.binding.placeholders import number_of, placeholders_in, substitute
+from planner.binding.scope import table_reference
 from planner.describe import describe, types_around
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.group_domains.personal_keys import personal_table
@@ -18,19 +19,22 @@ from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
 from planner.parsing.statement_forms import check_row_counts
 from planner.policy.policy import Policy
+from planner.policy.table_lookup import find_table
 from planner.postprocessing.allowed_sql import check_allowed
-from planner.postprocessing.composed import Composed
+from planner.postprocessing.composed import Composed, is_relation
 from planner.postprocessing.decompose import decompose
 from planner.postprocessing.divisions import guard_divisions
 from planner.postprocessing.interval_ends import ShownIntervals, add_interval_ends, name_columns
 from planner.postprocessing.write_outer import OuterStatement, Relation, relation_columns, write_outer
+from planner.public.route import means_cte
 from planner.released_expression import KeyValue, RowCount
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
+from planner.sql import zones
 from planner.sql.dialect import Dialect
 from planner.sql.result_names import NUMBERS, ResultType
-from planner.sql.sql_types import SqlType
-from planner.sql.trees import nodes
+from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.trees import holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question
 
@@ -121,7 +125,8 @@ class Composer:
         """
         if not DIALECTS[self.dialect].around:
             return None  # the refusal of the statement as one question says what is wrong with it
-        tree = replace_clock(substitute(statement.tree, request.parameters), now, self.policy.time_grain)
+        grain = self.policy.time_grain
+        tree = replace_clock(substitute(statement.tree, request.parameters), now, grain, request.zone)
         check_row_counts(tree)  # of bound values; what fails only when it is computed has been charged
         split = decompose(tree, self.schema, self.policy, request.search_path)
         if split is None:
@@ -136,7 +141,24 @@ class Composer:
         different = len({part.question.answer_key for part in parts})
         if different < len(parts):  # other words for one question, of which only the plan says that it is one
             parts = self._planned(split, request, different)
+        if request.zone != zones.UTC:
+            self._check_zone(split.outer, parts, request)
         return self._composition(split, parts, request)
+
+    def _check_zone(self, outer: exp.Query, parts: Sequence[ComposedPart], request: QueryRequest) -> None:
+        """Refuse moments with time zone around answers: the database computes with them at UTC."""
+        named = (
+            find_table(table_reference(node), self.schema, self.policy, request.search_path)
+            for node in tables_of(outer)
+            if isinstance(node.this, exp.Identifier) and not (is_relation(node) or means_cte(node))
+        )
+        kinds = [sql_type(column.type).family for table in named if table is not None for column in table.columns]
+        shown = [kind for part in parts for _, kind in columns_of(part.question)]
+        casts = any(node.to.this == exp.DataType.Type.TIMESTAMPTZ for node in outer.find_all(exp.Cast))
+        if Family.TIMESTAMPTZ in kinds or "timestamptz" in shown or casts or holds(outer, exp.AtTimeZone):
+            hint = f"SET TimeZone = 'UTC', or group by x AT TIME ZONE '{request.zone}' inside"
+            message = f"times with time zone around answers are not supported in the time zone {request.zone}"
+            raise UnsupportedSQL(message, hint=hint)
 
     def _planned(self, split: Composed, request: QueryRequest, count: int) -> tuple[ComposedPart, ...]:
         """The questions, of which so many are different."""

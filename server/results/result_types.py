@@ -16,14 +16,14 @@ import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from planner.binding.placeholders import Element, IntervalText
 from planner.expressions.reals import nearest_real
-from planner.sql.datetime_texts import zoned_text
+from planner.sql.datetime_texts import read_moment, zoned_text
 from planner.sql.literals import written_moment
 from planner.sql.result_names import ResultType
 from planner.sql.sql_types import Family
@@ -218,8 +218,16 @@ def _packed_float(form: str) -> Callable[[bytes], float]:
 
 
 def _written(family: Family) -> Callable[[bytes], date]:
-    """Of a text with its type; a moment of a time zone is one at UTC, like every moment of the planner's."""
+    """Of a text with its type."""
     return lambda raw: written_moment(raw.decode(), family)
+
+
+def _zoned(raw: bytes) -> datetime | str:
+    """A moment of a time zone; without an offset a text, which means it in the session's zone."""
+    text = raw.decode()
+    moment, read = written_moment(text, Family.TIMESTAMPTZ), read_moment(text)
+    assert isinstance(moment, datetime) and read is not None, "else it raises"
+    return moment.replace(tzinfo=UTC) if read.zoned else text
 
 
 def _packed_interval(raw: bytes) -> IntervalText:
@@ -324,7 +332,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             binary=_moment_binary,
             arrow_type=lambda pa: pa.timestamp("us", tz="UTC"),
             arrow=_arrow_moment,
-            parameter=Parameter(_written(Family.TIMESTAMPTZ), _packed_moment),
+            parameter=Parameter(_zoned, lambda raw: _packed_moment(raw).replace(tzinfo=UTC)),
             csv=_csv,
             cell=lambda value: zoned_text(str(value)),
         ),

@@ -111,14 +111,60 @@ def test_literals_and_parameters_have_zones_and_offsets(session: Session) -> Non
     assert session.left() == BUDGET - 1, "one question, charged once"
 
 
-def test_time_zones_but_utc_are_refused_with_what_to_write(session: Session) -> None:
-    with pytest.raises(psycopg.Error, match="only the time zone UTC") as refused:
-        session.ask(
-            "SELECT date_trunc('day', created_at AT TIME ZONE 'Europe/Berlin'), count(*) FROM orders GROUP BY 1"
-        )
-    assert "AT TIME ZONE 'UTC'" in (refused.value.diag.message_hint or "")
-    hint = "SELECT date_trunc('day', created_at AT TIME ZONE 'UTC' + INTERVAL '1 hour'), count(*) FROM orders"
-    assert session.ask(f"{hint} WHERE created_at BETWEEN '2024-01-01' AND '2024-01-31' GROUP BY 1")
+def test_a_session_has_a_time_zone(shop: WireProxy) -> None:
+    session = Session(shop, "-c TimeZone=europe/berlin")
+    with closing(session.connection) as connection:
+        assert session.ask("SHOW TimeZone") == session.ask("SHOW TIME ZONE") == [("Europe/Berlin",)]
+        assert connection.info.parameter_status("TimeZone") == "Europe/Berlin"
+        assert session.ask("SELECT '2024-07-01'::timestamptz::text") == [("2024-07-01 00:00:00+02",)]
+        for nonsense in ("Mars/Olympus", "", "99"):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="has no time zone"):
+                session.cursor(f"SET TimeZone = '{nonsense}'")
+        public = "SELECT count(*) FROM products WHERE created_at {} '2021-02-01 00:00:00{}'"
+        assert session.ask(public.format("<", "")) == session.ask(public.format("<", "+01"))
+        month = "SELECT date_trunc('month', created_at) AS m, count(*) FROM products GROUP BY 1 ORDER BY 1 LIMIT 1"
+        assert session.ask(month, binary=True) == session.ask(month)
+        assert session.ask(month)[0][0] == datetime(2020, 12, 31, 23, tzinfo=UTC)
+        session.cursor("SET TIME ZONE -7")
+        assert session.ask("SHOW TimeZone") == [("<-07>+07",)]
+        session.cursor("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE")
+        assert session.ask("SHOW TimeZone") == [("UTC",)]
+        session.cursor("RESET TimeZone")
+        assert session.ask("SHOW TimeZone") == [("Europe/Berlin",)]
+    with pytest.raises(psycopg.OperationalError, match="has no time zone"):
+        Session(shop, "-c TimeZone=Mars/Olympus")
+
+
+def test_questions_that_depend_on_the_time_zone_share_no_answer(session: Session) -> None:
+    local = "SELECT count(*) FROM orders WHERE created_at >= '2024-01-01'"
+    fixed = "SELECT count(*) FROM orders WHERE created_at >= '2024-01-01 00:00:00+00'"
+    days = "SELECT created_at::date AS d, count(*) FROM orders WHERE created_at::date = '2024-01-01' GROUP BY 1"
+    at_utc = session.ask(local)
+    assert session.left() == BUDGET - 1
+    session.ask(days)
+    session.cursor("SET TimeZone = 'Europe/Berlin'")
+    session.ask(local)
+    assert session.left() == BUDGET - 3
+    assert session.ask(fixed) == at_utc and session.left() == BUDGET - 3
+    session.ask(days)
+    assert session.left() == BUDGET - 4
+    session.cursor("SET TimeZone = 'GMT'")
+    assert session.ask(local) == at_utc and session.left() == BUDGET - 4
+    bound = "SELECT count(*) FROM orders WHERE created_at >= $1"
+    session.cursor("SET TimeZone = 'Asia/Tokyo'")
+    assert session.ask(bound, datetime(2024, 1, 1, tzinfo=UTC)) == at_utc and session.left() == BUDGET - 4
+
+
+def test_keys_and_parts_of_a_time_zone(session: Session) -> None:
+    session.cursor("SET TimeZone = 'Europe/Berlin'")
+    months = "SELECT date_trunc('month', created_at) AS m, count(*) FROM orders GROUP BY 1 ORDER BY 1"
+    assert session.types(months)[0] == ("m", TIMESTAMPTZ)
+    assert [row[0].astimezone(UTC) for row in session.ask(months)][6] == datetime(2022, 6, 30, 22, tzinfo=UTC)
+    there = "SELECT date_trunc('day', created_at AT TIME ZONE 'Asia/Tokyo') AS d, count(*) FROM orders {} GROUP BY 1"
+    assert session.ask(there.format("WHERE created_at BETWEEN '2024-01-01' AND '2024-01-31'"))
+    around = f"SELECT m, n, rank() OVER (ORDER BY n) FROM ({months.replace('count(*)', 'count(*) AS n')}) AS t"
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="times with time zone around answers"):
+        session.ask(around)
 
 
 # arrays, and parameters that are planned when they are bound

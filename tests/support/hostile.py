@@ -11,6 +11,7 @@ from planner.errors import UnknownColumn
 from planner.policy.policy import ColumnPolicy
 from planner.sql.columns import bound_column
 from planner.sql.sql_types import SqlType, sql_type
+from planner.sql.zones import UTC
 
 TYPES = {
     "i": "bigint",
@@ -70,6 +71,7 @@ class HostileNames:
         dates: tuple[date, date] | None = None,
         types: Mapping[str, str] = TYPES,
     ) -> None:
+        self.zone = UTC
         self._types = types
         self._numbers = ColumnPolicy(range=(low, high))
         self._dates = ColumnPolicy(dates=dates)

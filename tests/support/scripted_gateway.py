@@ -126,6 +126,7 @@ class ScriptedGateway:
         oids: Sequence[int],
         result_format: int,
         search_path: SearchPath = None,
+        zone: str = "UTC",
     ) -> CatalogResult:
         """One row: a table, or a setting, of which there is `jit`."""
         self.catalog_asked.append(sql)

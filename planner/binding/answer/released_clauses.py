@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.binding.answer.released_binding import Released, ReleasedArithmetic
-from planner.binding.bound_query import BoundOutput
+from planner.binding.bound_query import BoundOutput, BoundQuery
 from planner.binding.group_keys import constant_place
 from planner.binding.limit_offset import output_name
 from planner.errors import UnknownColumn, UnsupportedSQL
-from planner.released_expression import ReleasedExpression, SortKey
+from planner.released_expression import Apply, KeyValue, ReleasedExpression, SortKey
+from planner.sql.sql_types import Family
 from planner.sql.trees import columns_of, fold, position_of
 
 
@@ -86,3 +87,25 @@ class ReleasedClauses(ABC):
         sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
         expression = sorted_by.ordered.expression
         return SortKey(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+
+
+def check_released_moments(query: BoundQuery, zone: str) -> None:
+    """Refuse to compute with keys that are moments of a time zone, whose texts would be read at UTC.
+
+    Args:
+      zone: the session's, another than UTC.
+    Raises: UnsupportedSQL.
+    """
+    zoned = {KeyValue(index) for index, key in enumerate(query.keys) if key.shown == "timestamptz"}
+    zoned |= {KeyValue(index) for index, key in enumerate(query.keys) if key.type.family is Family.TIMESTAMPTZ}
+    shown, sorted_by = [one.expression for one in query.outputs], [one.expression for one in query.order]
+    computed = [query.having, *shown, *sorted_by]
+    stack = [expression for expression in computed if isinstance(expression, Apply)]
+    while stack:
+        for argument in stack.pop().arguments:
+            if argument in zoned:
+                hint = f"write the condition in WHERE, or group by date_trunc('day', x AT TIME ZONE '{zone}')"
+                message = f"a condition on a group key with time zone is not supported in the time zone {zone}"
+                raise UnsupportedSQL(message, hint=hint)
+            if isinstance(argument, Apply):
+                stack.append(argument)

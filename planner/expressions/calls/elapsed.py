@@ -6,12 +6,14 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, datetimes
-from planner.expressions.datetimes import field_name, moment_argument, moored
+from planner.expressions.coercion import in_one_zone
+from planner.expressions.datetimes import field_name, local, moment_argument
 from planner.expressions.scalar import Binder, Scalar, Span, wrap
 from planner.sql.calls import Age
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family
 from planner.sql.trees import position_of
+from planner.sql.zones import UTC
 
 _DAY = 86_400
 
@@ -44,6 +46,7 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
     parts = [moment_argument(side, binder) for side in (operand.left, operand.right)]
     if any(part.is_null for part in parts):
         return arithmetic.null(node)
+    parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     if all(part.type is not None and part.type.family is Family.DATE for part in parts):
         hint = "a difference of dates is a number of days; write (a - b) * 86400 for its seconds"
         raise UnsupportedSQL("extract() of a number of days", hint=hint, position=position_of(node))
@@ -52,7 +55,7 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"
         message = f"the field {field.lower()!r} of a difference is not supported"
         raise UnsupportedSQL(message, hint=hint, position=position_of(node))
-    (a, x), (b, y) = (_stamp(part) for part in parts)
+    (a, x), (b, y) = (_stamp(part, UTC) for part in parts)
     between = exp.Extract(this=exp.var(field), expression=exp.Paren(this=exp.Sub(this=wrap(a), expression=wrap(b))))
     least, most = (x[0] - y[1]).days - 1, (x[1] - y[0]).days + 1
     if field == "DAY":
@@ -70,7 +73,8 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
         hint = "use year, month or day; for all of its days write CAST(a AS DATE) - CAST(b AS DATE)"
         message = f"the field {field.lower()!r} of an age is not supported"
         raise UnsupportedSQL(message, hint=hint, position=position_of(node))
-    (a, x), (b, y) = (_stamp(part) for part in parts)
+    parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
+    (a, x), (b, y) = (_stamp(part, binder.zone) for part in parts)
     # Whole years may be one nearer to zero than the difference of the calendar's: December to June has none.
     least, most = x[0].year - y[1].year, x[1].year - y[0].year
     low, high = {
@@ -82,8 +86,8 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
     return arithmetic.whole_numeric(node, between, low, high)
 
 
-def _stamp(part: Scalar) -> tuple[exp.Expr, Span]:
-    """SQL of a timestamp, and its span."""
-    sql, span = moored(part)
+def _stamp(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
+    """SQL of a timestamp, of one with time zone as clocks of the zone show it, and its span."""
+    sql, span = local(part, zone)
     assert part.type is not None, "typed"
     return (sql if part.type.family is not Family.DATE else cast_sql(sql, "TIMESTAMP")), span

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions.coercion import text_literal
-from planner.expressions.datetimes import moment_argument, moored
+from planner.expressions.datetimes import local, moment_argument
 from planner.expressions.scalar import Binder, Scalar
 from planner.expressions.strings import text_of
 from planner.sql.datetime_formats import patterns
@@ -33,7 +33,7 @@ def to_char(node: exp.Expr, binder: Binder) -> Scalar:
         raise UnsupportedSQL(message, hint=hint, position=position_of(node.args["format"]))
     if part.is_null:
         return part
-    sql, _ = moored(part)
+    sql, _ = local(part, binder.zone)
     assert part.type is not None, "typed"
     stamp = sql if part.type.family is not Family.DATE else cast_sql(sql, "TIMESTAMP")
     text = exp.ToChar(this=stamp, format=exp.Literal.string("".join(pattern.written for pattern in found)))

@@ -51,7 +51,7 @@ def _piece(node: exp.Expr, binder: Binder) -> tuple[exp.Expr, int] | None:
     if part.type.family is Family.CHAR and part.type.precision is not None:  # with the blanks at its end
         padding = {"expression": _number(part.type.precision), "fill_pattern": exp.Literal.string(" ")}
         return exp.Pad(this=cast_sql(part.sql, "TEXT"), **padding, is_left=False), part.type.precision
-    written = to_text(part.node, part)
+    written = to_text(part.node, part, binder.zone)
     if written is None:
         raise wrong_type(part, "text, a whole number or a date")
     return wrap(shortened(written)), short_length(written)

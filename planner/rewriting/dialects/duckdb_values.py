@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.alignment import aligned, common_type
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, as_double, exact_type
-from planner.sql.calls import Age
+from planner.sql.calls import Age, InZone
 from planner.sql.datetime_formats import Pattern, patterns
 from planner.sql.sql_nodes import cast_sql, has_fraction, is_type
 from planner.sql.sql_types import REAL, Family, SqlType
@@ -198,7 +198,15 @@ def _at_zone(node: exp.Expr, write: Write) -> Typed:
     return Typed(exp.AtTimeZone(this=inner.sql, zone=zone), SqlType(family))
 
 
+def in_zone(node: exp.Expr, write: Write) -> Typed:
+    """Refused: each database has rules of time zones of its own, and only one may say what a column's moments are."""
+    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
+    zone = node.args["zone"].name
+    raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
+
+
 HANDLERS: dict[type[exp.Expr], Handler] = {
+    InZone: in_zone,
     exp.Paren: _paren,
     exp.Null: _null,
     exp.Coalesce: _choice,

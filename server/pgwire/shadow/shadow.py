@@ -16,6 +16,7 @@ from psycopg import pq
 
 from planner.policy.policy import Policy
 from planner.schema import Schema
+from planner.sql.zones import UTC
 from server import libpq
 from server.pgwire.codec.result_rows import CatalogResult
 from server.pgwire.codec.result_values import Field
@@ -43,6 +44,8 @@ _REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
 """Of how many statements, and of which length at most, the shapes are known without asking again."""
 
 _RESET = b"DISCARD ALL"
+_SET_ZONE = b"SELECT pg_catalog.set_config('TimeZone', $1, false)"
+
 _SET_PATH = b"SELECT pg_catalog.set_config('search_path', $1, false)"
 _NOT_READABLE = "42501"
 _RELATION = re.compile(r"permission denied for (?:table|view|materialized view|foreign table|relation) (.+)")
@@ -116,6 +119,7 @@ class ShadowDatabase:
         oids: Sequence[int],
         result_format: int,
         search_path: SearchPath = None,
+        zone: str = UTC,
     ) -> CatalogResult:
         """Run a statement with its values, as they were sent, in a read-only transaction of its own.
 
@@ -124,12 +128,15 @@ class ShadowDatabase:
           values, formats, oids: of the parameters, as they were sent.
           result_format: 0 for text, 1 for binary.
           search_path: of the session that asks; None: the policy's.
+          zone: its time zone.
         Raises: CatalogRefused.
         """
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
         types = (list(oids) + [0] * len(values))[: len(values)]
         with self._lent() as connection:
             _look_in(connection, search_path)
+            if zone != UTC:
+                _checked(connection.exec_params(_SET_ZONE, [zone.encode()]))
             connection.send_query_params(
                 sql.encode(),
                 list(values),

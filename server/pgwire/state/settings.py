@@ -12,6 +12,7 @@ from typing import cast, get_args
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.limits import MAX_EPSILON, MIN_EPSILON
 from planner.schema import PUBLIC
+from planner.sql.zones import UTC, is_utc, zone_named
 from privacy.registry import OFFERED, MechanismName, why_not_served
 from server.errors import WireError
 from server.pgwire.errors import unknown_savepoint
@@ -135,6 +136,14 @@ def _reuse(name: str, value: str) -> str:
     return value.lower()
 
 
+def _zone(name: str, value: str) -> str:
+    zone = zone_named(value)
+    if zone is None:
+        hint = "write a name of the time zone database, such as 'Europe/Zurich', or a number of whole hours"
+        raise InvalidSetting(f"{name} has no time zone {value!r}", hint=hint)
+    return zone
+
+
 def _only(wanted: str) -> Callable[[str, str], str]:
     def check(name: str, value: str) -> str:
         if value.lower() not in (wanted, "true" if wanted == "on" else wanted):
@@ -222,7 +231,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "session_authorization": _Setting("", _never, "session_authorization"),
         "standard_conforming_strings": _Setting("on", _only("on"), "standard_conforming_strings"),
         "statement_timeout": _Setting("0", _duration),
-        "timezone": _Setting("UTC", reported="TimeZone"),
+        "timezone": _Setting("UTC", _zone, "TimeZone", about="in which moments with time zone are read and cut"),
         "transaction_deferrable": _Setting("off", _flag),
         "transaction_isolation": _Setting("repeatable read"),
         "transaction_read_only": _Setting("on", _only("on")),
@@ -413,6 +422,11 @@ class Settings:
     def reuse(self) -> Reuse:
         """Whether answers may follow from paid ones."""
         return cast(Reuse, self._values["noisegate.reuse"])  # checked when it was set
+
+    def zone(self) -> str:
+        """The time zone; UTC for each of that one's names."""
+        value = self._values["timezone"]
+        return UTC if is_utc(value) else value
 
     def search_path(self) -> tuple[str, ...] | None:
         """Where the session looks for tables without a schema; None where it has set nothing else than the policy."""

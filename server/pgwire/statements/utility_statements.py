@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from planner.errors import ReadOnly, UnsupportedSQL
+from planner.errors import InvalidSetting, ReadOnly, UnsupportedSQL
 from planner.parsing.reading_only import check_reads
 from planner.parsing.syntax.scanner import Kind, scan
 from server.pgwire.state.search_path import spelled
@@ -32,6 +33,9 @@ from server.pgwire.statements.prepared_statements import literal_values, paramet
 from server.pgwire.statements.route_to_catalog import question_of
 from server.pgwire.statements.split_statements import split, unquoted
 from server.pgwire.statements.word_cursor import WordCursor
+
+_OFFSET = re.compile(r"\s*([+-]?[0-9]{1,2})(?::00){0,2}\s*", re.ASCII)
+"""Whole hours, as an interval from hours to minutes says them."""
 
 
 def _begin(words: WordCursor) -> Command:
@@ -118,9 +122,12 @@ def _set(words: WordCursor) -> Command:
 def _zone(words: WordCursor) -> str | None:
     """A time zone, `INTERVAL '+00:00' HOUR TO MINUTE`, LOCAL or DEFAULT."""
     if words.skip("INTERVAL"):
-        zone = _plain(words.take())
+        zone = _OFFSET.fullmatch(_plain(words.take()))
         words.rest()
-        return zone
+        if zone is None:
+            hint = "write SET TIME ZONE 'Europe/Zurich'"
+            raise InvalidSetting("the interval of the time zone is no number of hours", hint=hint)
+        return zone[1]
     return None if words.skip("LOCAL") else _value(words)
 
 

@@ -8,10 +8,12 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.alignment import aligned, common_type
+from planner.rewriting.dialects.duckdb_values import in_zone
 from planner.rewriting.dialects.exact_digits import Handler, Typed, Write, as_double, as_exact, exact_type
 from planner.rewriting.dialects.spark.calls import call, double, number, try_cast
 from planner.rewriting.dialects.spark.moments import as_moment
 from planner.rules.guard_weight import UNITS
+from planner.sql.calls import InZone
 from planner.sql.sql_nodes import cast_sql, is_type
 from planner.sql.sql_types import REAL, Family, SqlType
 
@@ -190,6 +192,7 @@ def _whole(value: Typed, name: str, digits: int) -> exp.Expr:
 
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
+    InZone: in_zone,
     exp.Paren: _paren,
     exp.Null: _null,
     exp.Coalesce: chosen_value,

@@ -48,7 +48,7 @@ HINTS = [
     ("SELECT n_name, count(*) AS n FROM nation GROUP BY n_name HAVING ^n > 3", UnknownColumn, "select list"),
     ("SELECT ^year(o_orderdate), count(*) FROM orders GROUP BY 1", UnsupportedSQL, "extract(year"),
     (f"SELECT sum(^datediff(o_orderdate, l_shipdate)) {_JOINED}", UnsupportedSQL, "subtract dates"),
-    ("SELECT count(*) FROM orders WHERE o_orderdate AT TIME ZONE ^'CET' > '2024-01-01'", UnsupportedSQL, "UTC"),
+    ("SELECT count(*) FROM orders WHERE o_orderdate AT TIME ZONE ^'Mars' > '2024-01-01'", InvalidSetting, "Zurich"),
     ("SELECT count(*) FROM orders WHERE (^o_custkey, o_orderkey) = (1, 2, 3)", UnsupportedSQL, "as many values"),
     ("SELECT count(*) FROM orders WHERE (^o_custkey, o_orderkey) IS NULL", UnsupportedSQL, "||"),
     ("SELECT sum(^DISTINCT o_totalprice) FROM orders", UnsupportedSQL, "GROUP BY x"),
