@@ -281,6 +281,7 @@ class JoinSize:
     Attributes:
       kind: its class (`planner.sensitivity.join_size`).
       free_steps: how many rows beyond the first no key and no fan-out finds; each multiplies by an unknown number.
+      explodes: is a private row among them, so that one person's rows may multiply one another?
       most_tuples: the most join tuples by declared numbers of rows and fan-outs; None where none follows.
       undeclared: the tables whose numbers of rows would have to be declared for `most_tuples`.
       apart: where the class is unbounded, two tables that no key connects, by name.
@@ -291,6 +292,7 @@ class JoinSize:
     most_tuples: int | None = None
     undeclared: tuple[str, ...] = ()
     apart: tuple[str, str] | None = None
+    explodes: bool = True
 
 
 @dataclass(frozen=True)

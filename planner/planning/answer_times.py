@@ -7,6 +7,9 @@ outcomes tell at most ln N. So epsilon buys the moments:
 
     m = floor(e^epsilon / 2), at least ln 2 for one.
 
+Rows of public tables that no key finds multiply the rows of one person by what the public knows: such a join leaves
+at all the moments up to LONGEST_S, and costs min_epsilon 4^k, at most ln N, with k those rows.
+
 With few moments the last one is eight quanta after the question began, with more of them it is later, up to
 LONGEST_S, which no question takes. A join whose declared numbers of rows bound its duration leaves when that ends,
 and costs min_epsilon, as a linear join does. Nothing costs more than max_epsilon, which is the custodian's word for
@@ -33,6 +36,7 @@ _PLANNED = 8
 _FEW = 4
 """With so many moments or fewer, the last is that of the most that is planned: 1, 2, 4 and 8 quanta; 8 alone."""
 
+_PER_STEP = 4.0
 _DIGITS = 3
 
 
@@ -71,7 +75,7 @@ def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> Answ
     planned = _planned_quanta(size, settings)
     if planned is not None:
         return AnswerTimes(quantum * planned)
-    if size.kind == "linear":
+    if not _explodes(size):
         return AnswerTimes(quantum)
     moments = max(1, math.floor(math.exp(min(epsilon, 700.0)) / 2 * (1 + 1e-12)))
     if 2 * moments >= AnswerTimes(quantum).outcomes:
@@ -97,8 +101,12 @@ def moment_s(first_s: float, elapsed_s: float) -> float:
 def least_epsilon(size: JoinSize, settings: SideChannels, max_epsilon: float) -> float:
     """The least that a question may cost: where nothing bounds its duration, that of one moment."""
     least = settings.min_epsilon
-    if size.kind == "unbounded" or (size.kind == "equi_joined" and _planned_quanta(size, settings) is None):
+    bounded = size.kind != "unbounded" and _planned_quanta(size, settings) is not None
+    if _explodes(size) and not bounded:
         least = max(least, math.log(2.0) if settings.answer_quantum_s else math.inf)
+    elif size.kind != "linear" and not bounded:
+        told = math.log(AnswerTimes(settings.answer_quantum_s).outcomes)
+        least = max(least, min(told, least * _PER_STEP**size.free_steps))
     return min(rounded_up(min(least, max_epsilon)), max_epsilon)
 
 
@@ -111,6 +119,10 @@ def rounded_up(epsilon: float, digits: int = _DIGITS) -> float:
     place = digits - 1 - math.floor(math.log10(epsilon))
     rounded = math.ceil(epsilon * 10**place - 1e-9) / 10**place
     return float(f"{rounded:.{digits}g}")
+
+
+def _explodes(size: JoinSize) -> bool:
+    return size.kind == "unbounded" or (size.kind == "equi_joined" and size.explodes)
 
 
 def _planned_quanta(size: JoinSize, settings: SideChannels) -> int | None:

@@ -38,7 +38,8 @@ def whole_size(
         owners = provenance(joined, schema, policy)
         sizes.append(join_size(joined, owners, JoinSteps(joined, owners, policy), schema, policy))
     worst = max(sizes, key=lambda one: (SIZE_CLASSES.index(one.kind), one.free_steps))
-    return replace(size, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart)
+    explodes = any(one.explodes for one in sizes if one.kind != "linear")
+    return replace(size, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart, explodes=explodes)
 
 
 def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
@@ -98,4 +99,5 @@ def larger(one: JoinSize, other: JoinSize) -> JoinSize:
     'equi_joined'
     """
     worst = max(one, other, key=lambda size: (SIZE_CLASSES.index(size.kind), size.free_steps))
-    return replace(one, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart)
+    explodes = any(size.explodes for size in (one, other) if size.kind != "linear")
+    return replace(one, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart, explodes=explodes)

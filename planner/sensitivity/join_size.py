@@ -80,7 +80,8 @@ class _JoinSize:
             names = {self._entries[row].table.name for row in cheapest.starts}
             undeclared = tuple(sorted(name for name in names if self._declared(name) is None))
         kind, apart = self._kind(fewest, covers)
-        return JoinSize(kind, fewest, least, undeclared, apart)
+        private = min(sum(not self._is_public(self._entries[row]) for row in cover.starts) for cover in covers)
+        return JoinSize(kind, fewest, least, undeclared, apart, explodes=private > 1)
 
     def _kind(self, fewest: int, covers: Sequence[_Found]) -> tuple[SizeClass, tuple[str, str] | None]:
         if any(len(cover.starts) == 1 and cover.product <= LINEAR_FANOUT for cover in covers):

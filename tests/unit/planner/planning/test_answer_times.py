@@ -56,11 +56,20 @@ def test_the_least_epsilon_pays_for_one_moment() -> None:
     for size, least in [
         (JoinSize(), 0.001), (JoinSize("equi_joined", 1), 0.694), (JoinSize("equi_joined", 9), 0.694),
         (JoinSize("equi_joined", 9, 10**6), 0.001), (JoinSize("unbounded", 1), 0.694),
-        (JoinSize("unbounded", 1, 10**6), 0.694),
+        (JoinSize("unbounded", 1, 10**6), 0.694), (JoinSize("equi_joined", 2, explodes=False), 0.016),
+        (JoinSize("equi_joined", 9, explodes=False), 3.0),
     ]:  # fmt: skip
         assert least_epsilon(size, DEFAULTS, 10.0) == least
         assert least_epsilon(size, DEFAULTS, 0.5) == min(0.5, least)
         assert math.log(2) <= 0.694
+
+
+def test_public_rows_multiply_the_rows_of_one_person_by_a_public_number() -> None:
+    times = answer_times(JoinSize("equi_joined", 2, explodes=False), DEFAULTS, 0.016)
+    assert times == AnswerTimes(1.0)
+    beside_public = "SELECT count(*) FROM customer JOIN part ON c_nationkey = p_size"
+    assert not planned(beside_public).size.explodes
+    assert planned(PATH).size.explodes
 
 
 def test_without_moments_a_join_that_may_explode_costs_the_most() -> None:
