@@ -128,13 +128,14 @@ def _rows_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 
 
 def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Values lie in their ranges and domains."""
+    """Values lie in their ranges and domains, and on their steps."""
     for name, declared in policy.tables.items():
         table = schema.tables.get(name)
         for column, column_policy in declared.columns.items():
             if table is not None and table.column(column) is not None:
                 yield from _range_probe(table, column, column_policy)
                 yield from _domain_probe(table, column, column_policy)
+                yield from _step_probe(table, column, column_policy)
 
 
 def _range_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:
@@ -147,13 +148,13 @@ def _range_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[
         where = sql.SQL("NOT ({moment} >= {first}::date AND {moment} < {last}::date + 1)").format(
             moment=moment, first=sql.Literal(first.isoformat()), last=sql.Literal(last.isoformat())
         )
-        message = f"outside of the range [{first}, {last}]: answers see the values clamped, or leave the rows out"
+        message = f"outside of the range [{first}, {last}]: no group has these rows; conditions see the values"
     elif declared.range is not None:
         low, high = declared.range
         where = sql.SQL("NOT ({column} >= {low} AND {column} <= {high})").format(
             column=sql.Identifier(column), low=sql.Literal(Decimal(repr(low))), high=sql.Literal(Decimal(repr(high)))
         )
-        message = f"outside of the range [{low:g}, {high:g}]: answers see the values clamped to it"
+        message = f"outside of the range [{low:g}, {high:g}]: sums take the nearest end, and no group has these rows"
     else:
         return
     yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
@@ -166,6 +167,16 @@ def _domain_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator
     listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
     where = sql.SQL("{} NOT IN ({})").format(sql.Identifier(column), listed)
     message = "outside of the declared domain: answers grouped by it leave the rows out"
+    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
+
+
+def _step_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:
+    """Numbers alone: a moment belongs to the day or month that it is in."""
+    if not isinstance(declared.step, int) or declared.step == 1 or declared.range is None:
+        return
+    origin = sql.Literal(Decimal(repr(declared.range[0])))
+    where = sql.SQL("({} - {}) % {} <> 0").format(sql.Identifier(column), origin, sql.Literal(declared.step))
+    message = f"off the declared step of {declared.step}: answers grouped by it leave the rows out"
     yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
 
 
