@@ -85,6 +85,7 @@ class Column:
       nullable: may a value be missing: NULL, or NaN?
       nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rules.read_nan_as_null`). Not said of the
         columns of keys: there a value is a name, and no name is missing for being NaN.
+      nan_free: does a constraint keep NaN out, which a value of its type may be?
       type_name: of an enum the canonical name of its type, as a table's; empty where the database does not say.
     """
 
@@ -93,6 +94,7 @@ class Column:
     nullable: bool
     nan: bool = False
     type_name: str = ""
+    nan_free: bool = False
 
     def __post_init__(self) -> None:
         """NaN is one way to be missing."""
@@ -262,10 +264,13 @@ class Schema:
 
 
 def _structure(relation: Table | View) -> dict[str, Any]:
-    """What a fingerprint is of. That a column holds no NaN, and is no enum, goes without saying."""
+    """What a fingerprint is of. That a column is no enum goes without saying.
+
+    Whether a column may hold NaN is no part of it, as constraints are read once; nor then whether it may be NULL.
+    """
     structure = asdict(relation)
     for column in structure.get("table", structure)["columns"]:
-        for name in ("nan", "type_name"):
-            if not column[name]:
-                del column[name]
+        column["nullable"] |= column.pop("nan") | column.pop("nan_free")
+        if not column["type_name"]:
+            del column["type_name"]
     return structure

@@ -18,6 +18,7 @@ from planner.expressions.narrowing import Known, known_where
 from planner.expressions.scalar import Digits, Measured, Scalar, unfit
 from planner.policy.policy import ColumnPolicy
 from planner.sql.columns import column_ref
+from planner.sql.labels import check_type
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
@@ -56,7 +57,10 @@ def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) ->
       with a position.
     Cost: linear in the expression.
     """
-    return _given(scope, given).scalar(node)
+    scalar = _given(scope, given).scalar(node)
+    if scalar.type is None and scalar.plain is not None:
+        check_type(scalar.plain, SqlType(Family.TEXT))  # alone it is beside no value of the type that it says
+    return scalar
 
 
 def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:

@@ -85,9 +85,9 @@ def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Sc
     part = binder.scalar(written)
     if part.is_null or (part.type is not None and is_named(part.type, name)):
         return part
-    if part.type is not None or not isinstance(part.plain, (exp.Literal, exp.Parameter)):
+    if part.type is not None or not isinstance(written, (exp.Literal, exp.Parameter)):
         raise _refused(node, f"a cast to {name}", "compare the label with its text: status::text")
-    literal = part.plain.copy()  # with notes of its own
+    literal = written.copy()  # with notes of its own
     literal.meta[OF_TYPE] = name
     return replace(part, plain=literal)
 

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from planner.dialect import Dialect
 from planner.errors import UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.postprocessing.composed import RELATION_PREFIX, is_relation
 from planner.public.grammar import PUBLIC
 from planner.rewriting.dialects.dialect_table import DIALECTS
-from planner.sql.dialect import Dialect
 from planner.sql.trees import nodes, position_of
 
 _FORBIDDEN_PARTS = frozenset(

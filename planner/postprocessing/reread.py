@@ -12,6 +12,7 @@ from collections.abc import Collection
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
+from planner.dialect import Dialect
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.postgres_parser import postgres_parser
 from planner.parsing.syntax.lexer import lex
@@ -19,7 +20,6 @@ from planner.parsing.syntax.tokens import tokens_of
 from planner.postprocessing.allowed_sql import is_allowed
 from planner.postprocessing.composed import is_relation
 from planner.public.route import means_cte
-from planner.sql.dialect import Dialect
 from planner.sql.trees import nodes, tables_of
 
 Place = tuple[str, str]

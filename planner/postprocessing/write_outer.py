@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
 
+from planner.dialect import Dialect
 from planner.errors import UnsupportedSQL
 from planner.policy.policy import Policy
 from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
@@ -15,7 +16,6 @@ from planner.public.route import means_cte
 from planner.public.tables import PublicTables
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema, Table
-from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import named_sql, table_sql
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type

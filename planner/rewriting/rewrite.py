@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from planner.dialect import Dialect
 from planner.plan import BackendQuery, Plan, Release
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
@@ -20,7 +21,6 @@ from planner.rules.count_values import VALUES, count_values
 from planner.rules.keep_tuples import keep_tuples
 from planner.rules.read_nan_as_null import read_nan_as_null
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from planner.sql.sql_nodes import tables_by_alias
 from planner.sql.trees import quoted
 from privacy.ladder import one_threshold

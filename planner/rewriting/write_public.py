@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from planner.dialect import Dialect
 from planner.public.query import PublicQuery, PublicStatement
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.rules.read_nan_as_null import read_nan_as_null
-from planner.sql.dialect import Dialect
 
 
 def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> PublicStatement:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from planner.dialect import Dialect
 from planner.plan import BackendQuery
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.sql.dialect import Dialect
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples

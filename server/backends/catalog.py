@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, sql_identifier, table_name
-from planner.sql.nan_columns import NUMBERS, with_nan
+from server.backends.nan_columns import NUMBERS, with_nan
 
 # Plain and partitioned tables, and all of whose columns the role may read of what has no rows of its own; a partition
 # is its parent's.
@@ -20,7 +20,8 @@ from planner.sql.nan_columns import NUMBERS, with_nan
 # collations in one comparison fail at run time, and one may find different texts equal.
 # An enum is told by its labels, which are structure: a new one is another structure.
 # Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
-# The constraints of a column alone tell whether it may hold NaN; those of a foreign table are only promised.
+# The constraints of a column alone tell whether it may hold NaN; those of a foreign table are only promised. They are
+# read once: pg_get_expr() waits for whoever has locked the table.
 # A domain is its base type, whose operators its values have: what it checks is checked when a value is written.
 _COLUMNS = """
     WITH RECURSIVE domains AS (
@@ -39,10 +40,10 @@ _COLUMNS = """
            NOT a.attnotnull OR EXISTS (
              SELECT FROM pg_constraint k
              WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
-           array(
+           CASE WHEN %(checks)s THEN array(
              SELECT pg_get_expr(k.conbin, k.conrelid) FROM pg_constraint k
              WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.convalidated AND NOT k.connoinherit
-               AND k.conkey = ARRAY[a.attnum] AND c.relkind IN ('r', 'p')),
+               AND k.conkey = ARRAY[a.attnum] AND c.relkind IN ('r', 'p')) END,
            CASE WHEN t.typtype = 'e' THEN (SELECT ARRAY[s.nspname::text, t.typname::text]
                                            FROM pg_namespace s WHERE s.oid = t.typnamespace) END
     FROM pg_class c
@@ -142,7 +143,9 @@ def read_namespaces(connection: psycopg.Connection[Any]) -> tuple[str, ...]:
     return tuple(name for (name,) in connection.execute(_NAMESPACES))
 
 
-def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] = (PUBLIC,)) -> Schema:
+def read_schema(
+    connection: psycopg.Connection[Any], namespaces: Sequence[str] = (PUBLIC,), *, checks: bool = True
+) -> Schema:
     """The tables and views of some schemas that the connected role may read.
 
     Column types that the planner does not know stay as they are: it refuses to compare them.
@@ -150,18 +153,19 @@ def read_schema(connection: psycopg.Connection[Any], namespaces: Sequence[str] =
     Args:
       namespaces: the schemas; those that a policy names (`Policy.namespaces`), so that nothing else changes the
         fingerprint.
+      checks: are constraints read that keep NaN out? They are no part of the fingerprint.
     Cost: four catalog queries, about 5 ms for ten tables, and 0.2 ms per view; one more where there are several
       schemas.
     """
-    parameters = {"namespaces": list(namespaces)}
+    parameters: dict[str, Any] = {"namespaces": list(namespaces), "checks": checks}
     places: dict[str, str] = {}
     columns: defaultdict[str, list[Column]] = defaultdict(list)
     without_nan: defaultdict[str, set[str]] = defaultdict(set)
-    for namespace, relation, name, kind, nullable, checks, enum in connection.execute(_COLUMNS, parameters):
+    for namespace, relation, name, kind, nullable, said, enum in connection.execute(_COLUMNS, parameters):
         table = table_name(namespace, relation)
         places[table] = namespace
         columns[table].append(Column(name, kind, nullable, type_name="" if enum is None else table_name(*enum)))
-        if any(_keeps_nan_out(check, name) for check in checks):
+        if any(_keeps_nan_out(check, name) for check in said or ()):
             without_nan[table].add(name)
     unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
     primary_keys: dict[str, tuple[str, ...]] = {}

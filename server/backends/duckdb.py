@@ -16,6 +16,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
+from planner.dialect import Dialect
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
@@ -23,7 +24,6 @@ from planner.policy.database_limits import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
 from server.backends.data_files import DataFiles, ParquetFolder, data_files
 from server.backends.integer_columns import Column, Integers

@@ -8,8 +8,8 @@ from collections import defaultdict
 from duckdb import DuckDBPyConnection
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
-from planner.sql.nan_columns import FLOATS, with_nan
 from planner.sql.sql_types import READ_IN_PART
+from server.backends.nan_columns import FLOATS, with_nan
 from server.backends.parquet.folder import fold
 
 # Types in PostgreSQL's words, which the planner speaks; others stay as they are.

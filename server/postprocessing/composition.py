@@ -13,6 +13,7 @@ from planner.binding.clock import replace_clock
 from planner.binding.placeholders import number_of, placeholders_in, substitute
 from planner.binding.scope import table_reference
 from planner.describe import describe, types_around
+from planner.dialect import Dialect
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.group_domains.personal_keys import personal_table
 from planner.parsing.grammar import check_grammar
@@ -31,7 +32,6 @@ from planner.released_expression import KeyValue, RowCount
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
 from planner.sql import zones
-from planner.sql.dialect import Dialect
 from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import holds, nodes, tables_of

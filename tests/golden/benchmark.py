@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
+from planner.dialect import Dialect
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.parsing.parse import Statement, parse, private_select, read
 from planner.parsing.syntax.queries import check_syntax
@@ -25,7 +26,6 @@ from planner.public.query import PublicQuery
 from planner.public.route import names_private_table
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from server.postprocessing.composition import Composer, Composition
 from server.query import QueryRequest
 from server.question import Question

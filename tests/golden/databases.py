@@ -10,8 +10,8 @@ from typing import NamedTuple
 import duckdb as duckdb_driver
 import psycopg
 
+from planner.dialect import Dialect
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres

@@ -86,7 +86,7 @@ TOTAL = {
     "rounded, promoted by NULLIF": "SELECT sum(trunc(greatest(NULLIF(i, f), 0.5), -2)), sum(NULLIF(i, n) % 7), "
     "sum(NULLIF(i, n) / 7) FROM visit",
     "reals beside other numbers": "SELECT count(*) FROM visit WHERE coalesce(r, i) > 1e50 "
-    "OR least(CASE WHEN t = 'a' THEN r ELSE n END, f) > 5 OR greatest(r, 1e-60) < 0",
+    "OR least(CASE WHEN t = 'a' THEN r ELSE n END, f) > 5 OR greatest(r, 1e-30) < 0",
     "sums of literals": "SELECT sum(-2147483647 - i), sum(CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1) "
     "FROM visit WHERE CASE WHEN t = 'a' THEN 9223372036854775807 ELSE i END + 1 > 0",
     "choices of literals": "SELECT count(*) FROM visit WHERE coalesce(i, 1e18) * 10 + nullif(i, 0) > "

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import psycopg
 import pytest
 
+from planner.dialect import Dialect
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
 from planner.policy.policy import parse_policy
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.sql.dialect import Dialect
 from server.backends.backend import Backend
 from server.backends.catalog import read_schema
 from server.backends.columns import Domain

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from planner.dialect import Dialect
 from planner.plan import BackendQuery
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.sql.dialect import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.groups.sums import Sum

@@ -9,6 +9,7 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from planner.binding.bind import bind
+from planner.dialect import Dialect
 from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
@@ -17,7 +18,6 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, ForeignKey, Schema, Table
-from planner.sql.dialect import Dialect
 from privacy.accounting.saved_spending import Spent
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.noisy_answer import NoisyAnswer

@@ -15,17 +15,16 @@ from server.demo.workplace import Demonstration, add_analyst, proxy
 POLICY = Path(__file__).parents[2] / "server" / "demo" / "policy.toml"
 
 
-def tpch_demonstration(
-    folder: Path, server: EmbeddedPostgres, proxy_url: str, settings: str = "answer_quantum = 0"
-) -> Demonstration:
+def tpch_demonstration(folder: Path, server: EmbeddedPostgres, proxy_url: str, settings: str = "") -> Demonstration:
     """The demonstration's policy before a database that is already loaded.
 
     Args:
-      settings: lines of the policy's section `privacy`; unless told otherwise answers leave when they are there, so
-        that tests of something else do not wait.
+      settings: lines of the policy's section `privacy`, in place of those that it has.
     """
     demonstration = Demonstration(folder, server, server.url(database="tpch"), proxy_url)
-    section, text = "[privacy]\n", POLICY.read_text()
+    section, names = "[privacy]\n", {line.partition("=")[0].strip() for line in settings.splitlines()}
+    kept = [line for line in POLICY.read_text().splitlines() if line.partition("=")[0].strip() not in names - {""}]
+    text = "\n".join([*kept, ""])
     assert text.count(section) == 1
     demonstration.policy.write_text(text.replace(section, f"{section}{settings}\n"))
     return demonstration

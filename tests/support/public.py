@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from planner.dialect import Dialect
 from planner.parsing.parse import read
 from planner.parsing.syntax.queries import check_syntax
 from planner.policy.policy import Policy
@@ -12,7 +13,6 @@ from planner.public.grammar import check_public_grammar
 from planner.public.query import PublicQuery
 from planner.rewriting.write_public import write_public
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 

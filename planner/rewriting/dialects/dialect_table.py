@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from planner.dialect import Dialect
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
@@ -14,7 +15,6 @@ from planner.rewriting.dialects.mirror import mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
 from planner.schema import Schema, Table, name_parts
-from planner.sql.dialect import Dialect
 from planner.sql.result_names import ResultType
 from planner.sql.sql_types import SqlType
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from planner.dialect import Dialect
 from planner.plan import BackendQuery, Plan
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.sql.dialect import Dialect
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows

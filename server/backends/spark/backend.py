@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from planner.dialect import Dialect
 from planner.errors import SchemaChanged, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
@@ -16,7 +17,6 @@ from planner.policy.database_limits import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from server.backends.columns import Domain, group_domain
 from server.backends.integer_columns import Column
 from server.backends.parquet.folder import ParquetFiles, TablePatterns, files_changed

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from pyarrow import ArrowException
 
 from planner.schema import PUBLIC, Column, Schema, Table, table_name
-from planner.sql.nan_columns import FLOATS, with_nan
+from server.backends.nan_columns import FLOATS, with_nan
 from server.backends.parquet.folder import ParquetFiles, fold
 from server.errors import BackendFailed, ConfigurationInvalid
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from sqlglot import exp, parse_one
 
 from planner.binding.bind import bind
+from planner.dialect import Dialect
 from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
@@ -19,7 +20,6 @@ from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.rewriting.rewrite import rewrite
 from planner.rules.compact_provenance import compact_provenance
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.encode import encode
 from server.workers.measure import Measuring, measure, plan_measurements

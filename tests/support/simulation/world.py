@@ -12,10 +12,10 @@ from unittest import mock
 
 import numpy as np
 
+from planner.dialect import Dialect
 from planner.errors import SchemaChanged
 from planner.policy.policy import Policy
 from planner.schema import Schema
-from planner.sql.dialect import Dialect
 from privacy.noisy_answer import NoisyAnswer
 from server.answers import kept_answers, served
 from server.backends.columns import Domain
@@ -132,10 +132,10 @@ class SimulatedWorkers:
     world: World
 
     def call(
-        self, function: object, *arguments: object, cancelled: threading.Event | None = None, owner: str = ""
+        self, function: object, *arguments: object, cancelled: threading.Event | None = None, **others: object
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
         """Measure under the reservation that the task has just made."""
-        del function, arguments, owner
+        del function, arguments, others
         world, scheduler = self.world, self.world.scheduler
         scheduler.pause()
         if cancelled is not None and cancelled.is_set():

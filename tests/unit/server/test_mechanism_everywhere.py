@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from planner.dialect import Dialect
 from planner.errors import InvalidSetting
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
@@ -16,7 +17,6 @@ from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
 from planner.rewriting.rewrite import rewrite
-from planner.sql.dialect import Dialect
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.registry import COMPARISON, MECHANISMS, OFFERED, KeyMechanism
 from privacy.units import ONE

@@ -30,7 +30,7 @@ def test_an_sql_type_is_shown_as_one_result_type_and_a_group_key_of_one() -> Non
     for facts in tables:
         keys.update(facts.keys)
     assert max((shown | keys).values()) == 1
-    assert set(Family) - set(shown) - set(keys) == {Family.OTHER}
+    assert set(shown) == set(Family)
 
 
 def test_a_key_has_the_type_of_the_column_where_that_is_shown() -> None:

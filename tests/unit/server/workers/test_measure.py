@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from planner.dialect import Dialect
 from planner.limits import MAX_CELLS
 from planner.plan import BackendQuery, KindReach
 from planner.policy.policy import SOLVERS, ColumnPolicy
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.query import PublicStatement
-from planner.sql.dialect import Dialect
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn

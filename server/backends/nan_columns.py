@@ -26,11 +26,13 @@ def with_nan(table: Table, families: Collection[Family], free: Collection[str] =
     >>> [column.nan for column in with_nan(table, NUMBERS).columns]
     [False, True]
     """
-    keys = {*free, *(name for key in table.keys for name in key)}
+    keys = {name for key in table.keys for name in key}
     keys |= {name for key in table.foreign_keys for name in key.columns}
 
     def marked(column: Column) -> Column:
-        may_be = column.name not in keys and sql_type(column.type).family in families
-        return replace(column, nullable=True, nan=True) if may_be else column
+        if column.name in keys or sql_type(column.type).family not in families:
+            return column
+        kept_out = column.name in free
+        return replace(column, nan_free=True) if kept_out else replace(column, nullable=True, nan=True)
 
     return replace(table, columns=tuple(map(marked, table.columns)))
