@@ -67,11 +67,9 @@ def guard_weight(
     """
     units = exp.Literal.number(UNITS)
     inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
-    places = None if digits is None else Fraction(repr(most)) * 10**digits
-    rounded = digits is None or places is None or not 0 < places <= UNITS
+    scale = 0 if digits is None else UNITS // math.ceil(Fraction(repr(most)) * 10**digits) * 10**digits
     added: exp.Expr = exp.Literal.number("0.5")
-    if not rounded and digits is not None and places is not None:
-        scale = UNITS // math.ceil(places) * 10**digits
+    if scale:
         weight, bound = exp.Mul(this=inner, expression=exp.Literal.number(scale)), UNITS / scale
     else:
         share = exp.Div(this=inner, expression=number_sql(Decimal(repr(most)).normalize()), typed=True)
@@ -81,7 +79,7 @@ def guard_weight(
     known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
     least = exp.Least(this=copied(units), expressions=[known], ignore_nulls=True)
     clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
-    return GuardedWeight(cast_sql(clamped, "BIGINT"), bound, rounded)
+    return GuardedWeight(cast_sql(clamped, "BIGINT"), bound, not scale)
 
 
 _PRIME = 2**31 - 1

@@ -16,7 +16,7 @@ from planner.planning.answer_times import moment_s
 from server.errors import CancelledByClient
 from server.scheduling.thread_pool import leave_place
 
-_ENDING = 1 / 16
+_ENDING = 1 / 8
 """Of the first moment, how long before the last one the measurement is ended: a worker stops within that."""
 
 _LOOK_UP_S = 0.1  # how soon a plain event is noticed; also how exact the moment of a cancellation is then

@@ -145,19 +145,26 @@ def _wait_for(file: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 30.0], ids=["at once", "not in time"])
-def test_a_cheap_join_leaves_at_one_moment_answered_or_not(make: Make, ledger: Ledger, seconds: float) -> None:
+def test_a_cheap_join_that_is_not_there_at_its_one_moment_fails_at_it(make: Make, ledger: Ledger) -> None:
     """Whoever has a thousand rows: the duration of such a question tells whether it was answered, and no more."""
-    made = make(seconds=seconds)
-    channels = replace(made.policy.side_channels, answer_quantum_s=0.5)
+    made = make(seconds=60.0)
+    channels = replace(made.policy.side_channels, answer_quantum_s=0.25)
     made = Pipeline(replace(made.policy, side_channels=channels), made.schema, made.backend, ledger, made.workers)
     made.workers.warm()
     begun = time.monotonic()
-    request = replace(JOIN, epsilon=1.0)
-    if seconds:
-        with pytest.raises(QueryFailed):
-            ask(made, request)
-    else:
-        ask(made, request)
-    assert 4.0 <= time.monotonic() - begun < 20.0, "the one moment is 4 seconds after it began, at some load"
+    with pytest.raises(QueryFailed):
+        ask(made, replace(JOIN, epsilon=1.0))
+    assert 2.0 <= time.monotonic() - begun < 30.0, "not after a minute, however busy the machine is"
     assert ledger.budget("ada").epsilon_left == 89.0
+
+
+def test_how_long_it_is_measured_leaves_time_to_end_before_the_last_moment() -> None:
+    now = [5.0]
+    holding = Holding(8.0, clock=lambda: now[0], last_s=8.0)
+    assert holding.limit_s == 7.0
+    holding.begin()
+    now[0] += 3.0
+    assert holding.limit_s == 4.0
+    holding.begin()
+    assert holding.limit_s == 4.0, "a second attempt has what is left"
+    assert Holding(1.0).limit_s == float("inf")
