@@ -67,7 +67,8 @@ def guard_weight(
     """
     units = exp.Literal.number(UNITS)
     inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
-    scale = 0 if digits is None else UNITS // math.ceil(Fraction(repr(most)) * 10**digits) * 10**digits
+    places = 0 if digits is None else math.ceil(Fraction(repr(most)) * 10**digits)
+    scale = UNITS // places * 10 ** (digits or 0) if places > 0 else 0
     added: exp.Expr = exp.Literal.number("0.5")
     if scale:
         weight, bound = exp.Mul(this=inner, expression=exp.Literal.number(scale)), UNITS / scale
